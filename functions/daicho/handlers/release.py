@@ -17,6 +17,7 @@ from daicho.release.release import Release
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
+from daicho.stream.shard_progress import EmulatedStream
 
 
 def build(
@@ -28,7 +29,8 @@ def build(
     """Wire the function up. ``put`` sends the answer to CloudFormation."""
     settings = Settings.parse(environ)
     table = dependencies.table(settings.table_name)
-    stream = dependencies.stream(settings.table_name)
+    emulated = EmulatedStream() if settings.emulated_stream else None
+    stream = emulated or dependencies.stream(settings.table_name)
     watcher = HeartbeatWatcher(table, stream, now=dependencies.now)
     deployed = ledger or Ledger.load(settings.lock_file)
 

@@ -10,6 +10,15 @@ from functools import cached_property
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.storage.protocols import StreamShard
 from daicho.stream.claims import ShardClaims
+from daicho.stream.records import SINGLE_SHARD
+
+
+class EmulatedStream:
+    """The stream of the local AWS: one shard, which its events do not name."""
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        """The shard, by the name that the projector gives it."""
+        return (StreamShard(SINGLE_SHARD),)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,10 @@ class Release(Construct):
             shared=shared,
             permissions=grants.RELEASE,
             timeout=TIMEOUT,
-            environment={"FILTER_SPREAD_SECONDS": str(spread)} if spread else {},
+            environment={
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                **({"FILTER_SPREAD_SECONDS": str(spread)} if spread else {}),
+            },
         )
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         self._properties = {

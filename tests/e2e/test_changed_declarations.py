@@ -1,0 +1,296 @@
+"""Declarations that change on a deployed stack with old items: no wrong answer with status 200.
+
+Each kind of invoice has one change (`tests.support.changing_project`). The old items stay as they
+were written. Whatever is asked is answered exactly, or refused with 503 ``being-built``.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import threading
+import time
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from daicho.cdk.functions.code import copy_code
+from daicho_cli.local import lifecycle
+from daicho_cli.local.deploy import deploy
+from daicho_cli.local.instance import LocalError, LocalInstance
+from tests.e2e.api import client, eventually
+from tests.support.changing_project import KINDS, REVERTED, ChangingProject, Kind
+from tests.support.dynoxide import free_port
+from tests.support.trials import IS_TRIAL
+
+CUSTOMERS = ("Yamada Taro", "Suzuki Hana", "Sato Ken")
+COUNTRIES = ("jp", "fr")
+OLD_INVOICES = 6
+MAX_LAG_S = 10.0
+BEING_BUILT = "being-built"
+CHANGED = tuple(kind.name for kind in KINDS if kind.name != "Unchanged")
+NOT_REVERTED = tuple(name for name in CHANGED if name not in REVERTED)
+Rows = list[dict[str, Any]]
+
+
+@dataclass
+class Invoices:
+    """What was written of one kind: its invoices as the API answered them, by id."""
+
+    kind: Kind
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def write(self, api: httpx.Client, number: int, **values: Any) -> None:
+        """Create an invoice, or change it."""
+        path, id = f"/{self.kind.path}", f"i{number}"
+        if id in self.rows:
+            answer = api.patch(f"{path}/{id}", json=values)
+        else:
+            body = {
+                "id": id,
+                "customer": CUSTOMERS[number % len(CUSTOMERS)],
+                "country": COUNTRIES[number % len(COUNTRIES)],
+                "status": "open" if number % 3 else "paid",
+                "amount": number,
+            }
+            answer = api.post(path, json={**body, **values})
+        answer.raise_for_status()
+        self.rows[id] = answer.json()
+
+    def select_ids(self, **values: str) -> list[str]:
+        """The ids of the invoices with these values."""
+        return sorted(id for id, row in self.rows.items() if values.items() <= row.items())
+
+    def sum_amounts(self, group: str) -> dict[str, int]:
+        """The sums of the amounts, by a field. Old instances ignore a new condition."""
+        sums: defaultdict[str, int] = defaultdict(int)
+        for row in self.rows.values():
+            sums[row[group]] += int(row["amount"])
+        return {group: total for group, total in sums.items() if total}
+
+    def expect(self, question: str, rows: Rows) -> tuple[Any, Any]:
+        """What an answer says, and what it has to say."""
+        if question == "revenue":
+            group = "customer" if rows and "customer" in rows[0] else "country"
+            return {row[group]: int(row["total"]) for row in rows}, self.sum_amounts(group)
+        if question == "buyers":
+            count = {name: len(self.select_ids(customer=name)) for name in CUSTOMERS}
+            return {row["customer"]: row["count"] for row in rows}, count
+        return sorted(row["id"] for row in rows), self.select_ids(**ASKED[question])
+
+    def ask(self, api: httpx.Client, question: str) -> str:
+        """``right``, ``wrong: …``, ``being-built``, or the status of another answer."""
+        path = QUESTIONS[question].format(path=self.kind.path)
+        answer = api.get(path)
+        if answer.status_code == 200:
+            said, right = self.expect(question, answer.json()["items"])
+            return "right" if said == right else f"wrong: {said}, not {right}"
+        if answer.status_code == 503 and answer.json()["type"].endswith(BEING_BUILT):
+            assert int(answer.headers["retry-after"]) > 0
+            return BEING_BUILT
+        return str(answer.status_code)
+
+
+QUESTIONS: Mapping[str, str] = {
+    "open": "/{path}?status=open&limit=100",
+    "search": "/{path}?q=yamada&limit=100",
+    "country": "/{path}?country=jp&limit=100",
+    "revenue": "/{path}-revenue",
+    "buyers": "/{path}-buyers",
+}
+ASKED: Mapping[str, Mapping[str, str]] = {
+    "open": {"status": "open"},
+    "search": {"customer": "Yamada Taro"},
+    "country": {"country": "jp"},
+}
+OF_ALL = {"open": "right", "search": "right", "revenue": "right"}
+OF_OLD = {kind.name: {} if kind.name == "BeginsToDerive" else OF_ALL for kind in KINDS}
+OF_NEW = {
+    **OF_OLD,
+    "ListingAdded": {**OF_ALL, "country": BEING_BUILT},
+    "FigureAdded": {**OF_ALL, "buyers": BEING_BUILT},
+    "GroupChanged": {**OF_ALL, "revenue": BEING_BUILT},
+    "ListingRemoved": {"search": "right", "revenue": "right"},
+    "BeginsToDerive": dict.fromkeys(OF_ALL, BEING_BUILT),
+}
+"""The answers after the change, by kind and question. What is not named has no route."""
+OF_REVERTED = {**OF_NEW, **dict.fromkeys(REVERTED, OF_ALL)}
+
+
+class Trial:
+    """The stack, and all that was written to it."""
+
+    def __init__(self, changing: ChangingProject, instance: LocalInstance) -> None:
+        self.changing, self.instance = changing, instance
+        self.invoices = {kind.name: Invoices(kind) for kind in KINDS}
+
+    @contextmanager
+    def open_client(self) -> Iterator[httpx.Client]:
+        with client(self.instance.stack(), "acme") as api:
+            yield api
+
+    def write(self, number: int, **values: Any) -> None:
+        """Write an invoice of each kind."""
+        with self.open_client() as api, ThreadPoolExecutor(4) as pool:
+            for done in [
+                pool.submit(each.write, api, number, **values) for each in self.invoices.values()
+            ]:
+                done.result()
+
+    def ask_all(self, api: httpx.Client) -> dict[str, dict[str, str]]:
+        """The answers that have a route, by kind and question."""
+        return {
+            name: {
+                question: said
+                for question in OF_OLD[name].keys() | OF_NEW[name].keys()
+                if not (said := each.ask(api, question)).startswith("4")
+            }
+            for name, each in self.invoices.items()
+        }
+
+    def check(self, expected: Mapping[str, Mapping[str, str]]) -> float:
+        """Wait until every answer is as expected; the seconds that it took."""
+        began = time.monotonic()
+        with self.open_client() as api:
+            said = eventually(lambda: self.ask_all(api), lambda said: said == expected, seconds=60)
+        assert said == expected
+        return time.monotonic() - began
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Ask everything all the time meanwhile: nothing may be wrong."""
+        over, wrong, rounds = threading.Event(), set[str](), [0]
+
+        def ask() -> None:
+            with self.open_client() as api:
+                while not over.is_set():
+                    for name, said in self.ask_all(api).items():
+                        wrong.update(
+                            f"{name}.{question} {answer}"
+                            for question, answer in said.items()
+                            if answer.startswith("wrong")
+                        )
+                    rounds[0] += 1
+
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(ask)
+            try:
+                yield
+            finally:
+                over.set()
+            asking.result()
+        assert wrong == set()
+        assert rounds[0] > 0
+
+    def deploy(self) -> None:
+        """What `make up` does with changed declarations."""
+        outputs = deploy(self.instance)
+        self.instance.write_stack(lifecycle.describe(self.instance, outputs))
+
+    def deploy_code_only(self) -> None:
+        """Give every function the code of the project as it is, and nothing else."""
+        with tempfile.TemporaryDirectory() as folder:
+            code, packed = Path(folder), io.BytesIO()
+            copy_code(self.changing.project, code)
+            with zipfile.ZipFile(packed, "w") as whole:
+                for path in sorted(code.rglob("*.py")):
+                    whole.write(path, path.relative_to(code))
+        for function in self.instance.stack()["functions"].values():
+            self.functions.update_function_code(FunctionName=function, ZipFile=packed.getvalue())
+
+    @property
+    def functions(self) -> Any:
+        """A client of Lambda."""
+        return self.instance.session().client("lambda", endpoint_url=self.instance.endpoint)
+
+    def list_code(self) -> dict[str, tuple[str, str]]:
+        """The code and the lock file of each function but the one that checks."""
+        names = {**self.instance.stack()["functions"]}
+        del names["release"]
+        found = {}
+        for name, function in names.items():
+            settings = self.functions.get_function_configuration(FunctionName=function)
+            lock_file = settings["Environment"]["Variables"]["LOCK_FILE"]
+            found[name] = (settings["CodeSha256"], lock_file)
+        return found
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    """A deployed stack with the old declarations."""
+    changing = ChangingProject.create(tmp_path / "invoices")
+    instance = LocalInstance(tmp_path / "local", free_port(), changing.project)
+    try:
+        lifecycle.up(instance, print)
+        yield Trial(changing, instance)
+    finally:
+        lifecycle.reset(instance, print)
+
+
+def test_no_answer_is_wrong_while_declarations_change_and_return(trial: Trial) -> None:
+    changing = trial.changing
+    for number in range(1, OLD_INVOICES + 1):
+        trial.write(number)
+    trial.check(OF_OLD)
+    old_lock = changing.lock_file.read_bytes()
+
+    # A change of each kind.
+    changing.write_domains(CHANGED)
+    changing.run_generation("--accept")
+    with trial.reading():
+        trial.deploy()
+        trial.check(OF_NEW)
+    trial.write(20)
+    trial.write(1, status="paid", country="fr")
+    trial.check(OF_NEW)
+    with trial.open_client() as api:
+        assert api.get("/field-added/i2").json()["note"] == "none"
+
+    # The code alone is rolled back: it writes the old generation, and the stream goes on.
+    new_lock = changing.lock_file.read_bytes()
+    changing.write_domains(())
+    trial.deploy_code_only()
+    trial.write(21)
+    trial.write(20, status="paid", country="jp")
+    trial.write(2, amount=70)
+    assert trial.check(OF_OLD) < MAX_LAG_S
+    if not IS_TRIAL:
+        return
+
+    # A ledger without a generation that was written is refused before a function changes.
+    before = trial.list_code()
+    changing.lock_file.write_bytes(old_lock)
+    with trial.reading(), pytest.raises(LocalError, match=r"knows [A-Z][A-Za-z]+ generation 1"):
+        trial.deploy()
+    assert trial.list_code() == before
+    changing.lock_file.write_bytes(new_lock)
+
+    # Some changes are undone: the earlier instances were exact all along.
+    changing.write_domains(NOT_REVERTED)
+    changing.run_generation("--accept", *(f"--revert={name}" for name in REVERTED))
+    with trial.reading():
+        trial.deploy()
+        trial.check(OF_REVERTED)
+    trial.write(22)
+    trial.write(3, country="fr")
+    trial.check(OF_REVERTED)
+
+
+def test_a_new_required_field_needs_a_default(tmp_path: Path) -> None:
+    changing = ChangingProject.create(tmp_path / "invoices")
+    file = changing.folder / "domains/field_added.py"
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("    key = Key(id)", "    note: str\n\n    key = Key(id)"))
+    before = changing.lock_file.read_bytes()
+    refused = changing.run_generation("--accept", status=1)
+    assert "FieldAdded.note is new and required" in refused
+    assert "give it a default" in refused
+    assert changing.lock_file.read_bytes() == before

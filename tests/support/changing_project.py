@@ -1,0 +1,153 @@
+"""A project whose declarations change: many kinds of invoices, and one change of each kind."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from daicho.project import Project
+from daicho_cli.init.command import create_project
+from tests.support.repository import PROGRAMS, ROOT
+
+FIELDS = (
+    "id: str = field(min_length=1)",
+    "customer: str = field(min_length=1)",
+    'status: Literal["open", "paid"] = field(default="open")',
+    "country: str = field(min_length=1)",
+    "amount: int = field(ge=0)",
+)
+LISTING = "by_status = Listing(status)"
+SEARCH = 'search = Search(customer, param="q")'
+FIGURE = 'revenue = Aggregate(Sum(amount), country, ranked=True, rolled_up="at once")'
+DECLARATIONS = (LISTING, SEARCH, FIGURE)
+FILE = '''"""Invoices."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Sum, field, one_of
+
+
+class {name}(Entity):
+    """An invoice."""
+
+    {body}
+
+
+domain = Domain("{path}", {name})
+domain.resource("/{path}/{{id}}", {name}, "POST GET PATCH")
+{mounts}
+'''
+
+
+def replace_declaration(old: str, *new: str) -> tuple[str, ...]:
+    """The declarations with another one, or without one."""
+    return tuple(
+        line for declared in DECLARATIONS for line in (new if declared == old else (declared,))
+    )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An entity, with its declarations and fields before and after its change."""
+
+    name: str
+    before: Sequence[str] = DECLARATIONS
+    after: Sequence[str] = DECLARATIONS
+    fields_after: Sequence[str] = FIELDS
+
+    @property
+    def path(self) -> str:
+        """The beginning of its routes: ``search-field-added``."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "-", self.name).lower()
+
+    def render(self, *, is_changed: bool) -> str:
+        """Its domain file."""
+        declarations = self.after if is_changed else self.before
+        fields = self.fields_after if is_changed else FIELDS
+        ranked = [line.partition(" ")[0] for line in declarations if "ranked" in line]
+        return FILE.format(
+            name=self.name,
+            path=self.path,
+            body="\n    ".join([*fields, "", "key = Key(id)", *declarations]),
+            mounts="\n".join(
+                f'domain.mount("/{self.path}-{name}", {self.name}.{name}.top)' for name in ranked
+            ),
+        )
+
+
+CONDITION = ', where=one_of(status, "paid"))'
+KINDS = (
+    Kind("ListingAdded", after=(*DECLARATIONS, "by_country = Listing(country)")),
+    Kind(
+        "FigureAdded",
+        after=(
+            *DECLARATIONS,
+            "buyers = Aggregate(Count(), customer, ranked=True, rolled_up='at once')",
+        ),
+    ),
+    Kind("SearchFieldAdded", after=replace_declaration(SEARCH, SEARCH.replace(",", ", country,"))),
+    Kind("ShardsRaised", after=replace_declaration(LISTING, LISTING.replace(")", ", shards=4)"))),
+    Kind("TypeChanged", fields_after=(*FIELDS[:4], "amount: Decimal = field(ge=0)")),
+    Kind("FieldAdded", fields_after=(*FIELDS, 'note: str = field(default="none")')),
+    Kind("ConditionChanged", after=replace_declaration(FIGURE, FIGURE[:-1] + CONDITION)),
+    Kind("GroupChanged", after=replace_declaration(FIGURE, FIGURE.replace("country", "customer"))),
+    Kind("ListingRemoved", after=replace_declaration(LISTING)),
+    Kind("BeginsToDerive", before=()),
+    Kind("Unchanged"),
+)
+REVERTED = ("SearchFieldAdded", "ShardsRaised", "ConditionChanged", "GroupChanged")
+"""The kinds whose change is undone."""
+
+
+@dataclass(frozen=True)
+class ChangingProject:
+    """The project in a folder, which uses the programs of this repository."""
+
+    folder: Path
+
+    @classmethod
+    def create(cls, folder: Path) -> ChangingProject:
+        """Make the project, with every kind before its change."""
+        create_project("invoices", folder)
+        (folder / "domains/products.py").unlink()
+        (folder / ".venv").symlink_to(ROOT / ".venv")
+        (folder / ".local").symlink_to(PROGRAMS)
+        project = cls(folder)
+        project.write_domains(changed=())
+        project.run_generation("--unreleased")
+        return project
+
+    @property
+    def project(self) -> Project:
+        """The project as the library finds it."""
+        return Project.find(self.folder)
+
+    @property
+    def lock_file(self) -> Path:
+        """The generations."""
+        return self.folder / "generations.json"
+
+    def write_domains(self, changed: Collection[str]) -> None:
+        """Write the domain files; ``changed``: the kinds that are changed."""
+        for kind in KINDS:
+            file = self.folder / "domains" / f"{kind.path.replace('-', '_')}.py"
+            file.write_text(kind.render(is_changed=kind.name in changed), "utf-8")
+
+    def run_generation(self, *arguments: str, status: int = 0) -> str:
+        """Run ``daicho generation``; its output."""
+        done = subprocess.run(  # the repository's own program
+            [ROOT / ".venv/bin/daicho", "generation", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        output = done.stdout + done.stderr
+        assert done.returncode == status, output
+        return output
