@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.plan import EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan
+from daicho.plan import EntityPlan, FieldPlan, KeyPlan, ListingPlan, Part, SearchPlan
 
 SONG = EntityPlan(
     "Song",
@@ -15,3 +15,9 @@ SONG = EntityPlan(
 WITH_LISTING = replace(
     SONG, listings=(ListingPlan("of_title", 0, (Part("title"),), ("created_at",)),)
 )
+
+
+def describe_song_fields(**fields: str) -> dict[str, dict[str, FieldPlan]]:
+    """All fields of the entity, with these besides its own, as in the lock file."""
+    described = {"id": "str required", "title": "str required", **fields}
+    return {"Song": {name: FieldPlan.parse(text) for name, text in described.items()}}

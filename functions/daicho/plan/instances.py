@@ -92,7 +92,7 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
             order = tuple((name, _choose_kind(kinds, name)) for name in declaration.order)
             where = _describe_condition(kinds, declaration.where)
             copies = frozenset(declaration.copies)
-            # A field that is added to an item that is copied whole is in no image from before.
+            # Readers know which generations copy which fields: `InstanceChooser.list_copied_names`.
             copied: object = WHOLE_ITEM if WHOLE_ITEM in copies else copies
             return ("listing", partition, order, where, declaration.shards, copied)
         case AggregatePlan():
@@ -243,13 +243,14 @@ def can_be_derived(before: EntityPlan, declaration: DerivedPlan, kinds: Mapping[
 
     ``kinds``: the kinds of all fields of the new generation, by name.
     """
-    measured = declaration.field if isinstance(declaration, AggregatePlan) else None
+    if isinstance(declaration, AggregatePlan) and declaration.field is not None:
+        measured = declaration.field
+        if not {kinds.get(measured), before.fields.get(measured)} <= NUMBERS:
+            return False
+        # Its groups may read the same field, as key text: a decimal has none.
+        declaration = replace(declaration, field=None)
     return all(
-        name in kinds
-        and (
-            classify_kind(kinds[name]) == _choose_kind(before.fields, name)
-            or (name == measured and {kinds[name], before.fields.get(name)} <= NUMBERS)
-        )
+        name in kinds and classify_kind(kinds[name]) == _choose_kind(before.fields, name)
         for name in list_fields_read(declaration)
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
 from daicho.runtime.settings import LOCK_FILE
 
-REQUIRED, OPTIONAL = "required", "optional"
+REQUIRED, OPTIONAL, REMOVED = "required", "optional", "removed"
 
 
 class NewerGenerationError(Exception):
@@ -29,25 +29,31 @@ class UnknownEntityError(Exception):
 
 @dataclass(frozen=True)
 class FieldPlan:
-    """A field of an entity: its kind, and whether every item must have a value for it."""
+    """A field of an entity: its kind, and whether every item must have a value for it.
+
+    ``removed``: it is no longer declared, but stored items may still have a value.
+    """
 
     kind: str
     required: bool
+    removed: bool = False
 
     @classmethod
     def parse(cls, text: str) -> FieldPlan:
         """Read what `render` wrote."""
         kind, _, presence = text.partition(" ")
-        return cls(kind, presence == REQUIRED)
+        return cls(kind, presence == REQUIRED, presence == REMOVED)
 
     def render(self) -> str:
         """The field in the lock file: ``str required``."""
+        if self.removed:
+            return f"{self.kind} {REMOVED}"
         return f"{self.kind} {REQUIRED if self.required else OPTIONAL}"
 
 
 def list_kinds(fields: Mapping[str, FieldPlan]) -> dict[str, str]:
-    """The kinds of fields, by name."""
-    return {name: declared.kind for name, declared in fields.items()}
+    """The kinds of the fields that are declared, by name."""
+    return {name: field.kind for name, field in fields.items() if not field.removed}
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,8 @@ class Ledger:
     """All generations of all entities, oldest first.
 
     ``project``: the name of the project that they belong to; empty in a file that names none.
-    ``fields``: all fields of each entity as last declared; nothing of an entity in a lock file
-    from before they were recorded.
+    ``fields``: all fields of each entity as last declared, also those that were removed; nothing of
+    an entity in a lock file from before they were recorded.
     ``written``: the generations that this code writes, of entities whose declarations equal an
     earlier generation than the newest: code that was rolled back, with the newer ledger.
     """

@@ -25,11 +25,7 @@ from daicho.plan.instances import (
 )
 from daicho.plan.ledger import FieldPlan, Generation, Ledger, list_kinds
 from daicho.plan.model import EntityPlan, KeyPlan, RetiringPlan
-
-READABLE = frozenset(
-    {("int", "decimal"), ("date", "datetime"), ("date", "str"), ("datetime", "str")}
-)
-"""Pairs of kinds: each stored value of the first one can be read as the second one."""
+from daicho.plan.stored_fields import check_fields, record_fields
 
 
 def check_locked(
@@ -97,8 +93,8 @@ def append_generations(
         newest = generations[-1]
         _check_key(plan, newest.plan)
         _check_versions(plan, newest.plan)
-        if fields is not None and plan.name in ledger.fields:
-            _check_fields(plan.name, fields[plan.name], ledger.fields[plan.name])
+        if fields is not None:
+            check_fields(plan.name, fields[plan.name], ledger)
         kinds = None if fields is None else list_kinds(fields[plan.name])
         if not _find_first_change(plan, newest.plan):
             if not _is_decided(plan, decisions) and _can_retire(newest.plan, kinds):
@@ -108,7 +104,7 @@ def append_generations(
         number = newest.number + 1
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
         entities[plan.name] = (*generations, Generation(number, numbered))
-    return Ledger(entities, ledger.project, {**ledger.fields, **(fields or {})})
+    return Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
 
 
 def write_lock_file(ledger: Ledger, path: Path) -> None:
@@ -161,32 +157,6 @@ def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
         "declare another entity, and move them (while nothing is deployed: "
         "daicho generation --unreleased)"
     )
-
-
-def _check_fields(
-    entity: str, fields: Mapping[str, FieldPlan], before: Mapping[str, FieldPlan]
-) -> None:
-    """Refuse a field of which stored items have no value, or one that cannot be read any more."""
-    for name, declared in fields.items():
-        earlier = before.get(name)
-        if declared.required and (earlier is None or not earlier.required):
-            change = "is new" if earlier is None else "was optional"
-            raise DeclarationError(
-                f"{entity}.{name} {change} and required, but stored items may lack it, and a read "
-                f"of them would violate the published schema; give it a default: "
-                f"{name}: ... = field(default=...), or let it be None"
-            )
-        if earlier is not None and not _can_read(declared.kind, earlier.kind):
-            raise DeclarationError(
-                f"{entity}.{name} changes from {earlier.kind} to {declared.kind}, but stored items "
-                f"have values that cannot be read as {declared.kind}; declare another field beside "
-                f"it, write both, and remove {name} later"
-            )
-
-
-def _can_read(kind: str, stored: str) -> bool:
-    """Whether every stored value of one kind can be read as another."""
-    return kind == stored or (stored, kind) in READABLE
 
 
 def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
