@@ -9,7 +9,7 @@ Most entities never changed, so every generation derives what they declare. Then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -95,6 +95,25 @@ class InstanceChooser:
         state = BackfillState.from_item(plan.name, self._read_state(plan.name), self.ledger)
         return is_complete(instance, state, self.ledger)
 
+    def list_copied_names(self, plan: EntityPlan, listing: ListingPlan) -> frozenset[str]:
+        """The attributes that a row of a listing has whenever its item has them.
+
+        A listing that copies whole items is one instance, whatever fields the items have. A row of
+        a generation that does not declare a field does not copy it, but the item may have a value:
+        from before the field was removed, or from before the code was rolled back.
+        """
+        generations = self.ledger.list_generations(plan.name)
+        if len(_list_copies(listing, (generation.plan for generation in generations))) > 1:
+            copies = _list_copies(listing, self._list_possible_plans(plan.name))
+            return frozenset(listing.copies).intersection(*copies)
+        return frozenset(listing.copies)
+
+    def _list_possible_plans(self, entity: str) -> list[EntityPlan]:
+        """The plans of all generations of which items may exist."""
+        state = BackfillState.from_item(entity, self._read_state(entity), self.ledger)
+        generations = self.ledger.list_generations(entity)
+        return [each.plan for each in generations if each.number >= state.oldest]
+
     def _read_state(self, entity: str) -> Image | None:
         key = build_backfill_key(entity)
         return self.item_cache.get(
@@ -138,3 +157,13 @@ class InstanceChooser:
         raise BeingBuilt(
             f"{plan.name}.{name} is being built: it does not include all items yet. Try again later"
         )
+
+
+def _list_copies(listing: ListingPlan, plans: Iterable[EntityPlan]) -> set[frozenset[str]]:
+    """What the rows of an instance copy, by any of these plans that derives it."""
+    return {
+        frozenset(derived.copies)
+        for plan in plans
+        for derived in plan.derived_listings
+        if (derived.name, derived.since) == (listing.name, listing.since)
+    }

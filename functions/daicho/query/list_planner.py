@@ -55,6 +55,7 @@ class ListPlan:
     """The lists that answer one or more queries: item collections, or cursors of posting lists.
 
     The result is the union of all of them. ``predicates`` check an item that a posting names.
+    ``copied_names`` has the attributes that the rows copy, for each listing.
     ``query_identity`` identifies the queries: the cursor of a page is valid only for the same ones.
     """
 
@@ -63,6 +64,7 @@ class ListPlan:
     collections: list[CollectionSource] = field(default_factory=list)
     cursors: list[PostingCursor] = field(default_factory=list)
     predicates: list[ListPredicate] = field(default_factory=list)
+    copied_names: list[frozenset[str]] = field(default_factory=list)
     query_identity: tuple[str, ...] = ()
 
     def build_cursor(self) -> PostingCursor:
@@ -81,17 +83,12 @@ class ListPlan:
 
     def is_copied(self, names: Sequence[str] | None) -> bool:
         """Whether the rows of all lists copy the fields of these names; None means all fields."""
-        listings = [
-            predicate.listing
-            for predicate in self.predicates
-            if isinstance(predicate, ListingPredicate)
-        ]
-        if len(listings) < len(self.predicates):
+        if len(self.copied_names) < len(self.predicates):
             return False  # the rows of a search copy nothing
         needed = names
         if needed is None:
             needed = (*self.entity.fields_, *list_inherited_names(self.entity))
-        return all(set(needed) <= set(listing.copies) for listing in listings)
+        return all(copied.issuperset(needed) for copied in self.copied_names)
 
 
 @dataclass(frozen=True)
@@ -223,6 +220,7 @@ class ListPlanner:
             partition_key = check_key_length(name, partition, keys.check_partition)
             list_plan.cursors.append(PostingList(partition_key, floor=floor))
         list_plan.predicates.append(ListingPredicate(listing, parts))
+        list_plan.copied_names.append(self.instances.list_copied_names(plan, listing))
         list_plan.query_identity += (str(listing.since), *parts)
         return listing.order
 

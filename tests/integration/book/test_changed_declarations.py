@@ -32,6 +32,7 @@ from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
 from daicho.storage.table import Table
 from tests.support.derived_state import count_all, derive_all
+from tests.support.meter import Meter
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 ANNOTATIONS: dict[str, Any] = {
@@ -263,6 +264,31 @@ def test_a_field_that_nobody_reads_does_not_empty_a_list_that_copies_everything(
     stage.write("2", note="new")
     items = stage.book.page(stage.entity.by_status("open")).items
     assert [(item.id, item.note) for item in items] == [("2", "new"), ("1", "none")]
+
+
+REVERTED = Decisions(reverted=frozenset({"Invoice"}))
+
+
+@pytest.mark.parametrize("decisions", [Decisions(), REVERTED])
+def test_a_field_that_is_declared_again_is_not_hidden_by_rows_that_did_not_copy_it(
+    dynamodb: DynamoDBClient, table_name: str, decisions: Decisions
+) -> None:
+    """A write leaves the values of undeclared fields in the item; its rows do not copy them."""
+    stage = Stage(dynamodb, table_name, Ledger(), Entity)
+    stage.deploy(copy_everything_and_note)
+    stage.write("1", note="kept")
+    stage.deploy(copy_everything)
+    stage.write("1")
+    stage.deploy(copy_everything_and_note, decisions)
+    (item,) = stage.book.page(stage.entity.by_status("open")).items
+    assert item.note == "kept" == stage.book.get(stage.entity.key("1")).note
+    if decisions is REVERTED:
+        stage.write("1", note="new")
+        stage.set_state(oldest=3, newest=3)
+        with Meter(stage.dynamodb).counting() as consumed:
+            (item,) = stage.book.page(stage.entity.by_status("open")).items
+        assert item.note == "new"
+        assert "BatchGetItem" not in consumed.requests
 
 
 def test_code_that_is_rolled_back_reads_what_the_newer_code_wrote(stage: Stage) -> None:
