@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.declare.results import Chart, Score, VoteResult
 from daicho.derive.contributions import Amount
-from daicho.errors import BadCursor
-from daicho.query.paging import CursorBinding, CursorPosition, check_limit
+from daicho.plan.instances import list_replacing_generations
+from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
 from daicho.query.totals import TallyGroup, Totals
 from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount
@@ -60,28 +60,16 @@ class BookTotals:
     def _resolve_ranking(
         self, query: RankingQuery, cursor: str | None, *, live: bool
     ) -> tuple[TallyGroup, CursorBinding, CursorPosition | None]:
-        """The tallies of a page, the binding of its cursors, and its first position.
+        """The tallies of a page, the binding of its cursors, and its first position."""
 
-        A cursor may be of an instance that retires. Then this instance answers to the last page.
-        """
-        group, binding = self._bind_ranking(query, live=live, prefer_retiring=False)
-        try:
-            return group, binding, binding.read_cursor(cursor)
-        except BadCursor:
-            if not group.plan.retiring:
-                raise
-        group, binding = self._bind_ranking(query, live=live, prefer_retiring=True)
-        return group, binding, binding.read_cursor(cursor)
+        def bind(skip_from: int | None) -> tuple[TallyGroup, CursorBinding]:
+            group = self.totals.resolve_group(
+                query.entity, query.aggregate, query.within, ranked=True, skip_from=skip_from
+            )
+            order = "live" if live else "top"
+            return group, CursorBinding(self.tenant, (order, group.list_rankings[0]))
 
-    def _bind_ranking(
-        self, query: RankingQuery, *, live: bool, prefer_retiring: bool
-    ) -> tuple[TallyGroup, CursorBinding]:
-        group = self.totals.resolve_group(
-            query.entity,
-            query.aggregate,
-            query.within,
-            ranked=True,
-            prefer_retiring=prefer_retiring,
-        )
-        order = "live" if live else "top"
-        return group, CursorBinding(self.tenant, (order, group.list_rankings[0]))
+        def list_replacing(group: TallyGroup) -> list[int]:
+            return list_replacing_generations(group.plan, [query.aggregate])
+
+        return resolve_cursor(cursor, bind, list_replacing)

@@ -8,7 +8,7 @@ that it stays exact to its last reader (EXACTNESS rule 25).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -72,6 +72,16 @@ def list_retiring(plan: EntityPlan) -> dict[str, DerivedPlan]:
     retiring: list[DerivedPlan] = [*plan.retiring.searches, *plan.retiring.listings]
     retiring += plan.retiring.aggregates
     return {declaration.name: declaration for declaration in retiring}
+
+
+def list_replacing_generations(plan: EntityPlan, names: Iterable[str]) -> list[int]:
+    """The generations whose instances replaced others that retire, newest first.
+
+    ``names``: of the declarations that are considered.
+    """
+    declared, retiring = list_declarations(plan), list_retiring(plan)
+    replacing = declared.keys() & retiring.keys() & set(names)
+    return sorted({declared[name].since for name in replacing}, reverse=True)
 
 
 def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple[Any, ...]:

@@ -40,20 +40,16 @@ class InstanceChooser:
     item_cache: ItemCache
 
     def choose_search(
-        self, plan: EntityPlan, name: str, *, prefer_retiring: bool = False
+        self, plan: EntityPlan, name: str, *, skip_from: int | None = None
     ) -> SearchPlan:
         """The instance of a search that answers; see `_choose`."""
-        return self._choose(
-            plan, name, plan.searches, plan.retiring.searches, prefer_retiring=prefer_retiring
-        )
+        return self._choose(plan, name, plan.searches, plan.retiring.searches, skip_from=skip_from)
 
     def choose_listing(
-        self, plan: EntityPlan, name: str, *, prefer_retiring: bool = False
+        self, plan: EntityPlan, name: str, *, skip_from: int | None = None
     ) -> ListingPlan:
         """The instance of a listing that answers; see `_choose`."""
-        return self._choose(
-            plan, name, plan.listings, plan.retiring.listings, prefer_retiring=prefer_retiring
-        )
+        return self._choose(plan, name, plan.listings, plan.retiring.listings, skip_from=skip_from)
 
     def find_related_listing(self, plan: EntityPlan, through: ThroughPlan) -> ListingPlan | None:
         """A complete listing with a list for each item that a search refers to; None without one.
@@ -72,7 +68,7 @@ class InstanceChooser:
         return next(candidates, None)
 
     def choose_aggregate(
-        self, plan: EntityPlan, name: str, *, ranked: bool = False, prefer_retiring: bool = False
+        self, plan: EntityPlan, name: str, *, ranked: bool = False, skip_from: int | None = None
     ) -> AggregatePlan:
         """The instance of an aggregate that answers; see `_choose`.
 
@@ -83,7 +79,7 @@ class InstanceChooser:
             name,
             plan.aggregates,
             plan.retiring.aggregates,
-            prefer_retiring=prefer_retiring,
+            skip_from=skip_from,
             is_usable=lambda older, newer: older.ranked or not (ranked and newer.ranked),
         )
 
@@ -127,12 +123,13 @@ class InstanceChooser:
         declared: Sequence[Derived],
         retiring: Sequence[Derived],
         *,
-        prefer_retiring: bool,
+        skip_from: int | None,
         is_usable: Callable[[Derived, Derived], bool] = lambda older, newer: True,
     ) -> Derived:
         """The newest complete instance that answers the question of the declared one.
 
-        ``prefer_retiring``: the one that retires, if it is complete: a cursor may be of it.
+        ``skip_from``: rather the one that retires, if this is complete and the declared one was
+        introduced in this generation or later: a cursor may be of it.
 
         Without a backfill item, completeness is unknown. Then the declared instance answers if no
         other one is complete.
@@ -149,7 +146,9 @@ class InstanceChooser:
             and answers_same_question(declaration, current)
             and is_usable(declaration, current)
         ]
-        for candidate in reversed(candidates) if prefer_retiring else candidates:
+        if skip_from is not None and current.since >= skip_from:
+            candidates.reverse()
+        for candidate in candidates:
             if self.is_complete(plan, (candidate.name, candidate.since)):
                 return candidate
         if self._read_state(plan.name) is None:

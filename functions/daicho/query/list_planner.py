@@ -95,7 +95,8 @@ class ListPlan:
 class ListPlanner:
     """Plans the list queries of a tenant. ``now`` is in epoch seconds.
 
-    ``prefer_retiring``: prefer instances that retire, because a cursor may be of them.
+    ``skip_from``: prefer instances that retire to those of this generation and later ones, because
+    a cursor may be of them.
     """
 
     key_resolver: KeyResolver
@@ -104,7 +105,7 @@ class ListPlanner:
     tenant: str
     related_search: RelatedSearch
     now: int
-    prefer_retiring: bool = False
+    skip_from: int | None = None
 
     def plan(self, queries: Sequence[ListQuery[Any]], limit: int) -> ListPlan:
         """The lists of queries whose results are merged into one page.
@@ -142,14 +143,10 @@ class ListPlanner:
             case "inverse":
                 sources = [self._plan_inverse(plan, query)]
             case "listing":
-                listing = self.instances.choose_listing(
-                    plan, query.name, prefer_retiring=self.prefer_retiring
-                )
+                listing = self.instances.choose_listing(plan, query.name, skip_from=self.skip_from)
                 return self._plan_listing(plan, listing, query, list_plan)
             case "search":
-                search = self.instances.choose_search(
-                    plan, query.name, prefer_retiring=self.prefer_retiring
-                )
+                search = self.instances.choose_search(plan, query.name, skip_from=self.skip_from)
                 return self._plan_search(plan, search, query, list_plan)
         list_plan.collections += sources
         list_plan.query_identity += tuple(source.partition for source in sources)

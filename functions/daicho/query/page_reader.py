@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.queries import ListQuery
-from daicho.errors import BadCursor, UnprocessedError
+from daicho.errors import UnprocessedError
 from daicho.plan import Ledger
+from daicho.plan.instances import list_replacing_generations
 from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.list_planner import ListPlan, ListPlanner
-from daicho.query.paging import CursorBinding, CursorPosition
+from daicho.query.paging import CursorBinding, CursorPosition, resolve_cursor
 from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
 from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
@@ -82,9 +83,9 @@ class PageReader:
         limit: int,
         related_search: RelatedSearch,
         *,
-        prefer_retiring: bool = False,
+        skip_from: int | None = None,
     ) -> ListPlan:
-        """Choose the lists that answer the queries; ``prefer_retiring``: see `ListPlanner`."""
+        """Choose the lists that answer the queries; ``skip_from``: see `ListPlanner`."""
         planner = ListPlanner(
             self.key_resolver,
             self.ledger,
@@ -92,7 +93,7 @@ class PageReader:
             self.tenant,
             related_search,
             related_search.now,
-            prefer_retiring,
+            skip_from,
         )
         return planner.plan(queries, limit)
 
@@ -103,21 +104,17 @@ class PageReader:
         cursor: str | None,
         related_search: RelatedSearch,
     ) -> tuple[ListPlan, CursorBinding, CursorPosition | None]:
-        """The lists of a page, the binding of its cursors, and its first position.
+        """The lists of a page, the binding of its cursors, and its first position."""
 
-        A cursor may be of an instance that retires. Then this instance answers to the last page.
-        """
-        list_plan = self.plan_lists(queries, limit, related_search)
-        binding = CursorBinding(self.tenant, list_plan.query_identity)
-        try:
-            return list_plan, binding, binding.read_cursor(cursor)
-        except BadCursor:
-            entity = list_plan.entity.__name__
-            if not self.ledger.current_generation(entity).plan.retiring:
-                raise
-        list_plan = self.plan_lists(queries, limit, related_search, prefer_retiring=True)
-        binding = CursorBinding(self.tenant, list_plan.query_identity)
-        return list_plan, binding, binding.read_cursor(cursor)
+        def bind(skip_from: int | None) -> tuple[ListPlan, CursorBinding]:
+            list_plan = self.plan_lists(queries, limit, related_search, skip_from=skip_from)
+            return list_plan, CursorBinding(self.tenant, list_plan.query_identity)
+
+        def list_replacing(list_plan: ListPlan) -> list[int]:
+            plan = self.ledger.current_generation(list_plan.entity.__name__).plan
+            return list_replacing_generations(plan, (query.name for query in queries))
+
+        return resolve_cursor(cursor, bind, list_replacing)
 
     def _read_postings(
         self,

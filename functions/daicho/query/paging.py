@@ -12,7 +12,10 @@ import base64
 import binascii
 import hashlib
 import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from daicho.errors import BadCursor, Invalid
 from daicho.storage.keys import SORT_KEY_BYTES
@@ -20,6 +23,7 @@ from daicho.storage.keys import SORT_KEY_BYTES
 CURSOR_VERSION = 1
 """Increased when the meaning of a cursor changes: older cursors are refused, not misread."""
 MAX_CURSOR_CHARACTERS = 8192
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, order=True)
@@ -71,6 +75,36 @@ class CursorBinding:
     def _digest(self, position: CursorPosition) -> str:
         bound = json.dumps([self.tenant, self.query_identity, position.order, position.list])
         return hashlib.blake2b(bound.encode(), digest_size=12).hexdigest()
+
+
+def resolve_cursor(
+    cursor: str | None,
+    bind: Callable[[int | None], tuple[Answer, CursorBinding]],
+    list_replacing: Callable[[Answer], Iterable[int]],
+) -> tuple[Answer, CursorBinding, CursorPosition | None]:
+    """What answers a page, the binding of its cursors, and its first position.
+
+    A cursor may be of instances that retire. Then they answer to the last page. If the instances of
+    several declarations retire, some of the newer ones may have answered already.
+
+    Args:
+        cursor: of the page; None for the first page.
+        bind: what answers without the instances of this generation and later ones, if others are
+            complete; None for all instances. With the binding of its cursors.
+        list_replacing: the generations whose instances replaced others of an answer, newest first.
+
+    Raises:
+        BadCursor: see `CursorBinding.read_cursor`.
+    """
+    answer, binding = bind(None)
+    try:
+        return answer, binding, binding.read_cursor(cursor)
+    except BadCursor:
+        for generation in list_replacing(answer):
+            earlier_answer, earlier_binding = bind(generation)
+            with suppress(BadCursor):
+                return earlier_answer, earlier_binding, earlier_binding.read_cursor(cursor)
+        raise
 
 
 def _is_valid_order(order: str) -> bool:

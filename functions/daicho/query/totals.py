@@ -100,12 +100,12 @@ class Totals:
         within: Sequence[Any],
         *,
         ranked: bool = False,
-        prefer_retiring: bool = False,
+        skip_from: int | None = None,
     ) -> TallyGroup:
         """The tallies of a declaration within some values.
 
-        ``ranked``: of an instance that has a ranking. ``prefer_retiring``: of the instance that
-        retires, if there is one, because a cursor may be of it.
+        ``ranked``: of an instance that has a ranking. ``skip_from``: rather of the instance that
+        retires than of one of this generation or later, because a cursor may be of it.
 
         Raises:
             Invalid: names the value that its field does not accept.
@@ -116,9 +116,7 @@ class Totals:
             (declaration for declaration in current.counters if declaration.name == name), None
         )
         aggregate = (
-            self.instances.choose_aggregate(
-                current, name, ranked=ranked, prefer_retiring=prefer_retiring
-            )
+            self.instances.choose_aggregate(current, name, ranked=ranked, skip_from=skip_from)
             if counter is None
             else counter.tally
         )

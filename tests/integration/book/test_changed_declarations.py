@@ -389,6 +389,33 @@ def test_a_cursor_stays_valid_with_the_instance_that_retires(stage: Stage) -> No
         stage.list(stage.entity.search("a"), cursor=page.cursor)
 
 
+def shard_listings(**shards: int) -> Callable[[dict[str, Any]], object]:
+    def change(body: dict[str, Any]) -> None:
+        body["by_status"] = Listing(body["status"], shards=shards["by_status"])
+        body["by_country"] = Listing(body["country"], shards=shards["by_country"])
+
+    return change
+
+
+@pytest.mark.parametrize(("oldest", "later"), [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)])
+def test_a_cursor_of_merged_lists_stays_valid_while_the_instances_of_each_retire(
+    dynamodb: DynamoDBClient, table_name: str, oldest: int, later: int
+) -> None:
+    """Which instances answer depends on what is complete, and differs by listing."""
+    stage = Stage(dynamodb, table_name, Ledger(), Entity)
+    for by_status, by_country in ((1, 1), (2, 1), (2, 2)):
+        stage.deploy(shard_listings(by_status=by_status, by_country=by_country))
+        for id in ("1", "2", "3", "4"):
+            stage.write(id, country="jp" if id in "12" else "fr")
+    queries = (stage.entity.by_status("open"), stage.entity.by_country("jp"))
+    stage.set_state(oldest=oldest, newest=3)
+    page = stage.book.page(*queries, limit=2)
+    assert [item.id for item in page.items] == ["4", "3"]
+    stage.set_state(oldest=later, newest=3)
+    rest = stage.book.page(*queries, limit=10, cursor=page.cursor)
+    assert [item.id for item in rest.items] == ["2", "1"]
+
+
 def remove_ranking(body: dict[str, Any]) -> None:
     body["revenue"] = Aggregate(Sum(body["amount"]), body["country"], within=month(body["at"]))
 
