@@ -18,7 +18,7 @@ from daicho.plan.instances import (
     list_retiring,
 )
 from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
-from daicho.plan.model import CounterPlan, EntityPlan
+from daicho.plan.model import CounterPlan, EntityPlan, SearchPlan, ThroughPlan
 
 
 class Effect(Enum):
@@ -38,6 +38,7 @@ class Effect(Enum):
         "changes, and @{old} ends at once, because items lose a field that it reads: @{new} "
         "includes only items that are written from now on"
     )
+    REACHES = "searches through other references, in all items at once"
     REVERTED = "is again what it was as @{new}, which was derived all along: it answers at once"
     REMOVED = "is removed: its routes end; @{old} retires"
     COUNTER_REMOVED = "is removed: its routes end"
@@ -128,7 +129,7 @@ def _find_effect(
             return Effect.COUNTER_REMOVED
         return Effect.REMOVED if retiring else Effect.ENDED
     if old is not None and new.since == old.since:
-        return None
+        return Effect.REACHES if _list_references(new) != _list_references(old) else None
     if retired is not None and new.since == retired.since:
         return Effect.REVERTED
     if isinstance(new, CounterPlan):
@@ -139,3 +140,8 @@ def _find_effect(
     if retiring is None:
         return Effect.UNREADABLE
     return Effect.REPLACED if answers_same_question(retiring, new) else Effect.RESHAPED
+
+
+def _list_references(declaration: DeclarationPlan) -> frozenset[ThroughPlan]:
+    """What only readers of a search use: its rows do not depend on it."""
+    return frozenset(declaration.through if isinstance(declaration, SearchPlan) else ())

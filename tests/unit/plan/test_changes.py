@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from daicho.plan import AggregatePlan, Decisions, EntityPlan, KeyPlan, Ledger, ListingPlan, Part
+from daicho.plan import (
+    AggregatePlan,
+    Decisions,
+    EntityPlan,
+    KeyPlan,
+    Ledger,
+    ListingPlan,
+    Part,
+    SearchPlan,
+    ThroughPlan,
+)
 from daicho.plan.changes import Effect, InstanceChange, compare_ledgers
 from daicho.plan.lockfile import append_generations
 from daicho.plan.model import CounterPlan
@@ -16,7 +26,7 @@ COUNT = AggregatePlan("count", 0, "count", None, (Part("name"),), ())
 VOTES = CounterPlan("votes", 0, (Part("name"),), (), 4)
 PLAIN = EntityPlan("Thing", {"id": "str", "name": "str"}, KeyPlan(("id",), ()))
 THING = replace(PLAIN, listings=(LISTING,), aggregates=(COUNT,), counters=(VOTES,))
-DISABLED = Decisions(disabled=frozenset({"Thing.listed", "Thing.count"}))
+DISABLED = Decisions(disabled=frozenset({"Thing.listed"}))
 
 
 def compare(*plans: EntityPlan, decisions: Decisions = Decisions()) -> list[InstanceChange]:  # noqa: B008
@@ -66,6 +76,17 @@ def test_the_effect_of_a_change(
         for read in [[name for name in plan.list_read_fields() if name in plan.fields]]
     )
     assert [change.effect for change in compare(before, after)] == expected
+
+
+def test_a_search_that_reaches_other_items_is_named_though_its_rows_stay() -> None:
+    search = SearchPlan("search", 0, ("name",), (1, 2))
+    through = ThroughPlan("name", "Other", "title", "text", "listed")
+    searched = replace(THING, searches=(search,))
+    reaching = replace(THING, searches=(replace(search, through=(through,)),))
+    for before, after in ((searched, reaching), (reaching, searched)):
+        (change,) = compare(before, after)
+        assert (change.effect, change.new, change.effect.hides_data) == (Effect.REACHES, 1, False)
+    assert compare(reaching, reaching) == []
 
 
 def test_a_declaration_that_comes_back() -> None:
