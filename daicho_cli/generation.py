@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from daicho.declare.registry import Daicho
-from daicho.errors import DeclarationError
 from daicho.plan import Decisions, Ledger
 from daicho.plan.changes import InstanceChange, compare_ledgers
 from daicho.plan.lockfile import write_lock_file
@@ -77,7 +75,6 @@ def generation(
         reverted=frozenset(revert or ()),
         disabled=frozenset(disable or ()),
     )
-    _check_names(daicho, decisions)
     after = daicho.append_generations(before, decisions)
     changed = _list_changed(before, after)
     changes = compare_ledgers(before, after)
@@ -124,20 +121,3 @@ def _check_accepted(changes: Sequence[InstanceChange], *, accept: bool) -> None:
             err=True,
         )
         raise typer.Exit(1)
-
-
-def _check_names(daicho: Daicho, decisions: Decisions) -> None:
-    """Refuse a decision about something that is not declared, or that cannot be decided."""
-    entities = {entity.__name__ for entity in daicho.entities}
-    _check_known(decisions.reverted, entities, "an entity")
-    aggregates = {f"{plan.name}.{each.name}" for plan in daicho.plans for each in plan.aggregates}
-    _check_known(decisions.recounted, aggregates, "an aggregate: ENTITY.AGGREGATE")
-    for name in decisions.superseded | decisions.disabled:
-        # The declaration may have been removed: what is left of it retires.
-        _check_known([name.partition(".")[0]], entities, "a declaration: ENTITY.DECLARATION")
-
-
-def _check_known(names: Iterable[str], known: set[str], what: str) -> None:
-    for name in sorted(names):
-        if name not in known:
-            raise DeclarationError(f"{name} is not {what} of this project")

@@ -1,7 +1,7 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
-from daicho.plan.instances import NO_DECISIONS as NO_DECISIONS
-from daicho.plan.instances import Decisions as Decisions
+from daicho.plan.decisions import NO_DECISIONS as NO_DECISIONS
+from daicho.plan.decisions import Decisions as Decisions
 from daicho.plan.ledger import FieldPlan as FieldPlan
 from daicho.plan.ledger import Generation as Generation
 from daicho.plan.ledger import Ledger as Ledger

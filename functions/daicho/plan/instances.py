@@ -9,10 +9,11 @@ that it stays exact to its last reader (EXACTNESS rule 25).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.errors import DeclarationError
+from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.model import (
     AggregatePlan,
     Condition,
@@ -35,29 +36,6 @@ NUMBERS = frozenset({"int", "decimal"})
 """The kinds of values that are summed: they are stored alike."""
 WHOLE_ITEM = "version"
 """A listing that copies this attribute copies the whole item."""
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """What a developer decided about a new generation. Names are ``Entity.declaration``.
-
-    Attributes:
-        recounted: aggregates that become new instances although nothing of them changed.
-        superseded: declarations whose newest instance is given up before it was backfilled; the
-            one before it continues to retire.
-        reverted: entities whose declarations equal an earlier generation, and are to be a new one.
-            Otherwise they are code that was rolled back, and nothing is added.
-        disabled: declarations of which nothing retires any more, because the newest instance is
-            backfilled in all stages.
-    """
-
-    recounted: frozenset[str] = frozenset()
-    superseded: frozenset[str] = frozenset()
-    reverted: frozenset[str] = frozenset()
-    disabled: frozenset[str] = frozenset()
-
-
-NO_DECISIONS = Decisions()
 
 
 def list_declarations(plan: EntityPlan) -> dict[str, DeclarationPlan]:
@@ -174,9 +152,11 @@ def number_declarations(
         kinds: the kinds of all fields of the entity, by name; default: of those that it reads.
 
     Raises:
-        DeclarationError: a declaration would have two instances that retire.
+        DeclarationError: a declaration would have two instances that retire, or a decision has no
+            effect.
     """
     if before is None:
+        decisions.check_instances(plan.name, aggregates=(), retiring=(), replaced_again=())
         return _replace_declarations(plan, lambda declaration: replace(declaration, since=number))
     earlier: list[DeclarationPlan] = [*list_declarations(before).values()]
     earlier += list_retiring(before).values()
@@ -219,6 +199,7 @@ def _choose_retiring(
         for declaration in list_declarations(numbered).values()
     }
     retiring: list[DerivedPlan] = []
+    replaced_again: list[str] = []
     replaced = list_declarations(before)
     retired = list_retiring(before)
     for declared_name in sorted({*replaced, *retired}):
@@ -243,8 +224,15 @@ def _choose_retiring(
                     f"@{retired_before.since}: daicho generation --disable {name}. Otherwise give "
                     f"up @{replaced_now.since}: daicho generation --supersede {name}"
                 )
+            replaced_again.append(declared_name)
             candidates = [retired_before]
         retiring += candidates
+    decisions.check_instances(
+        numbered.name,
+        aggregates=(aggregate.name for aggregate in numbered.aggregates),
+        retiring=retired,
+        replaced_again=replaced_again,
+    )
     return retiring
 
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daicho.errors import DeclarationError
+from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.instances import (
-    NO_DECISIONS,
-    Decisions,
     can_be_derived,
     classify_kind,
     list_declarations,
@@ -80,14 +79,16 @@ def append_generations(
     Raises:
         DeclarationError: a key changed, so stored items would not be found under the new one;
             versions by pointer were introduced or removed; stored items would lack a required
-            field, or could not be read any more; or a declaration would have two instances that
-            retire.
+            field, or could not be read any more; a declaration would have two instances that
+            retire; or a decision has no effect.
     """
     entities = dict(ledger.entities)
-    for plan in compiled:
+    plans = list(compiled)
+    decisions.check_entities(plan.name for plan in plans)
+    for plan in plans:
         generations = entities.get(plan.name, ())
         if not generations:
-            numbered = number_declarations(plan, None, 1)
+            numbered = number_declarations(plan, None, 1, decisions)
             entities[plan.name] = (Generation(1, numbered),)
             continue
         newest = generations[-1]
@@ -97,10 +98,13 @@ def append_generations(
             check_fields(plan.name, fields[plan.name], ledger)
         kinds = None if fields is None else list_kinds(fields[plan.name])
         if not _find_first_change(plan, newest.plan):
-            if not _is_decided(plan, decisions) and _can_retire(newest.plan, kinds):
+            if not decisions.list_names(plan.name) and _can_retire(newest.plan, kinds):
                 continue
-        elif plan.name not in decisions.reverted and _find_derived_generation(plan, generations):
-            continue  # the code was rolled back
+        elif plan.name not in decisions.reverted:
+            earlier = _find_derived_generation(plan, generations)
+            if earlier is not None:  # the code was rolled back
+                _check_nothing_decided(plan.name, decisions, earlier.number, newest.number)
+                continue
         number = newest.number + 1
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
         entities[plan.name] = (*generations, Generation(number, numbered))
@@ -142,10 +146,15 @@ def _can_retire(newest: EntityPlan, kinds: Mapping[str, str] | None) -> bool:
     )
 
 
-def _is_decided(plan: EntityPlan, decisions: Decisions) -> bool:
-    """Whether a decision alone makes a new generation of an entity."""
-    decided = decisions.recounted | decisions.superseded | decisions.disabled
-    return any(name.partition(".")[0] == plan.name for name in decided)
+def _check_nothing_decided(entity: str, decisions: Decisions, earlier: int, newest: int) -> None:
+    """Refuse decisions about an entity whose declarations equal an earlier generation."""
+    names = decisions.list_names(entity)
+    if names:
+        raise DeclarationError(
+            f"{', '.join(names)}: nothing can be decided, because the declarations of {entity} "
+            f"equal generation {earlier} of {newest}, like code that was rolled back. Use the code "
+            f"of generation {newest}, or undo what followed: daicho generation --revert {entity}"
+        )
 
 
 def _check_key(plan: EntityPlan, before: EntityPlan) -> None:

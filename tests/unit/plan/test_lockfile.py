@@ -121,6 +121,43 @@ def test_an_unchanged_aggregate_is_counted_again_on_request() -> None:
     assert newest.plan.searches == ledger.current_generation("Song").plan.searches
 
 
+def decide(**decided: str) -> Decisions:
+    return Decisions(**{name: frozenset({value}) for name, value in decided.items()})
+
+
+@pytest.mark.parametrize(
+    ("decisions", "message"),
+    [
+        (decide(disabled="Song.serch"), r"Song\.serch has no .* that have one: Song\.of_title"),
+        (decide(disabled="Song.search"), r"Song\.search has no instance that retires"),
+        (decide(superseded="Song.search"), r"Song\.search does not change .* that do: none"),
+        (decide(superseded="Song.of_title"), r"Song\.of_title does not change .* that do: none"),
+        (decide(recounted="Song.al"), r"Song\.al is no aggregate. The aggregates: Song\.all"),
+        (decide(disabled="Sonk.search"), "Sonk is no entity of this project. Its entities: Song"),
+        (decide(reverted="Sonk"), "Sonk is no entity"),
+    ],
+)
+def test_a_decision_without_an_effect_is_refused(decisions: Decisions, message: str) -> None:
+    counted = replace(SONG, aggregates=(AggregatePlan("all", 0, "count", None, (), ()),))
+    listed = replace(counted, listings=WITH_LISTING.listings)
+    ledger = append_generations([counted], append_generations([listed], Ledger()))
+    assert ledger.newest_generation("Song").plan.retiring.listings
+    with pytest.raises(DeclarationError, match=message):
+        append_generations([counted], ledger, decisions)
+
+
+def test_a_decision_about_a_new_entity_is_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"Song\.search has no instance that retires"):
+        append_generations([SONG], Ledger(), decide(disabled="Song.search"))
+
+
+@pytest.mark.parametrize("decided", ["disabled", "superseded", "recounted"])
+def test_code_that_was_rolled_back_decides_nothing(decided: str) -> None:
+    ledger = append_generations([WITH_LISTING], append_generations([SONG], Ledger()))
+    with pytest.raises(DeclarationError, match="of Song equal generation 1 of 2, like code that"):
+        append_generations([SONG], ledger, decide(**{decided: "Song.of_title"}))
+
+
 def test_retiring_instances_are_in_the_lock_file(tmp_path: Path) -> None:
     ledger = append_generations([SONG], append_generations([WITH_LISTING], Ledger()))
     write_lock_file(ledger, tmp_path / "lock.json")
