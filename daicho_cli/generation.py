@@ -82,7 +82,7 @@ def generation(
         if changed:
             typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
             raise typer.Exit(1)
-        if after.fields != before.fields:
+        if not _has_fields(before, after):
             typer.echo(
                 "the fields in the lock file are not up to date: daicho generation", err=True
             )
@@ -109,6 +109,14 @@ def _list_changed(before: Ledger, after: Ledger) -> list[str]:
         for name, generations in after.entities.items()
         if generations != before.entities.get(name)
     ]
+
+
+def _has_fields(before: Ledger, after: Ledger) -> bool:
+    """Whether a lock file has the declared fields. That of an older version has no literals."""
+    written, declared = before.to_json(), after.to_json()
+    return written.get("fields") == declared.get("fields") and (
+        "literals" not in written or written["literals"] == declared["literals"]
+    )
 
 
 def _check_accepted(changes: Sequence[InstanceChange], *, accept: bool) -> None:

@@ -71,7 +71,8 @@ def remove_demonstration(folder: Path) -> None:
         _remove(folder / path)
     ledger = Ledger.load(folder / LOCK_FILE)
     remaining = {name: ledger.entities[name] for name in ledger.entities.keys() - entities}
-    write_lock_file(replace(ledger, entities=remaining), folder / LOCK_FILE)
+    fields = {name: ledger.fields[name] for name in ledger.fields.keys() - entities}
+    write_lock_file(replace(ledger, entities=remaining, fields=fields), folder / LOCK_FILE)
     for name, part in EDITS.items():
         text = (folder / name).read_text("utf-8")
         (folder / name).write_text(part.sub("", text), "utf-8")

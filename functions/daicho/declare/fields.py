@@ -76,7 +76,7 @@ class FieldSpec:
         return _choose_kind(self.annotation)
 
     @property
-    def literals(self) -> tuple[str, ...] | None:
+    def literals(self) -> tuple[Any, ...] | None:
         """The values that a ``Literal`` annotation admits, or None."""
         inner = _strip_none(self.annotation)
         return typing.get_args(inner) if typing.get_origin(inner) is Literal else None

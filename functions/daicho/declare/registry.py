@@ -6,11 +6,12 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
 from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
+from daicho.declare.fields import FieldSpec
 from daicho.errors import DeclarationError
 from daicho.plan import (
     NO_DECISIONS,
@@ -75,7 +76,9 @@ class Daicho:
         """All fields of each entity, by name."""
         return {
             entity.__name__: {
-                name: FieldPlan(spec.kind, spec.is_required_in_items)
+                name: FieldPlan(
+                    spec.kind, spec.is_required_in_items, literals=_describe_literals(spec)
+                )
                 for name, spec in entity.fields_.items()
             }
             for entity in self.entities
@@ -96,3 +99,12 @@ class Daicho:
             KeyError: there is none.
         """
         return {entity.__name__: entity for entity in self.entities}[name]
+
+
+def _describe_literals(spec: FieldSpec) -> tuple[Any, ...]:
+    """The values of a ``Literal`` as in the lock file, in no order; empty for any other field."""
+    if spec.literals is None:
+        return ()
+    plain = (str, int, NoneType)
+    values = [value if isinstance(value, plain) else repr(value) for value in spec.literals]
+    return tuple(sorted(values, key=repr))

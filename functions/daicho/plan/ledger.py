@@ -7,8 +7,8 @@ have been derived by; the last one is the current one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,19 @@ class UnknownEntityError(Exception):
 class FieldPlan:
     """A field of an entity: its kind, and whether every item must have a value for it.
 
-    ``removed``: it is no longer declared, but stored items may still have a value.
+    ``removed``: it is no longer declared, but stored items may still have a value. ``literals``:
+    the values of its ``Literal``; empty if it takes any value of its kind, None if that was not
+    recorded.
     """
 
     kind: str
     required: bool
     removed: bool = False
+    literals: tuple[Any, ...] | None = None
 
     @classmethod
     def parse(cls, text: str) -> FieldPlan:
-        """Read what `render` wrote."""
+        """Read what `render` wrote. It has no literals: the lock file has them apart."""
         kind, _, presence = text.partition(" ")
         return cls(kind, presence == REQUIRED, presence == REMOVED)
 
@@ -98,7 +101,7 @@ class Ledger:
             },
             data.get("project", ""),
             {
-                name: {field: FieldPlan.parse(text) for field, text in fields.items()}
+                name: _parse_fields(fields, data.get("literals", {}).get(name))
                 for name, fields in data.get("fields", {}).items()
             },
         )
@@ -115,6 +118,7 @@ class Ledger:
                 for name in sorted(self.entities)
             },
             **({"fields": self._render_fields()} if self.fields else {}),
+            **({"literals": literals} if (literals := self._render_literals()) else {}),
         }
 
     def current_generation(self, name: str) -> Generation:
@@ -206,6 +210,18 @@ class Ledger:
             for entity, fields in sorted(self.fields.items())
         }
 
+    def _render_literals(self) -> dict[str, dict[str, list[Any]]]:
+        """The literals of fields, of each entity whose literals are recorded."""
+        return {
+            entity: {
+                name: list(fields[name].literals or ())
+                for name in sorted(fields)
+                if fields[name].literals
+            }
+            for entity, fields in sorted(self.fields.items())
+            if any(field.literals is not None for field in fields.values())
+        }
+
     def list_generations(self, name: str) -> tuple[Generation, ...]:
         """All generations of an entity, oldest first.
 
@@ -223,3 +239,16 @@ class Ledger:
             for name in self.list_types()
             if any(holds(generation.plan) for generation in self.entities[name])
         )
+
+
+def _parse_fields(
+    fields: Mapping[str, str], literals: Mapping[str, Sequence[Any]] | None
+) -> dict[str, FieldPlan]:
+    """The fields of an entity. ``literals``: None if the lock file does not record them."""
+    parsed = {name: FieldPlan.parse(text) for name, text in fields.items()}
+    if literals is None:
+        return parsed
+    return {
+        name: replace(field, literals=tuple(literals.get(name, ())))
+        for name, field in parsed.items()
+    }

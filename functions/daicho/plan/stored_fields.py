@@ -29,6 +29,7 @@ def check_fields(entity: str, fields: Mapping[str, FieldPlan], ledger: Ledger) -
             _check_presence(f"{entity}.{name}", declared, stored.get(name))
         if name in stored:
             _check_kind(f"{entity}.{name}", declared.kind, stored[name])
+            _check_literals(f"{entity}.{name}", declared, stored[name])
 
 
 def record_fields(
@@ -37,10 +38,16 @@ def record_fields(
     """The fields in the lock file after a change: the declared ones, and all that were removed."""
     recorded = dict(ledger.fields)
     for entity, declared in fields.items():
+        has_literals = any(field.literals is not None for field in declared.values())
         removed = {
-            name: FieldPlan(earlier.kind, required=False, removed=True)
+            name: FieldPlan(
+                earlier.kind,
+                required=False,
+                removed=True,
+                literals=earlier.literals or (() if has_literals else earlier.literals),
+            )
             for name, earlier in ledger.fields.get(entity, {}).items()
-            if name not in declared
+            if name not in declared and entity in ledger.entities
         }
         recorded[entity] = {**declared, **removed}
     return recorded
@@ -92,4 +99,21 @@ def _check_kind(name: str, kind: str, stored: FieldPlan) -> None:
         f"{name} changes from {stored.kind} to {kind}, but stored items have values that cannot be "
         f"read as {kind}; declare another field beside it, write both, and remove "
         f"{name.partition('.')[2]} later"
+    )
+
+
+def _check_literals(name: str, declared: FieldPlan, stored: FieldPlan) -> None:
+    """Refuse a ``Literal`` without a value that stored items may have."""
+    if not declared.literals or stored.literals is None:
+        return
+    lost = [value for value in stored.literals if value not in declared.literals]
+    if not stored.literals:
+        change = "takes only the values of a Literal from now on"
+    elif lost:
+        change = f"no longer takes {', '.join(map(repr, lost))}"
+    else:
+        return
+    raise DeclarationError(
+        f"{name} {change}, but stored items may have other values, and could not be read; allow "
+        "every value that was ever allowed, or declare another field beside it"
     )

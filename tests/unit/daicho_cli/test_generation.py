@@ -109,3 +109,23 @@ def test_a_decision_of_code_that_was_rolled_back_is_refused(declare: Declare) ->
     assert (result.exit_code, result.stdout) == (1, "")
     assert "nothing can be decided, because the declarations of Product" in result.stderr
     assert run("--revert", "Product").stdout.splitlines()[-1] == "generations: Product 3"
+
+
+def test_a_narrower_literal_is_refused_but_not_missed_in_an_older_lock_file(
+    declare: Declare,
+) -> None:
+    run()
+    written = read_lock_file()
+    assert written["literals"] == {"Product": {"state": ["new", "old"]}}
+    declare(PRODUCT.replace('["new", "old"]', '["new"]'))
+    assert "Product.state no longer takes 'old'" in run().stderr
+    del written["literals"]
+    Path("generations.json").write_text(json.dumps(written), "utf-8")
+    declare(PRODUCT)
+    assert run("--check").exit_code == 0
+    assert run().stdout == "no declaration changed\n"
+    assert read_lock_file()["literals"] == {"Product": {"state": ["new", "old"]}}
+    declare(PRODUCT.replace('["new", "old"]', '["old", "new"]'))
+    assert run("--check").exit_code == 0
+    declare(PRODUCT.replace('["new", "old"]', '["new", "old", "used"]'))
+    assert "not up to date" in run("--check").stderr

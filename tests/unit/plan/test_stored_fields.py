@@ -110,3 +110,45 @@ def test_a_type_is_also_compared_if_the_lock_file_records_no_fields() -> None:
     other = describe_song_fields(title="int optional")
     with pytest.raises(DeclarationError, match=r"Song\.title changes from str to int"):
         append_generations([SONG], ledger, fields=other)
+
+
+def record_rank(ledger: Ledger, literals: tuple[object, ...] | None) -> Ledger:
+    """Declare a field with these literals; none for any text, None as a lock file without them."""
+    fields = describe_song_fields(rank="str optional")["Song"]
+    if literals is not None:
+        fields = {name: replace(field, literals=()) for name, field in fields.items()}
+        fields["rank"] = replace(fields["rank"], literals=literals)
+    return append_generations([SONG], ledger, fields={"Song": fields})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (("a", "b"), ("a", "c"), r"Song\.rank no longer takes 'b', but stored items may have"),
+        (("a", "b", "c"), ("b",), r"Song\.rank no longer takes 'a', 'c'"),
+        ((), ("a", "b"), r"Song\.rank takes only the values of a Literal from now on"),
+    ],
+)
+def test_a_literal_without_a_value_that_was_stored_is_refused(
+    before: tuple[str, ...], after: tuple[str, ...], message: str
+) -> None:
+    first = record_rank(Ledger(), before)
+    with pytest.raises(DeclarationError, match=message):
+        record_rank(first, after)
+    removed = append_generations([SONG], first, fields=describe_song_fields())
+    with pytest.raises(DeclarationError, match=message):
+        record_rank(Ledger.from_json(removed.to_json()), after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(("a",), ("a", "b")), (("a",), ()), ((), ()), (None, ("a",)), (None, ())]
+)
+def test_a_literal_may_take_more_values_and_those_of_an_older_lock_file_are_unknown(
+    before: tuple[str, ...] | None, after: tuple[str, ...]
+) -> None:
+    first = record_rank(Ledger(), before)
+    assert ("literals" in first.to_json()) is (before is not None)
+    later = record_rank(Ledger.from_json(first.to_json()), after)
+    assert later.entities == first.entities
+    assert later.to_json()["literals"] == {"Song": {"rank": list(after)} if after else {}}
+    assert Ledger.from_json(later.to_json()) == later

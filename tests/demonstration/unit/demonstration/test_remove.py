@@ -37,6 +37,7 @@ def copy(tmp_path: Path) -> Path:
 
 def read_entities(folder: Path) -> set[str]:
     lock = json.loads((folder / "functions/generations.json").read_text("utf-8"))
+    assert lock["entities"].keys() == lock["fields"].keys() == lock["literals"].keys()
     return set(lock["entities"])
 
 
