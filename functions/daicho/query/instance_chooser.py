@@ -99,10 +99,10 @@ class InstanceChooser:
         from before the field was removed, or from before the code was rolled back.
         """
         generations = self.ledger.list_generations(plan.name)
-        if len(_list_copies(listing, (generation.plan for generation in generations))) > 1:
-            copies = _list_copies(listing, self._list_possible_plans(plan.name))
-            return frozenset(listing.copies).intersection(*copies)
-        return frozenset(listing.copies)
+        if len(_list_copies(listing, (generation.plan for generation in generations))) == 1:
+            return frozenset(listing.copies)
+        possible = _list_copies(listing, self._list_possible_plans(plan.name))
+        return frozenset(listing.copies).intersection(*possible) if possible else frozenset()
 
     def _list_possible_plans(self, entity: str) -> list[EntityPlan]:
         """The plans of all generations of which items may exist."""

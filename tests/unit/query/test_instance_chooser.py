@@ -90,6 +90,35 @@ def test_an_item_of_a_generation_that_this_code_does_not_know_makes_nothing_comp
     assert not chooser.is_complete(plan, ("listed", 2))
 
 
+@pytest.mark.parametrize(
+    ("oldest", "copied"),
+    [(1, {"id"}), (2, {"id"}), (3, {"id", "team", "name"}), (4, set()), (None, {"id"})],
+)
+def test_rows_have_what_every_possible_generation_copies(
+    oldest: int | None, copied: set[str]
+) -> None:
+    plans = [
+        replace(MEMBER, listings=(replace(LISTED, copies=(*names, "version")),))
+        for names in (("id", "team"), ("id",), ("id", "team", "name"))
+    ]
+    ledger = number(plans[0], plans[1], plans[2])
+    chooser, table = choose(ledger, oldest)
+    plan = ledger.current_generation("Member").plan
+    assert [listing.since for listing in plan.derived_listings] == [1]
+    names = chooser.list_copied_names(plan, plan.listings[0])
+    assert names - {"version"} == copied
+    assert table.reads == 1
+
+
+def test_copies_that_never_changed_need_no_read() -> None:
+    listing = replace(LISTED, copies=("id", "version"))
+    ledger = number(PLAIN, replace(MEMBER, listings=(listing,)))
+    chooser, table = choose(ledger, oldest=1)
+    plan = ledger.current_generation("Member").plan
+    assert chooser.list_copied_names(plan, plan.listings[0]) == {"id", "version"}
+    assert table.reads == 0
+
+
 def test_a_rank_is_read_from_an_instance_that_has_one() -> None:
     ranked = AggregatePlan("count", 0, "count", None, (Part("team"),), (), ranked=True)
     plans = (replace(PLAIN, aggregates=(replace(ranked, ranked=ranks),)) for ranks in (False, True))
