@@ -42,7 +42,7 @@ class Decisions:
         for name in sorted(self.reverted | {_get_entity(name) for name in decided}):
             if name not in known:
                 raise DeclarationError(
-                    f"{name} is no entity of this project. Its entities: {_list(known)}"
+                    f"{name} is no entity of this project. Its entities: {_join_names(known)}"
                 )
 
     def check_instances(
@@ -76,7 +76,7 @@ class Decisions:
             known = {f"{entity}.{name}" for name in declarations}
             for name in sorted(decided - known):
                 if _get_entity(name) == entity:
-                    raise DeclarationError(f"{name} {what}: {_list(known)}")
+                    raise DeclarationError(f"{name} {what}: {_join_names(known)}")
 
 
 NO_DECISIONS = Decisions()
@@ -86,5 +86,5 @@ def _get_entity(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _list(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
