@@ -98,6 +98,8 @@ class InstanceChooser:
         a generation that does not declare a field does not copy it, but the item may have a value:
         from before the field was removed, or from before the code was rolled back.
         """
+        if not listing.copies:
+            return frozenset()
         generations = self.ledger.list_generations(plan.name)
         if len(_list_copies(listing, (generation.plan for generation in generations))) == 1:
             return frozenset(listing.copies)
