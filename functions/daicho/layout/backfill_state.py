@@ -132,8 +132,13 @@ def is_derived_by_all(instance: tuple[str, int], plans: Iterable[EntityPlan]) ->
     return all(instance in plan.derived_instances for plan in plans)
 
 
+def list_possible_plans(state: BackfillState, ledger: Ledger) -> list[EntityPlan]:
+    """The plans of all generations that items of the entity may be of."""
+    generations = ledger.list_generations(state.entity)
+    return [each.plan for each in generations if each.number >= state.oldest]
+
+
 def is_complete(instance: tuple[str, int], state: BackfillState, ledger: Ledger) -> bool:
     """Whether an instance includes every base item of its entity in the table of this stage."""
-    generations = ledger.list_generations(state.entity)
-    possible = [each.plan for each in generations if each.number >= state.oldest]
+    possible = list_possible_plans(state, ledger)
     return bool(possible) and is_derived_by_all(instance, possible)

@@ -20,6 +20,7 @@ from daicho.layout.backfill_state import (
     build_backfill_key,
     is_complete,
     is_derived_by_all,
+    list_possible_plans,
 )
 from daicho.layout.item_keys import NEWEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
@@ -88,8 +89,7 @@ class InstanceChooser:
         generations = self.ledger.list_generations(plan.name)
         if is_derived_by_all(instance, (generation.plan for generation in generations)):
             return True
-        state = BackfillState.from_item(plan.name, self._read_state(plan.name), self.ledger)
-        return is_complete(instance, state, self.ledger)
+        return is_complete(instance, self._find_state(plan.name), self.ledger)
 
     def list_copied_names(self, plan: EntityPlan, listing: ListingPlan) -> frozenset[str]:
         """The attributes that a row of a listing has whenever its item has them.
@@ -103,14 +103,13 @@ class InstanceChooser:
         generations = self.ledger.list_generations(plan.name)
         if len(_list_copies(listing, (generation.plan for generation in generations))) == 1:
             return frozenset(listing.copies)
-        possible = _list_copies(listing, self._list_possible_plans(plan.name))
+        possible = _list_copies(
+            listing, list_possible_plans(self._find_state(plan.name), self.ledger)
+        )
         return frozenset(listing.copies).intersection(*possible) if possible else frozenset()
 
-    def _list_possible_plans(self, entity: str) -> list[EntityPlan]:
-        """The plans of all generations of which items may exist."""
-        state = BackfillState.from_item(entity, self._read_state(entity), self.ledger)
-        generations = self.ledger.list_generations(entity)
-        return [each.plan for each in generations if each.number >= state.oldest]
+    def _find_state(self, entity: str) -> BackfillState:
+        return BackfillState.from_item(entity, self._read_state(entity), self.ledger)
 
     def _read_state(self, entity: str) -> Image | None:
         key = build_backfill_key(entity)
