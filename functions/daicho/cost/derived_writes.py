@@ -84,9 +84,21 @@ def list_groups(plan: EntityPlan, events: Iterable[ItemEvent]) -> dict[str, set[
 
 
 def get_aggregate(plan: EntityPlan, tally: str) -> AggregatePlan:
-    """The aggregate that the partition key of a tally belongs to."""
-    name = keys.parse(tally)[1].partition(".")[2]
-    return next(aggregate for aggregate in plan.aggregates if aggregate.name == name)
+    """The aggregate that the partition key of a tally belongs to; it may be one that retires."""
+    _, declared, since, *_ = keys.parse(tally)
+    instance = (declared.partition(".")[2], int(since))
+    return next(
+        aggregate
+        for aggregate in plan.derived_aggregates
+        if (aggregate.name, aggregate.since) == instance
+    )
+
+
+def list_counted(plan: EntityPlan) -> tuple[AggregatePlan, ...]:
+    """The aggregates that writes count in, one of each name: those that were removed too."""
+    declared = {aggregate.name for aggregate in plan.aggregates}
+    removed = (each for each in plan.retiring.aggregates if each.name not in declared)
+    return (*plan.aggregates, *removed)
 
 
 def _compute_rows(plan: EntityPlan, image: Image | None) -> Mapping[ItemKey, IndexRow]:

@@ -214,7 +214,7 @@ class _EntityEstimator:
         for event in self._events:
             for name, count in derived_writes.count_touches(self._plan, event).items():
                 touches[name] += count * event.count
-        for aggregate in self._plan.aggregates:
+        for aggregate in derived_writes.list_counted(self._plan):
             name, figure = aggregate.name, self._get_figure(aggregate.name)
             units = counting.estimate_counting(
                 aggregate, figure, touches[name], self._count_groups(name), self._traffic, load

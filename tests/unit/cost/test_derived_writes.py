@@ -11,13 +11,14 @@ from daicho.cost.derived_writes import (
     Touches,
     count_touches,
     estimate_row_writes,
+    list_counted,
     list_groups,
     list_row_images,
 )
 from daicho.cost.events import EventKind, ItemEvent
 from daicho.cost.examples import build_image
 from daicho.cost.units import Units
-from daicho.plan import Generation
+from daicho.plan import Condition, Generation, RetiringPlan
 from tests.unit.cost.plans import CHART, COUNT, KEPT, OF_ARTIST, TITLED, VALUES, WEEK, generation
 
 SONG = generation(listings=(OF_ARTIST,), searches=(TITLED,), aggregates=(CHART, COUNT))
@@ -75,6 +76,18 @@ def test_an_expired_item_that_stays_counted_touches_two_slots() -> None:
 def test_the_groups_are_those_of_the_examples() -> None:
     groups = list_groups(SONG.plan, [event("create"), event("change", artist="bowie")])
     assert {name: len(found) for name, found in groups.items()} == {"chart": 2, "count": 1}
+
+
+def test_writes_count_in_what_retires_too() -> None:
+    total = replace(COUNT, since=2, where=Condition("artist", ("dan",)))
+    song = generation(aggregates=(total,), retiring=RetiringPlan(aggregates=(CHART, COUNT)))
+    assert count_touches(song.plan, event("create", song)) == {
+        "chart": Touches(1),
+        "count": Touches(2),
+    }
+    groups = list_groups(song.plan, [event("create", song)])
+    assert {name: len(found) for name, found in groups.items()} == {"chart": 1, "count": 2}
+    assert list_counted(song.plan) == (total, CHART)
 
 
 def test_the_rows_of_an_item_carry_a_number() -> None:

@@ -11,7 +11,7 @@ from daicho.cost.events import EntityShape
 from daicho.cost.examples import ExampleError
 from daicho.cost.traffic import Traffic, TrafficError, parse_traffic
 from daicho.cost.units import Units
-from daicho.plan import CounterPlan, Part, SearchPlan, ThroughPlan
+from daicho.plan import CounterPlan, Part, RetiringPlan, SearchPlan, ThroughPlan
 from tests.unit.cost.plans import CHART, COUNT, OF_ARTIST, TITLED, VALUES, WEEK, generation, ledger
 
 SONG = generation(listings=(OF_ARTIST,), aggregates=(COUNT,))
@@ -48,6 +48,12 @@ def test_declarations_have_lines_of_their_own() -> None:
         ("titled", "rows"), ("count", "slots"), ("count", "rollups"), ("chart", "slots"),
         ("chart", "rollups"),
     }  # fmt: skip
+
+
+def test_a_removed_aggregate_is_paid_for_until_it_is_disabled() -> None:
+    song = generation(aggregates=(COUNT,), retiring=RetiringPlan(aggregates=(CHART,)))
+    estimate = estimate_units(ledger(song), traffic(creates=100))
+    assert estimate.select("Song", "slots").write == pytest.approx(2 * (0.1 + 1))
 
 
 def test_an_entity_that_derives_nothing_wakes_no_projector() -> None:
