@@ -74,14 +74,33 @@ class InstanceChange:
     @property
     def sentence(self) -> str:
         """The change in one sentence, without a full stop."""
-        effect = self.effect.value.format(old=self.old, new=self.new)
-        return f"{self.entity}.{self.declaration} {effect}"
+        return f"{self.entity}.{self.declaration} {self.description}"
+
+    @property
+    def description(self) -> str:
+        """What happens to the declaration: the sentence without its subject."""
+        return self.effect.value.format(old=self.old, new=self.new)
+
+
+def cut_ledger(ledger: Ledger, newest: Mapping[str, int]) -> Ledger:
+    """The ledger as it was at earlier generations, whose numbers are ``newest``, by entity.
+
+    An entity without a number is left out.
+    """
+    kept = {
+        entity: tuple(each for each in generations if each.number <= newest.get(entity, 0))
+        for entity, generations in ledger.entities.items()
+    }
+    entities = {entity: generations for entity, generations in kept.items() if generations}
+    fields = {entity: fields for entity, fields in ledger.fields.items() if entity in entities}
+    return Ledger(entities, ledger.project, fields)
 
 
 def compare_ledgers(before: Ledger, after: Ledger) -> list[InstanceChange]:
     """The effects of the new generations of ``after``, in order of entity and declaration.
 
-    A new entity has none: it has no items yet.
+    A new entity has none: it has no items yet. Several new generations of an entity have the
+    effects of one: what an intermediate one introduced is in no item of ``before``.
     """
     return [
         change
@@ -99,7 +118,12 @@ def _compare_plans(
 ) -> Iterator[InstanceChange]:
     """``fields``: all fields of the entity from now on, if the ledger records them."""
     declared, earlier = list_declarations(after), list_declarations(before)
-    retiring, retired = list_retiring(after), list_retiring(before)
+    retired = list_retiring(before)
+    retiring = {
+        name: each
+        for name, each in list_retiring(after).items()
+        if (name, each.since) in before.derived_instances
+    }
     for name in sorted({*declared, *earlier, *retired}):
         new, old = declared.get(name), earlier.get(name)
         effect = _find_effect(new, old, retiring.get(name), retired.get(name))

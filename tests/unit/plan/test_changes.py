@@ -10,6 +10,7 @@ from daicho.plan import (
     AggregatePlan,
     Decisions,
     EntityPlan,
+    FieldPlan,
     KeyPlan,
     Ledger,
     ListingPlan,
@@ -17,7 +18,7 @@ from daicho.plan import (
     SearchPlan,
     ThroughPlan,
 )
-from daicho.plan.changes import Effect, InstanceChange, compare_ledgers
+from daicho.plan.changes import Effect, InstanceChange, compare_ledgers, cut_ledger
 from daicho.plan.lockfile import append_generations
 from daicho.plan.model import CounterPlan
 
@@ -113,3 +114,37 @@ def test_a_second_change_ends_what_retired() -> None:
         InstanceChange("Thing", "listed", Effect.REPLACED, old=2, new=3),
         InstanceChange("Thing", "listed", Effect.DISABLED, old=1),
     ]
+
+
+def test_a_ledger_is_cut_to_what_a_stage_has() -> None:
+    ledger = append_generations([replace(PLAIN, name="Other")], Ledger())
+    for plan in (PLAIN, THING):
+        ledger = append_generations([plan], ledger)
+    cut = cut_ledger(ledger, {"Thing": 1})
+    assert list(cut.entities) == ["Thing"]
+    assert cut.entities["Thing"] == ledger.entities["Thing"][:1]
+    assert cut_ledger(ledger, {"Thing": 2, "Other": 7}) == ledger
+    assert cut_ledger(ledger, {}) == Ledger()
+
+
+def test_a_cut_ledger_has_the_fields_of_its_entities_alone() -> None:
+    fields = {name: {"id": FieldPlan("str", required=True)} for name in ("Thing", "Gone")}
+    ledger = replace(append_generations([PLAIN], Ledger()), fields=fields, project="Shop")
+    cut = cut_ledger(ledger, {"Thing": 1})
+    assert (list(cut.fields), cut.project) == (["Thing"], "Shop")
+
+
+def test_an_intermediate_generation_answers_nothing_where_it_was_not_deployed() -> None:
+    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
+    ledger = Ledger()
+    for plan in (PLAIN, THING, sharded):
+        ledger = append_generations([plan], ledger)
+    effects = {
+        newest: [
+            (change.effect, change.old, change.new)
+            for change in compare_ledgers(cut_ledger(ledger, {"Thing": newest}), ledger)
+            if change.declaration == "listed"
+        ]
+        for newest in (1, 2, 3)
+    }
+    assert effects == {1: [(Effect.ADDED, 0, 3)], 2: [(Effect.REPLACED, 2, 3)], 3: []}

@@ -1,0 +1,1 @@
+"""``daicho plan``: what a deployment of the checkout changes in a stage, and what it costs."""

@@ -1,0 +1,151 @@
+"""What a deployment changes in a stage, by entity: pure.
+
+The lock file of the checkout is compared with the generations that the stage has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from daicho.layout.backfill_state import BackfillState
+from daicho.plan import EntityPlan, Ledger
+from daicho.plan.changes import Effect, InstanceChange, compare_ledgers, cut_ledger
+from daicho.plan.instances import list_declarations
+from daicho.release.instance_states import find_answering, list_incomplete
+from daicho.release.states import StageStates
+
+EMPTY_STAGE = StageStates({}, is_recorded=False, is_empty=True)
+"""A stage before its first deployment."""
+ADDED = frozenset({Effect.ADDED, Effect.COUNTER_ADDED})
+REMOVED = frozenset(
+    {
+        Effect.REMOVED,
+        Effect.COUNTER_REMOVED,
+        Effect.ENDED,
+        Effect.DROPPED,
+        Effect.DISABLED,
+    }
+)
+
+
+@dataclass(frozen=True)
+class DeclarationChange:
+    """An effect on a declaration, and the routes that it concerns.
+
+    ``routes``: those that query the declaration from now on. ``is_being_built``: after the
+    deployment they answer 503, until the new instance includes all items.
+    """
+
+    change: InstanceChange
+    routes: tuple[str, ...] = ()
+    is_being_built: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """``+`` for a new declaration, ``-`` for what is removed, ``~`` for a changed one."""
+        if self.change.effect in ADDED:
+            return "+"
+        return "-" if self.change.effect in REMOVED else "~"
+
+
+@dataclass(frozen=True)
+class EntityChange:
+    """An entity of which another generation is written after the deployment.
+
+    ``before``: the generation that the stage has, 0 for none. ``after``: the one that is written.
+    ``incomplete``: the instances that lack items afterwards, by name and ``since``: a rebuild makes
+    them complete. ``plan``: the new generation.
+    """
+
+    entity: str
+    before: int
+    after: int
+    plan: EntityPlan
+    changes: tuple[DeclarationChange, ...] = ()
+    incomplete: frozenset[tuple[str, int]] = field(default_factory=frozenset)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the stage has no item of the entity."""
+        return not self.before
+
+    @property
+    def is_rolled_back(self) -> bool:
+        """Whether the declarations equal an earlier generation than that of the stage."""
+        return self.after < self.before
+
+    @property
+    def needs_rebuild(self) -> bool:
+        """Whether the new generation derives something that existing items lack."""
+        return bool(self.incomplete) and not self.is_new
+
+
+def list_deployed(ledger: Ledger, stage: StageStates) -> dict[str, int]:
+    """The newest generation of each entity that the stage has.
+
+    A table from before there were backfill items may have any generation: then it is the oldest,
+    so that every change is listed. An entity that the stage does not have is left out.
+    """
+    if stage.is_recorded or stage.is_empty:
+        return {entity: state.newest for entity, state in stage.states.items()}
+    return {
+        entity: stage.states[entity].newest
+        if entity in stage.states
+        else ledger.list_generations(entity)[0].number
+        for entity in sorted({*ledger.list_types(), *stage.states})
+    }
+
+
+def list_entity_changes(
+    ledger: Ledger, stage: StageStates, routes: Mapping[str, tuple[str, ...]]
+) -> list[EntityChange]:
+    """The entities that change, in order of name.
+
+    ``ledger``: of the checkout, with the generations that its code writes. ``routes``: by
+    ``Entity.declaration``.
+    """
+    deployed = list_deployed(ledger, stage)
+    written = {entity: ledger.current_generation(entity) for entity in ledger.list_types()}
+    after = cut_ledger(ledger, {entity: each.number for entity, each in written.items()})
+    effects = compare_ledgers(cut_ledger(ledger, deployed), after)
+    states = stage.plan_release(ledger)
+    changes: list[EntityChange] = []
+    for entity, generation in written.items():
+        before = deployed.get(entity, 0)
+        if generation.number == before or ledger.newest_generation(entity).number < before:
+            continue  # nothing changes, or the deployment is refused
+        is_forward = generation.number > before
+        own = [each for each in effects if each.entity == entity and is_forward]
+        incomplete = list_incomplete(generation.plan, states[entity], ledger)
+        changes.append(
+            EntityChange(
+                entity,
+                before,
+                generation.number,
+                generation.plan,
+                tuple(_describe_changes(own, generation.plan, states[entity], ledger, routes)),
+                incomplete,
+            )
+        )
+    return changes
+
+
+def _describe_changes(
+    changes: Iterable[InstanceChange],
+    plan: EntityPlan,
+    state: BackfillState,
+    ledger: Ledger,
+    routes: Mapping[str, tuple[str, ...]],
+) -> Iterator[DeclarationChange]:
+    """The effects with their routes, which are named at the first effect on a declaration."""
+    declared = list_declarations(plan)
+    named: set[str] = set()
+    for change in changes:
+        name = change.declaration
+        if name not in declared or name in named:
+            yield DeclarationChange(change)
+            continue
+        named.add(name)
+        is_being_built = find_answering(plan, name, state, ledger) is None
+        yield DeclarationChange(change, routes.get(f"{plan.name}.{name}", ()), is_being_built)

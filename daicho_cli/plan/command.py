@@ -1,0 +1,153 @@
+"""``daicho plan``: what a deployment of the checkout changes, costs and refuses."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
+from daicho.declare.registry import Daicho
+from daicho.errors import DeclarationError
+from daicho.plan import Ledger
+from daicho.project import Project
+from daicho.release.refusals import list_refusals
+from daicho_cli.aws.deployed_stage import DeployedStage, find_stage
+from daicho_cli.contract.committed import ContractError, compare_with_committed
+from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage
+from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
+from daicho_cli.plan.deployment_plan import REFUSED, ContractResult, DeploymentPlan
+from daicho_cli.plan.document import build_document
+from daicho_cli.plan.item_reader import sample_items
+from daicho_cli.plan.limits import LimitCheck
+from daicho_cli.plan.rebuild import estimate_entity
+from daicho_cli.plan.report import format_plan
+from daicho_cli.plan.routes import list_declaration_routes
+from daicho_cli.plan.table_scan import ScanOptions, confirm_scan, scan_entities
+from daicho_cli.project import discover_project, find_project, load_ledger
+from daicho_cli.terminal import end_on_errors, print_message
+
+DEFAULT_SCAN_RATE = 500.0
+
+
+def plan(  # noqa: PLR0913, PLR0917  # the command's options
+    stage: Stage = None,
+    table: Annotated[
+        str | None, typer.Option("--table", help="The table of a stage, instead of --stage.")
+    ] = None,
+    region: Region = None,
+    endpoint: Endpoint = None,
+    stack: StackFile = LOCAL,
+    scan: Annotated[
+        bool,
+        typer.Option("--scan", help="Read the whole table instead of a sample. Prints its price."),
+    ] = False,
+    rate: Annotated[
+        float, typer.Option(min=1, help="With --scan: the highest number of read units a second.")
+    ] = DEFAULT_SCAN_RATE,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="With --scan: read without a question.")
+    ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|REVISION",
+            help="The OpenAPI document, or git revision, with which the API is compared.",
+            show_default="the last commit",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Print what a deployment changes in a stage, what it costs, and what is refused.
+
+    Nothing is written. Exit code 0: nothing changes. 1: the deployment is refused, or the command
+    could not run. 2: something changes, or a change breaks clients of the API.
+    """
+    project = find_project()
+    with end_on_errors("plan", REFUSED):
+        made = _plan_checkout(
+            project,
+            discover_project(),
+            (table, stage, region, endpoint, stack),
+            ScanOptions(rate, confirmed=yes) if scan else None,
+            against,
+        )
+    if as_json:
+        typer.echo(json.dumps(build_document(made), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(format_plan(made))
+    raise typer.Exit(made.exit_code)
+
+
+def _plan_checkout(
+    project: Project,
+    daicho: Daicho,
+    where: tuple[str | None, str | None, str | None, str | None, Path],
+    scan: ScanOptions | None,
+    against: str | None,
+) -> DeploymentPlan:
+    """Compare the checkout with a stage. ``where``: the options that name the stage."""
+    locked = load_ledger()
+    try:
+        daicho.append_generations(locked)  # it names changes that are never possible
+        ledger = daicho.check_locked(locked)
+        routes = list_declaration_routes(daicho)
+    except DeclarationError as error:
+        return DeploymentPlan("", refusals=[str(error)])
+    deployed = find_stage(*where)
+    states = EMPTY_STAGE if deployed is None else deployed.states
+    made = DeploymentPlan(
+        "" if deployed is None else deployed.table.name,
+        list_refusals(ledger, states.states),
+        states.is_recorded or states.is_empty,
+        list_entity_changes(ledger, states, routes),
+        states.list_unfiltered(ledger),
+        contract=_compare_api(daicho, ledger, project.root, against),
+    )
+    if deployed is None or made.refusals:
+        return made
+    return _add_rebuilds(made, deployed, scan)
+
+
+def _add_rebuilds(
+    made: DeploymentPlan, deployed: DeployedStage, scan: ScanOptions | None
+) -> DeploymentPlan:
+    """Read items of the entities that need a rebuild, and estimate what it costs."""
+    changes = [change for change in made.entities if change.needs_rebuild]
+    if not changes:
+        if scan is not None:
+            print_message("no entity needs a rebuild: the table is not scanned")
+        return made
+    prices = _load_prices(deployed.region)
+    checks: Mapping[str, LimitCheck] = {}
+    if scan is None:
+        entities = [change.entity for change in changes]
+        read = sample_items(deployed.table, entities, deployed.size, random.Random())  # noqa: S311
+    else:
+        confirm_scan(deployed.size, prices, scan)
+        read, checks = scan_entities(deployed.table, changes, scan)
+    rebuilds = [
+        estimate_entity(change, read, deployed.size, prices, checks.get(change.entity))
+        for change in changes
+    ]
+    return replace(made, rebuilds=rebuilds, read=read, prices=prices)
+
+
+def _load_prices(region: str) -> Prices:
+    """The prices of a Region; those of the default one where the price file has none."""
+    try:
+        return load_prices(region)
+    except PriceError:
+        return load_prices(DEFAULT_REGION)
+
+
+def _compare_api(daicho: Daicho, ledger: Ledger, root: Path, against: str | None) -> ContractResult:
+    try:
+        return ContractResult(compare_with_committed(daicho, ledger, root, against))
+    except ContractError as error:
+        return ContractResult(None, str(error))

@@ -1,0 +1,77 @@
+"""Stored items that a new generation cannot derive, or only because its sides count separately.
+
+Pure. The limits apply to what is declared and to what retires separately (EXACTNESS rule 25).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from daicho.derive.contributions import compute_contributions
+from daicho.derive.derived_items import compute_index_rows
+from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+
+MAX_NAMED = 10
+"""Items whose keys are kept for the output."""
+
+
+class Derivation(Enum):
+    """Whether a generation can derive an item."""
+
+    POSSIBLE = "possible"
+    OVER_TOGETHER = "over together"
+    """What is declared passes the limits, and what retires does; both together exceed one."""
+    IMPOSSIBLE = "impossible"
+    """The stream would set the item's record aside."""
+
+
+def check_derivation(plan: EntityPlan, image: Image) -> Derivation:
+    """Whether a generation can derive a stored item."""
+    try:
+        rows, groups = compute_index_rows(plan, image), compute_contributions(plan, image)
+    except (ValueError, ArithmeticError, LookupError, TypeError):
+        return Derivation.IMPOSSIBLE
+    if len(rows) > MAX_ROWS or len(groups) > MAX_GROUPS:
+        return Derivation.OVER_TOGETHER
+    return Derivation.POSSIBLE
+
+
+@dataclass
+class FoundItems:
+    """The number of items with a problem, and the keys of the first ones."""
+
+    count: int = 0
+    keys: list[ItemKey] = field(default_factory=list)
+
+    def add(self, image: Image) -> None:
+        """Add an item."""
+        self.count += 1
+        if len(self.keys) < MAX_NAMED:
+            self.keys.append(get_key(image))
+
+
+@dataclass
+class LimitCheck:
+    """The items of an entity that were checked.
+
+    ``over_together``: they pass the limits only because each side has its own. ``impossible``: the
+    new generation cannot derive them.
+    """
+
+    checked: int = 0
+    over_together: FoundItems = field(default_factory=FoundItems)
+    impossible: FoundItems = field(default_factory=FoundItems)
+
+    def add(self, plan: EntityPlan, image: Image) -> bool:
+        """Check an item; whether the plan can derive it."""
+        self.checked += 1
+        derivation = check_derivation(plan, image)
+        if derivation is Derivation.OVER_TOGETHER:
+            self.over_together.add(image)
+        elif derivation is Derivation.IMPOSSIBLE:
+            self.impossible.add(image)
+        return derivation is not Derivation.IMPOSSIBLE

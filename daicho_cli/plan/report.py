@@ -1,0 +1,181 @@
+"""What `daicho plan` prints: text for readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from daicho.cost.rebuild import DEFAULT_RATE
+from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho_cli.contract.report import format_changes
+from daicho_cli.cost.report import format_dollars
+from daicho_cli.plan.assessment import DeclarationChange, EntityChange
+from daicho_cli.plan.deployment_plan import ContractResult, DeploymentPlan
+from daicho_cli.plan.item_reader import SAMPLE_PAGES, ItemCount
+from daicho_cli.plan.limits import FoundItems
+from daicho_cli.plan.rebuild import EntityRebuild
+
+INDENT = "  "
+MINUTE_S, HOUR_S = 60, 3_600
+
+
+def format_plan(plan: DeploymentPlan) -> str:
+    """The whole plan."""
+    return "\n".join(_list_lines(plan))
+
+
+def format_duration(seconds: float) -> str:
+    """Minutes, or hours."""
+    if seconds < MINUTE_S:
+        return "<1 min"
+    if seconds < HOUR_S:
+        return f"{seconds / MINUTE_S:.0f} min"
+    return f"{seconds / HOUR_S:,.1f} h"
+
+
+def format_count(items: ItemCount) -> str:
+    """``302``, ``~302`` if it was estimated, ``>=302`` if the table may have more."""
+    symbol = {"counted": "", "estimated": "~", "at least": ">="}[items.basis]
+    return f"{symbol}{items.count:,}"
+
+
+def _format_price(dollars: float) -> str:
+    """An estimate in dollars."""
+    text = format_dollars(dollars)
+    return text if text.startswith("<") else f"~{text}"
+
+
+def _format_pages(pages: int) -> str:
+    return "1 page" if pages == 1 else f"{pages:,} pages"
+
+
+def _list_lines(plan: DeploymentPlan) -> Iterator[str]:
+    if not plan.table and not plan.refusals:
+        yield "There is no table yet: this is the first deployment."
+    elif not plan.is_recorded:
+        yield (
+            f"{plan.table} has items and no backfill items, so it is unknown which generations it "
+            "has. All changes since the first generation are listed."
+        )
+    rebuilds = {rebuild.entity: rebuild for rebuild in plan.rebuilds}
+    for change in plan.entities:
+        yield from _list_entity_lines(change, rebuilds.get(change.entity))
+    yield from _list_summary_lines(plan)
+    if plan.contract is not None:
+        yield from _list_contract_lines(plan.contract)
+    yield from (f"refused: {refusal}" for refusal in plan.refusals)
+    if not plan.refusals:
+        number = len(plan.entities)
+        changed = "1 entity changes" if number == 1 else f"{number or 'No'} entities change"
+        yield f"{changed}. Nothing is refused."
+
+
+def _list_entity_lines(change: EntityChange, rebuild: EntityRebuild | None) -> Iterator[str]:
+    if change.is_new:
+        yield f"{change.entity}  new, generation {change.after}"
+        return
+    yield f"{change.entity}  generation {change.before} -> {change.after}"
+    if change.is_rolled_back:
+        yield (
+            f"{INDENT}the declarations equal generation {change.after}, like code that was rolled "
+            f"back: instances that are newer do not include all items from then on"
+        )
+    elif not change.changes:
+        yield f"{INDENT}no declaration derives anything else"
+    width = max((len(each.change.declaration) for each in change.changes), default=0)
+    for declaration in change.changes:
+        yield from _list_declaration_lines(declaration, width)
+    if rebuild is not None:
+        yield from _list_rebuild_lines(rebuild, change.after)
+
+
+def _list_declaration_lines(declaration: DeclarationChange, width: int) -> Iterator[str]:
+    change = declaration.change
+    name = f"{change.declaration:<{width}}"
+    yield f"{INDENT}{declaration.symbol} {name}  {change.description}"
+    rest = f"{INDENT}{'':<{width + 4}}"
+    routes = ", ".join(declaration.routes)
+    answers = "answers" if len(declaration.routes) == 1 else "answer"
+    if declaration.is_being_built and routes:
+        yield f"{rest}! until it is complete, {routes} {answers} 503 being-built"
+    elif declaration.is_being_built:
+        yield f"{rest}! until it is complete, its queries fail with 503 being-built"
+    elif change.effect.hides_data and routes:
+        yield f"{rest}! {routes} {answers} without what was stored before"
+
+
+def _list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]:
+    estimate, built = rebuild.estimate, ", ".join(rebuild.declarations)
+    units = [
+        f"~{count:,.0f} {what}"
+        for count, what in (
+            (estimate.touch_units, "write units of touches"),
+            (estimate.row_units, "of index rows"),
+            (estimate.count_units, "of aggregates"),
+            (estimate.read_units, "read units"),
+        )
+        if round(count)
+    ]
+    price = f"{_format_price(estimate.dollars)}, {format_duration(estimate.seconds)}"
+    detail = f": {', '.join(units)}; {price}" if units else ""
+    yield f"{INDENT}rebuild of {built}: {format_count(rebuild.items)} items{detail}"
+    check = rebuild.check
+    if check.over_together.count:
+        yield (
+            f"{INDENT}! {check.over_together.count:,} of {check.checked:,} items that were checked "
+            f"pass the limits ({MAX_ROWS} rows, {MAX_GROUPS} groups) only because what is declared "
+            f"and what retires count separately: {_format_keys(check.over_together)}"
+        )
+    if check.impossible.count:
+        yield (
+            f"{INDENT}! {check.impossible.count:,} of {check.checked:,} items that were checked "
+            f"cannot be derived by generation {generation}. The stream would set their records "
+            f"aside: {_format_keys(check.impossible)}"
+        )
+
+
+def _format_keys(found: FoundItems) -> str:
+    keys = ", ".join(f"{key.pk} {key.sk}" for key in found.keys)
+    left = found.count - len(found.keys)
+    return f"{keys} and {left:,} more" if left else keys
+
+
+def _list_summary_lines(plan: DeploymentPlan) -> Iterator[str]:
+    if plan.waiting:
+        yield (
+            f"The deployment waits until the event filter of every shard knows: "
+            f"{', '.join(plan.waiting)}."
+        )
+    if plan.read is None or plan.prices is None:
+        return
+    yield _summarize_rebuilds(plan.rebuilds)
+    read, extent = plan.read, "the whole table" if plan.read.is_whole else "a sample"
+    bound = "" if read.is_whole else f" (at most {SAMPLE_PAGES}; --scan reads all)"
+    yield (
+        f"Estimated from {extent}: {read.scanned:,} items in {_format_pages(read.pages)}{bound}, "
+        f"{read.units:,.1f} read units. Prices of {plan.prices.region} of {plan.prices.published}."
+    )
+    if any(rebuild.items.basis == "at least" for rebuild in plan.rebuilds):
+        yield "DynamoDB has not measured the table yet, so there may be more items than were read."
+
+
+def _summarize_rebuilds(rebuilds: Sequence[EntityRebuild]) -> str:
+    items = sum(rebuild.items.count for rebuild in rebuilds)
+    dollars = sum(rebuild.estimate.dollars for rebuild in rebuilds)
+    seconds = sum(rebuild.estimate.seconds for rebuild in rebuilds)
+    symbol = "" if all(rebuild.items.basis == "counted" for rebuild in rebuilds) else "~"
+    summary = (
+        f"Rebuild: {symbol}{items:,} items, {_format_price(dollars)}, {format_duration(seconds)} "
+        f"at {DEFAULT_RATE:.0f} items/s."
+    )
+    if len(rebuilds) == 1:
+        return summary
+    most = max(rebuilds, key=lambda rebuild: rebuild.estimate.dollars)
+    return f"{summary} Most expensive: {most.entity}."
+
+
+def _list_contract_lines(contract: ContractResult) -> Iterator[str]:
+    if contract.check is None:
+        yield f"The API was not compared: {contract.problem}"
+    elif contract.check.changes:
+        yield f"The API, compared with {contract.check.against}:"
+        yield format_changes(contract.check.changes, INDENT)

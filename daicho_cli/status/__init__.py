@@ -1,0 +1,1 @@
+"""``daicho status``: the instances of a stage, and which of them answer."""

@@ -1,0 +1,63 @@
+"""What `daicho status` prints: a table, or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from daicho_cli.status.stage_status import EntityStatus
+
+COLUMNS = ("instance", "kind", "since generation", "state")
+
+
+def print_statuses(
+    table_name: str, statuses: Sequence[EntityStatus], console: Console | None = None
+) -> None:
+    """Print the instances of each entity, and below them what differs from the checkout."""
+    out = console or Console()
+    table = Table(title=f"Instances in {table_name}", title_justify="left")
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold")
+    for status in statuses:
+        for instance in status.instances:
+            name = f"{status.entity}.{instance.declaration}@{instance.since}"
+            table.add_row(name, instance.kind, str(instance.since), instance.state.value)
+        if status.instances:
+            table.add_section()
+    if table.row_count:
+        out.print(table)
+    else:
+        out.print(f"{table_name} has no instances.", highlight=False)
+    for status in statuses:
+        if status.difference:
+            out.print(status.difference, highlight=False, soft_wrap=True)
+
+
+def build_document(table_name: str, statuses: Sequence[EntityStatus]) -> dict[str, Any]:
+    """The instances as plain JSON values. ``percent`` is not known yet."""
+    return {
+        "table": table_name,
+        "entities": [
+            {
+                "entity": status.entity,
+                "deployed": status.deployed,
+                "oldest": status.oldest,
+                "checkout": status.checkout or None,
+                "instances": [
+                    {
+                        "declaration": instance.declaration,
+                        "kind": instance.kind,
+                        "since": instance.since,
+                        "state": instance.state.value,
+                        "answers": instance.state.answers,
+                        "percent": None,
+                    }
+                    for instance in status.instances
+                ],
+            }
+            for status in statuses
+        ],
+    }

@@ -1,0 +1,143 @@
+"""The state of each instance of an entity in a stage, and which one answers (rule 26): pure.
+
+The lock file says which instances exist. The backfill item says which of them include every item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from daicho.layout.backfill_state import BackfillState, is_complete
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, ListingPlan
+from daicho.plan.instances import (
+    DeclarationPlan,
+    DerivedPlan,
+    answers_same_question,
+    list_declarations,
+    list_retiring,
+)
+
+DeclarationKind = Literal["search", "listing", "aggregate", "counter"]
+
+
+class InstanceState(StrEnum):
+    """The state of an instance; the value is how it is printed."""
+
+    SERVING = "serving"
+    """It is declared, includes every item, and answers."""
+    UNPROVEN = "serving, may lack items"
+    """It answers, but the table has no backfill item, so it is unknown which items it includes."""
+    BUILDING = "building"
+    """It is declared and does not include every item: it does not answer."""
+    RETIRING = "retiring"
+    """It is derived further, and its successor answers; or it was removed."""
+    RETIRING_ANSWERS = "retiring, still answers"
+    """It is derived further, and answers until its successor is complete."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether queries are answered by an instance in this state."""
+        return self not in (InstanceState.BUILDING, InstanceState.RETIRING)
+
+
+@dataclass(frozen=True)
+class InstanceStatus:
+    """An instance, ``declaration@since``, and its state in a stage."""
+
+    declaration: str
+    kind: DeclarationKind
+    since: int
+    state: InstanceState
+
+
+def list_instance_states(
+    plan: EntityPlan, state: BackfillState | None, ledger: Ledger
+) -> list[InstanceStatus]:
+    """The state of each instance that a generation declares or retires, in order of name.
+
+    ``state``: the backfill item of the entity in the stage; None if it has none.
+    """
+    declared, retiring = list_declarations(plan), list_retiring(plan)
+    statuses: list[InstanceStatus] = []
+    for name in sorted({*declared, *retiring}):
+        answering = find_answering(plan, name, state, ledger)
+        if name in declared:
+            found = _find_declared_state(plan, declared[name], answering, state, ledger)
+            statuses.append(_describe(declared[name], found))
+        if name in retiring:
+            still = answering is retiring[name]
+            found = InstanceState.RETIRING_ANSWERS if still else InstanceState.RETIRING
+            statuses.append(_describe(retiring[name], found))
+    return statuses
+
+
+def find_answering(
+    plan: EntityPlan, name: str, state: BackfillState | None, ledger: Ledger
+) -> DeclarationPlan | None:
+    """The instance that answers queries of a declaration; None if it is being built, or removed.
+
+    It is the one that `daicho.query.instance_chooser` chooses for a query of the API. A fast
+    counter has no items, so it always answers.
+    """
+    current = list_declarations(plan).get(name)
+    if current is None or isinstance(current, CounterPlan):
+        return current
+    known = state or BackfillState.from_item(plan.name, None, ledger)
+    older = list_retiring(plan).get(name)
+    candidates: list[DerivedPlan] = [current]
+    candidates += [older] if older is not None and _can_answer_for(older, current) else []
+    for candidate in candidates:
+        if is_complete((name, candidate.since), known, ledger):
+            return candidate
+    return None if state else current
+
+
+def list_incomplete(
+    plan: EntityPlan, state: BackfillState, ledger: Ledger
+) -> frozenset[tuple[str, int]]:
+    """The instances that a generation derives and that lack items, each with its ``since``."""
+    return frozenset(
+        instance for instance in plan.derived_instances if not is_complete(instance, state, ledger)
+    )
+
+
+def _can_answer_for(older: DerivedPlan, newer: DerivedPlan) -> bool:
+    """Whether an instance that retires answers queries of the one that replaced it.
+
+    Routes of a ranked aggregate also show ranks.
+    """
+    return answers_same_question(older, newer) and (_is_ranked(older) or not _is_ranked(newer))
+
+
+def _is_ranked(declaration: DeclarationPlan) -> bool:
+    return isinstance(declaration, AggregatePlan) and declaration.ranked
+
+
+def _find_declared_state(
+    plan: EntityPlan,
+    declared: DeclarationPlan,
+    answering: DeclarationPlan | None,
+    state: BackfillState | None,
+    ledger: Ledger,
+) -> InstanceState:
+    if answering is not declared:
+        return InstanceState.BUILDING
+    if state is None and not isinstance(declared, CounterPlan):
+        known = BackfillState.from_item(plan.name, None, ledger)
+        if not is_complete((declared.name, declared.since), known, ledger):
+            return InstanceState.UNPROVEN
+    return InstanceState.SERVING
+
+
+def _describe(declaration: DeclarationPlan, state: InstanceState) -> InstanceStatus:
+    kind: DeclarationKind = "search"
+    match declaration:
+        case ListingPlan():
+            kind = "listing"
+        case AggregatePlan():
+            kind = "aggregate"
+        case CounterPlan():
+            kind = "counter"
+    return InstanceStatus(declaration.name, kind, declaration.since, state)
