@@ -53,6 +53,16 @@ SUBCOMMANDS = {
         "generation",
         "Append changed declarations to the lock file of generations, and print the effects.",
     ),
+    "plan": Subcommand(
+        "daicho_cli.plan.command",
+        "plan",
+        "Print what a deployment changes in a stage, what it costs, and what is refused.",
+    ),
+    "status": Subcommand(
+        "daicho_cli.status.command",
+        "status",
+        "Print each instance of each entity in a stage, with its state.",
+    ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",

@@ -29,6 +29,9 @@ TableName = Annotated[
 Endpoint = Annotated[
     str | None, typer.Option("--endpoint", help="The address of a DynamoDB outside AWS.")
 ]
+Region = Annotated[
+    str | None, typer.Option("--region", help="The Region. Default: that of the environment.")
+]
 
 
 class OptionError(CommandError):

@@ -28,7 +28,7 @@ _EXPECTED = (CommandError, DaichoError, ClientError, BotoCoreError, OSError)
 
 
 @contextmanager
-def end_on_errors(command: str) -> Iterator[None]:
+def end_on_errors(command: str, code: int = COULD_NOT_RUN) -> Iterator[None]:
     """End the command with a message and an exit code if an expected error occurs."""
     try:
         yield
@@ -39,7 +39,7 @@ def end_on_errors(command: str) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(SUCCESS) from None
     except _EXPECTED as error:
-        end_command(f"{command} could not run: {error}", COULD_NOT_RUN)
+        end_command(f"{command} could not run: {error}", code)
 
 
 def end_command(message: str, code: int) -> NoReturn:

@@ -9,7 +9,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError
 
 from daicho.storage.table import Table, open_table
-from daicho_cli.aws.stacks import StackError, read_local_stack
+from daicho_cli.aws.stacks import StackError, read_local_stack, read_outputs
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,36 @@ class Connection:
     region: str | None = None
 
     @classmethod
-    def find(cls, table: str | None, endpoint: str | None, stack_file: Path) -> Connection:
-        """The given table, or the table of the local stack that `make up` has deployed.
+    def find(
+        cls,
+        table: str | None,
+        endpoint: str | None,
+        stack_file: Path,
+        *,
+        stage: str | None = None,
+        region: str | None = None,
+        instead: str = "--table",
+    ) -> Connection:
+        """The given table, or that of a stage, or that of the local stack (`make up`).
+
+        ``instead``: the option to use without a local stack.
 
         Raises:
-            StackError: the stack does not exist, or its file is incomplete.
+            StackError: the stack does not exist, or does not name its table.
+            ClientError, BotoCoreError: AWS does not answer the request for the stage's stack.
         """
         if table is not None:
-            return cls(table, endpoint)
-        stack = read_local_stack(stack_file, instead="--table")
+            return cls(table, endpoint, region)
+        if stage is not None:
+            outputs = read_outputs(stage, region)
+            if "TableName" not in outputs:
+                raise StackError(f"the stack of {stage} has no output TableName: deploy it again")
+            return cls(outputs["TableName"], endpoint, region)
+        stack = read_local_stack(stack_file, instead=instead)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS accepts any
         try:
-            return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
+            return cls(stack["table"], endpoint or stack["endpoint"], region or stack["region"])
         except KeyError as error:
             raise StackError(f"{stack_file} knows no {error}: make up once more") from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+from botocore.exceptions import ClientError
 
 from daicho_cli.project import find_project, find_root
 from daicho_cli.terminal import CommandError
@@ -21,19 +22,30 @@ class StackError(CommandError):
     """The stack does not exist, or lacks something."""
 
 
+class UndeployedError(StackError):
+    """The stage was never deployed."""
+
+
 def name_stack(stage: str) -> str:
     """The name of the project's stack at a stage."""
     return f"{find_project().name}-{stage}"
 
 
-def read_outputs(stage: str) -> dict[str, str]:
-    """The outputs of a stage's stack, by name.
+def read_outputs(stage: str, region: str | None = None) -> dict[str, str]:
+    """The outputs of a stage's stack, by name. ``region``: by default that of the environment.
 
     Raises:
-        ClientError, BotoCoreError: AWS refuses, or the stack does not exist.
+        UndeployedError: the stack does not exist.
+        ClientError, BotoCoreError: AWS refuses.
     """
-    client = boto3.client("cloudformation")
-    (stack,) = client.describe_stacks(StackName=name_stack(stage))["Stacks"]
+    client = boto3.client("cloudformation", region_name=region)
+    name = name_stack(stage)
+    try:
+        (stack,) = client.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if "does not exist" in error.response.get("Error", {}).get("Message", ""):
+            raise UndeployedError(f"there is no stack {name}: nothing is deployed") from error
+        raise
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}
 
 
