@@ -42,6 +42,16 @@ class DeclarationChange:
     is_being_built: bool = False
 
     @property
+    def description(self) -> str:
+        """What happens to the declaration in this stage, without its name."""
+        change = self.change
+        if self.is_being_built and change.effect in (Effect.REPLACED, Effect.REVERTED):
+            return (
+                f"changes: neither @{change.old} nor @{change.new} includes all items of the stage"
+            )
+        return change.description
+
+    @property
     def symbol(self) -> str:
         """``+`` for a new declaration, ``-`` for what is removed, ``~`` for a changed one."""
         if self.change.effect in ADDED:

@@ -44,7 +44,7 @@ def _describe_change(declaration: DeclarationChange) -> dict[str, Any]:
     return {
         "declaration": change.declaration,
         "effect": change.effect.name.lower(),
-        "sentence": change.sentence,
+        "sentence": f"{change.entity}.{change.declaration} {declaration.description}",
         "old": change.old or None,
         "new": change.new or None,
         "hides_data": change.effect.hides_data,

@@ -91,7 +91,7 @@ def _list_entity_lines(change: EntityChange, rebuild: EntityRebuild | None) -> I
 def _list_declaration_lines(declaration: DeclarationChange, width: int) -> Iterator[str]:
     change = declaration.change
     name = f"{change.declaration:<{width}}"
-    yield f"{INDENT}{declaration.symbol} {name}  {change.description}"
+    yield f"{INDENT}{declaration.symbol} {name}  {declaration.description}"
     rest = f"{INDENT}{'':<{width + 4}}"
     routes = ", ".join(declaration.routes)
     answers = "answers" if len(declaration.routes) == 1 else "answer"

@@ -160,7 +160,9 @@ def test_an_item_that_passes_the_limits_with_one_side_only_is_named(
     record_release(table, project.ledger)
     some = [{**ADA, "tags": {f"tag-{n}" for n in range(count)}} for count in (1, 150, 210, 390)]
     write_users(table, project.ledger, some)
-    root = project.write(render_module("newest = Listing()", "tagged = Listing(each(tags), shards=4)"))
+    root = project.write(
+        render_module("newest = Listing()", "tagged = Listing(each(tags), shards=4)")
+    )
     result = run(root, *options, "--json")
     assert result.exit_code == 2
     (user,) = json.loads(result.stdout)["entities"]

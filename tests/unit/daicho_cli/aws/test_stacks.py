@@ -47,7 +47,7 @@ def test_a_file_that_says_nothing_is_said(file: Path, content: str | None) -> No
 
 def test_a_stage_is_what_its_stack_puts_out(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     made = CloudFormation(("TableName", "dev-table"))
-    monkeypatch.setattr(boto3, "client", lambda name: made)
+    monkeypatch.setattr(boto3, "client", lambda name, region_name: made)
     stack = Stack.find("dev", file)
     assert (stack["TableName"], stack.is_local, stack.endpoint) == ("dev-table", False, None)
     with pytest.raises(StackError, match="Daicho-dev says no ArchiveBucketName"):

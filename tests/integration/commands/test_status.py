@@ -1,0 +1,133 @@
+"""The command `daicho status` on a table: which instances answer, and what the checkout differs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from daicho.layout.backfill_state import BackfillState
+from daicho.storage.table import Table
+from daicho_cli.main import app
+from tests.support.changing_project import (
+    ChangingProject,
+    record_release,
+    render_module,
+    write_users,
+)
+
+Run = Callable[..., Result]
+FIRST = render_module("search = Search(name)", "newest = Listing()")
+SECOND = render_module("search = Search(name, email)", "by_country = Listing(country)")
+ADA = {"name": "Ada", "email": "ada@example.com", "country": "uk"}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChangingProject:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return ChangingProject(tmp_path)
+
+
+@pytest.fixture
+def run(dynamo: str, table_name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Call the command in a folder, on this test's table."""
+
+    def call(root: Path, *options: str) -> Result:
+        monkeypatch.chdir(root)
+        where = [] if "--table" in options else ["--table", table_name]
+        return CliRunner().invoke(app, ["status", *where, "--endpoint", dynamo, *options])
+
+    return call
+
+
+def read_states(result: Result) -> dict[str, str]:
+    """The states by instance, from the JSON document."""
+    assert result.exit_code == 0, result.output
+    return {
+        f"{entity['entity']}.{instance['declaration']}@{instance['since']}": instance["state"]
+        for entity in json.loads(result.stdout)["entities"]
+        for instance in entity["instances"]
+    }
+
+
+def test_instances_serve_build_and_retire(project: ChangingProject, run: Run, table: Table) -> None:
+    first = project.write(FIRST)
+    record_release(table, project.ledger)
+    write_users(table, project.ledger, [ADA])
+    assert read_states(run(first, "--json")) == {
+        "User.newest@1": "serving",
+        "User.search@1": "serving",
+    }
+    second = project.write(SECOND)
+    record_release(table, project.ledger)
+    assert read_states(run(second, "--json")) == {
+        "User.by_country@2": "building",
+        "User.newest@1": "retiring",
+        "User.search@2": "building",
+        "User.search@1": "retiring, still answers",
+    }
+    table.put(BackfillState("User", 2, 2, in_filter=True).to_item())
+    assert read_states(run(second, "--json")) == {
+        "User.by_country@2": "serving",
+        "User.newest@1": "retiring",
+        "User.search@2": "serving",
+        "User.search@1": "retiring",
+    }
+
+
+def test_a_reader_sees_a_table(project: ChangingProject, run: Run, table: Table) -> None:
+    first = project.write(FIRST)
+    record_release(table, project.ledger)
+    result = run(first)
+    assert result.exit_code == 0
+    rows = [line.replace("│", " ").split() for line in result.stdout.splitlines()]
+    assert ["User.newest@1", "listing", "1", "serving"] in rows
+    assert ["User.search@1", "search", "1", "serving"] in rows
+    assert "the stage has" not in result.stdout
+
+
+def test_another_generation_than_the_checkout_is_reported(
+    project: ChangingProject, run: Run, table: Table
+) -> None:
+    first = project.write(FIRST)
+    record_release(table, project.ledger)
+    write_users(table, project.ledger, [ADA])
+    second = project.write(SECOND)
+    result = run(second)
+    assert "User: the stage has generation 1, this checkout generation 2" in result.stdout
+    assert "User.newest@1" in result.stdout
+    record_release(table, project.ledger)
+    result = run(first)
+    assert result.exit_code == 0
+    assert "User: the stage has generation 2, this checkout generation 1" in result.stdout
+
+
+def test_a_table_without_backfill_items(project: ChangingProject, run: Run, table: Table) -> None:
+    project.write(FIRST)
+    write_users(table, project.ledger, [ADA])
+    second = project.write(SECOND)
+    assert read_states(run(second, "--json"))["User.by_country@2"] == "serving, may lack items"
+    assert "User: the table has no backfill item" in run(second).stdout
+
+
+def test_without_a_table_nothing_is_deployed(
+    project: ChangingProject, run: Run, table_name: str
+) -> None:
+    first = project.write(FIRST)
+    result = run(first, "--table", f"{table_name}-other")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nothing is deployed" in result.stderr
+    result = run(first)
+    assert result.exit_code == 0
+    assert "User: this checkout declares it, and the stage does not have it" in result.stdout
+
+
+def test_a_table_that_does_not_answer_is_one_line(project: ChangingProject, run: Run) -> None:
+    result = run(project.write(FIRST), "--endpoint", "http://127.0.0.1:9")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("status could not run: ")
+    assert len(result.stderr.splitlines()) == 1

@@ -1,0 +1,104 @@
+"""The price of a rebuild: from a sample, and of both sides of a generation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.cost.prices import load_prices
+from daicho.cost.rebuild import estimate_rebuild
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image, to_image
+from daicho_cli.aws.table_size import TableSize
+from daicho_cli.plan.assessment import EntityChange, list_entity_changes
+from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
+from daicho_cli.plan.limits import LimitCheck
+from daicho_cli.plan.rebuild import estimate_both_sides, estimate_entity
+from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, SHARDED, make_stage, number
+
+PRICES = load_prices()
+
+
+def make_image(number: int, **values: object) -> Image:
+    key = {"PK": f"acme#User#{number:026d}", "SK": "-", "created_at": "2026-11-21T00:00:00.000000Z"}
+    fields = {"id": f"{number:026d}", "name": "Ada", "country": "uk", "type": "User", "gen": 1}
+    return to_image({**key, **fields, **values})
+
+
+IMAGES = [make_image(n) for n in range(10)]
+
+
+def change(*plans: EntityPlan, deployed: int = 1) -> EntityChange:
+    (changed,) = list_entity_changes(number(*plans), make_stage({"User": deployed}), {})
+    return changed
+
+
+def read(images: list[Image], *, scanned: int, is_whole: bool = False) -> ItemsRead:
+    items = EntityItems(len(images), list(images))
+    return ItemsRead({"User": items}, 1, scanned, 1.0, is_whole)
+
+
+def test_the_units_of_a_sample_are_those_of_all_items() -> None:
+    added = change(PLAIN, replace(PLAIN, listings=(LISTED,)))
+    size = TableSize(items=40_000, bytes=1)
+    rebuild = estimate_entity(added, read(IMAGES, scanned=40), size, PRICES)
+    assert (rebuild.items, rebuild.sampled) == (ItemCount(10_000, "estimated"), 10)
+    assert rebuild.declarations == ("listed",)
+    assert rebuild.estimate.touch_units == 10_000
+    assert rebuild.estimate.row_units == 2 * 10_000  # the row, and its entry in the index
+    assert rebuild.estimate.seconds == 20
+    expected = PRICES.price_units(rebuild.estimate.read_units, rebuild.estimate.write_units)
+    assert rebuild.estimate.dollars == pytest.approx(expected)
+
+
+def test_an_aggregate_is_estimated_too() -> None:
+    added = change(PLAIN, replace(PLAIN, aggregates=(COUNT,)))
+    rebuild = estimate_entity(added, read(IMAGES, scanned=10, is_whole=True), TableSize(), PRICES)
+    assert rebuild.items == ItemCount(10, "counted")
+    assert rebuild.estimate.row_units == 0
+    assert rebuild.estimate.count_units > 0
+
+
+def test_an_instance_that_retires_before_it_is_complete_is_built_too() -> None:
+    plans = (PLAIN, replace(PLAIN, listings=(LISTED,)), replace(PLAIN, listings=(SHARDED,)))
+    one, both = (change(*plans[:last]) for last in (2, 3))
+    single, double = (
+        estimate_both_sides(each.plan, each.incomplete, IMAGES, 1_000, PRICES)
+        for each in (one, both)
+    )
+    assert (single.row_units, double.row_units) == (2_000, 4_000)
+    assert single.touch_units == double.touch_units == 1_000
+    assert double.dollars == pytest.approx(
+        PRICES.price_units(double.read_units, double.write_units)
+    )
+
+
+def test_only_incomplete_instances_cost_anything() -> None:
+    plan = change(PLAIN, replace(PLAIN, listings=(LISTED,))).plan
+    assert estimate_both_sides(plan, set(), IMAGES, 1_000, PRICES).row_units == 0
+    added = estimate_both_sides(plan, {("listed", 2)}, IMAGES, 1_000, PRICES)
+    assert added == estimate_rebuild(plan, ["listed"], IMAGES, 1_000, PRICES)
+
+
+def test_an_item_that_cannot_be_derived_does_not_end_the_estimate() -> None:
+    added = change(PLAIN, replace(PLAIN, listings=(LISTED,)))
+    wrong = make_image(99, name=True)
+    images = read([*IMAGES, wrong], scanned=11, is_whole=True)
+    rebuild = estimate_entity(added, images, TableSize(), PRICES)
+    assert (rebuild.items.count, rebuild.sampled) == (11, 10)
+    assert (rebuild.check.checked, rebuild.check.impossible.count) == (11, 1)
+    assert rebuild.estimate.touch_units == 11
+
+
+def test_the_check_of_a_scan_replaces_that_of_the_sample() -> None:
+    added = change(PLAIN, replace(PLAIN, listings=(LISTED,)))
+    check = LimitCheck(checked=5_000)
+    images = read(IMAGES, scanned=10, is_whole=True)
+    assert estimate_entity(added, images, TableSize(), PRICES, check).check is check
+
+
+def test_no_items_cost_nothing() -> None:
+    added = change(PLAIN, replace(PLAIN, listings=(LISTED,)))
+    rebuild = estimate_entity(added, read([], scanned=3), TableSize(items=3), PRICES)
+    assert (rebuild.items, rebuild.estimate.dollars) == (ItemCount(0, "estimated"), 0)
