@@ -31,8 +31,10 @@ class Account:
 
     def describe_stacks(self, StackName: str) -> dict[str, Any]:
         if StackName != "Sample-dev":
-            error = {"Code": "ValidationError", "Message": f"Stack {StackName} does not exist"}
-            raise ClientError({"Error": error}, "DescribeStacks")
+            message = f"Stack with id {StackName} does not exist"
+            raise ClientError(
+                {"Error": {"Code": "ValidationError", "Message": message}}, "DescribeStacks"
+            )
         return {"Stacks": [{"Outputs": self.outputs}]}
 
     def describe_table(self, TableName: str) -> dict[str, Any]:

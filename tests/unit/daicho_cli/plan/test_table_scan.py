@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import click
 import pytest
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from daicho.cost.prices import load_prices
 from daicho_cli.aws.table_size import TableSize
@@ -19,7 +18,7 @@ def test_a_scan_takes_half_a_unit_for_4_kb() -> None:
     assert estimate_scan_units(TableSize()) == 0
 
 
-def run(size: TableSize, options: ScanOptions, given: str = "") -> click.testing.Result:
+def run(size: TableSize, options: ScanOptions, given: str = "") -> Result:
     app = typer.Typer()
 
     @app.command()
