@@ -135,7 +135,7 @@ def _add_rebuilds(
         estimate_entity(change, read, deployed.size, prices, checks.get(change.entity))
         for change in changes
     ]
-    return replace(made, rebuilds=rebuilds, read=read, prices=prices)
+    return replace(made, rebuilds=rebuilds, read=read, prices=prices, region=deployed.region)
 
 
 def _load_prices(region: str) -> Prices:

@@ -37,6 +37,7 @@ class DeploymentPlan:
         rebuilds: of the entities that need one.
         read: what was read for the rebuilds; None if nothing was.
         prices: those of the rebuilds.
+        region: of the stage; the price file may lack it, then the prices are of another Region.
         contract: None if the declarations are refused.
     """
 
@@ -48,6 +49,7 @@ class DeploymentPlan:
     rebuilds: Sequence[EntityRebuild] = field(default_factory=tuple)
     read: ItemsRead | None = None
     prices: Prices | None = None
+    region: str = ""
     contract: ContractResult | None = None
 
     @property

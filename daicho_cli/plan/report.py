@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from daicho.cost.rebuild import DEFAULT_RATE
 from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.plan.changes import Effect
 from daicho_cli.contract.report import format_changes
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.assessment import DeclarationChange, EntityChange
@@ -99,7 +100,7 @@ def _list_declaration_lines(declaration: DeclarationChange, width: int) -> Itera
         yield f"{rest}! until it is complete, {routes} {answers} 503 being-built"
     elif declaration.is_being_built:
         yield f"{rest}! until it is complete, its queries fail with 503 being-built"
-    elif change.effect.hides_data and routes:
+    elif change.effect is Effect.RESTARTED and routes:
         yield f"{rest}! {routes} {answers} without what was stored before"
 
 
@@ -154,6 +155,8 @@ def _list_summary_lines(plan: DeploymentPlan) -> Iterator[str]:
         f"Estimated from {extent}: {read.scanned:,} items in {_format_pages(read.pages)}{bound}, "
         f"{read.units:,.1f} read units. Prices of {plan.prices.region} of {plan.prices.published}."
     )
+    if plan.region not in ("", plan.prices.region):
+        yield f"There are no prices of {plan.region}."
     if any(rebuild.items.basis == "at least" for rebuild in plan.rebuilds):
         yield "DynamoDB has not measured the table yet, so there may be more items than were read."
 

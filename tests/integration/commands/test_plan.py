@@ -136,6 +136,16 @@ def test_a_program_reads_the_same(project: ChangingProject, run: Run) -> None:
 
 
 @pytest.mark.usefixtures("deployed")
+def test_a_region_without_prices_has_those_of_the_default_one(
+    project: ChangingProject, run: Run
+) -> None:
+    result = run(project.write(SECOND), "--region", "mars-north-1")
+    assert result.exit_code == 2
+    assert "Prices of us-east-1" in result.stdout
+    assert "There are no prices of mars-north-1." in result.stdout
+
+
+@pytest.mark.usefixtures("deployed")
 def test_a_scan_is_confirmed_and_reads_all(project: ChangingProject, run: Run) -> None:
     root = project.write(SECOND)
     result = run(root, "--scan", input="n\n")
@@ -290,6 +300,8 @@ def test_an_instance_that_ends_too_early_is_refused(
     result = run(root)
     assert result.exit_code == 1
     assert "refused: User.newest@1 ends in generation 3" in result.stdout
+    assert "User  generation 2 -> 3" in result.stdout
+    assert "rebuild of" not in result.stdout  # nothing is read for a deployment that is refused
 
 
 def test_a_table_that_does_not_answer_is_one_line(

@@ -8,7 +8,7 @@ import pytest
 
 from daicho.cost.prices import load_prices
 from daicho.cost.rebuild import estimate_rebuild
-from daicho.plan import EntityPlan
+from daicho.plan import Condition, EntityPlan
 from daicho.storage.attributes import Image, to_image
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.plan.assessment import EntityChange, list_entity_changes
@@ -72,6 +72,18 @@ def test_an_instance_that_retires_before_it_is_complete_is_built_too() -> None:
     assert double.dollars == pytest.approx(
         PRICES.price_units(double.read_units, double.write_units)
     )
+
+
+def test_an_aggregate_that_retires_before_it_is_complete_is_counted_too() -> None:
+    counts = (COUNT, replace(COUNT, where=Condition("name", ("Ada",))))
+    plans = (PLAIN, *(replace(PLAIN, aggregates=(count,)) for count in counts))
+    one, both = (change(*plans[:last]) for last in (2, 3))
+    single, double = (
+        estimate_both_sides(each.plan, each.incomplete, IMAGES, 1_000, PRICES)
+        for each in (one, both)
+    )
+    assert double.count_units == pytest.approx(2 * single.count_units)
+    assert single.count_units > 0
 
 
 def test_only_incomplete_instances_cost_anything() -> None:

@@ -143,6 +143,12 @@ def test_several_rebuilds_are_added_up() -> None:
     assert ("Rebuild: ~604 items, ~$10.23, 4.1 h at 500 items/s. Most expensive: Sale.") in lines
 
 
+def test_prices_of_another_region_are_announced() -> None:
+    missing = "There are no prices of eu-north-1."
+    assert missing in format_plan(replace(PLAN, region="eu-north-1")).splitlines()
+    assert "There are no prices" not in format_plan(replace(PLAN, region="eu-west-1"))
+
+
 def test_a_lower_bound_is_marked() -> None:
     part = replace(REBUILD, items=ItemCount(302, "at least"))
     text = format_plan(replace(PLAN, rebuilds=(part,)))
