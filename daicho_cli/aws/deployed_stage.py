@@ -20,6 +20,20 @@ PARALLELISM = 8
 
 
 @dataclass(frozen=True)
+class StageOptions:
+    """The options that name a stage; without any, the local stack.
+
+    ``stack``: the file that describes the local stack.
+    """
+
+    stack: Path
+    table: str | None = None
+    stage: str | None = None
+    region: str | None = None
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True)
 class DeployedStage:
     """The table of a stage, its size, and what it contains of each entity."""
 
@@ -34,10 +48,8 @@ class DeployedStage:
         return self.connection.region or boto3.Session().region_name or DEFAULT_REGION
 
 
-def find_stage(
-    table: str | None, stage: str | None, region: str | None, endpoint: str | None, stack: Path
-) -> DeployedStage | None:
-    """Read the stage that the options name; by default the local stack.
+def find_stage(options: StageOptions) -> DeployedStage | None:
+    """Read the stage that the options name.
 
     None if the stage has no stack or no table: nothing was deployed yet.
 
@@ -47,11 +59,16 @@ def find_stage(
         StoreError: the table does not answer.
         ClientError, BotoCoreError: AWS does not answer the request for the stage's stack.
     """
-    if table is not None and stage is not None:
+    if options.table is not None and options.stage is not None:
         raise OptionError("--stage names the table of a stage: use --table or --stage, not both")
     try:
         connection = Connection.find(
-            table, endpoint, stack, stage=stage, region=region, instead="--stage"
+            options.table,
+            options.endpoint,
+            options.stack,
+            stage=options.stage,
+            region=options.region,
+            instead="--stage",
         )
     except UndeployedError:
         return None

@@ -17,7 +17,7 @@ from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 from daicho.project import Project
 from daicho.release.refusals import list_refusals
-from daicho_cli.aws.deployed_stage import DeployedStage, find_stage
+from daicho_cli.aws.deployed_stage import DeployedStage, StageOptions, find_stage
 from daicho_cli.contract.committed import ContractError, compare_with_committed
 from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage
 from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
@@ -73,7 +73,7 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
         made = _plan_checkout(
             project,
             discover_project(),
-            (table, stage, region, endpoint, stack),
+            StageOptions(stack, table, stage, region, endpoint),
             ScanOptions(rate, confirmed=yes) if scan else None,
             against,
         )
@@ -87,11 +87,11 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
 def _plan_checkout(
     project: Project,
     daicho: Daicho,
-    where: tuple[str | None, str | None, str | None, str | None, Path],
+    options: StageOptions,
     scan: ScanOptions | None,
     against: str | None,
 ) -> DeploymentPlan:
-    """Compare the checkout with a stage. ``where``: the options that name the stage."""
+    """Compare the checkout with the stage that the options name."""
     locked = load_ledger()
     try:
         daicho.append_generations(locked)  # it names changes that are never possible
@@ -99,7 +99,7 @@ def _plan_checkout(
         routes = list_declaration_routes(daicho)
     except DeclarationError as error:
         return DeploymentPlan("", refusals=[str(error)])
-    deployed = find_stage(*where)
+    deployed = find_stage(options)
     states = EMPTY_STAGE if deployed is None else deployed.states
     made = DeploymentPlan(
         "" if deployed is None else deployed.table.name,

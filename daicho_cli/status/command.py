@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from daicho_cli.aws.deployed_stage import find_stage
+from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage
 from daicho_cli.project import load_ledger
 from daicho_cli.status.report import build_document, print_statuses
@@ -34,7 +34,7 @@ def status(
     """
     with end_on_errors("status", INCOMPLETE):
         ledger = load_ledger()
-        deployed = find_stage(table, stage, region, endpoint, stack)
+        deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
     if deployed is None:
         end_command("there is no table: nothing is deployed", INCOMPLETE)
     statuses = list_entity_statuses(ledger, deployed.states)

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from daicho_cli.aws.deployed_stage import find_stage
+from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.options import OptionError
 from tests.support.sample_project import write_project
@@ -58,7 +58,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
 
 
 def test_a_stage_is_the_table_of_its_stack(account: Account, file: Path) -> None:
-    stage = find_stage(None, "dev", "eu-west-1", None, file)
+    stage = find_stage(StageOptions(file, stage="dev", region="eu-west-1"))
     assert stage is not None
     assert (stage.table.name, stage.size.items, stage.region) == ("dev-table", 3, "eu-west-1")
     assert stage.states.is_empty
@@ -68,18 +68,18 @@ def test_a_stage_is_the_table_of_its_stack(account: Account, file: Path) -> None
 def test_a_stage_without_a_stack_or_a_table_was_never_deployed(
     account: Account, file: Path
 ) -> None:
-    assert find_stage(None, "prod", None, None, file) is None
-    assert find_stage("other-table", None, None, None, file) is None
+    assert find_stage(StageOptions(file, stage="prod")) is None
+    assert find_stage(StageOptions(file, table="other-table")) is None
     account.tables.clear()
-    assert find_stage(None, "dev", None, None, file) is None
+    assert find_stage(StageOptions(file, stage="dev")) is None
 
 
 @pytest.mark.usefixtures("account")
 def test_the_default_is_the_local_stack(file: Path) -> None:
     with pytest.raises(StackError, match="name a --stage"):
-        find_stage(None, None, None, None, file)
+        find_stage(StageOptions(file))
     file.write_text(json.dumps(LOCAL))
-    stage = find_stage(None, None, None, None, file)
+    stage = find_stage(StageOptions(file))
     assert stage is not None
     assert (stage.table.name, stage.region) == ("local-table", "us-east-1")
 
@@ -87,10 +87,10 @@ def test_the_default_is_the_local_stack(file: Path) -> None:
 def test_a_stack_without_a_table_is_an_error(account: Account, file: Path) -> None:
     account.outputs.clear()
     with pytest.raises(StackError, match="TableName"):
-        find_stage(None, "dev", None, None, file)
+        find_stage(StageOptions(file, stage="dev"))
 
 
 @pytest.mark.usefixtures("account")
 def test_a_table_and_a_stage_are_too_much(file: Path) -> None:
     with pytest.raises(OptionError, match="not both"):
-        find_stage("table", "dev", None, None, file)
+        find_stage(StageOptions(file, table="table", stage="dev"))
