@@ -151,7 +151,7 @@ delivery: $(TOOLS) ## The stream path under faults
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials -q
-	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py -q
+	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py -q
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (SEED=1 SCHEDULES=1 PROFILE=plain replays one)
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
@@ -198,6 +198,7 @@ bootstrap: .local/.programs ## Prepare a real account for CDK, once for each Reg
 	$(CDK) bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 deploy: .local/.programs ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
+	@$(BIN)/daicho plan --stage $(or $(STAGE),dev) || test $$? = 2
 	$(CDK) deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 ##@ Generate

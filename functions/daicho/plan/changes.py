@@ -21,22 +21,21 @@ from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
 from daicho.plan.model import CounterPlan, EntityPlan, SearchPlan, ThroughPlan
 
 
+BUILDING = "its routes answer 503 being-built until @{new} includes all items"
+
+
 class Effect(Enum):
     """What happens to a declaration at the deployment of a new generation.
 
     The value is the sentence: ``{new}`` and ``{old}`` are the numbers of its instances.
     """
 
-    ADDED = "is new: @{new} includes only items that are written from now on"
+    ADDED = f"is new: {BUILDING}"
     COUNTER_ADDED = "is new: it starts at 0"
     REPLACED = "changes: @{old} retires, and answers until @{new} is complete"
-    RESHAPED = (
-        "changes its question, which @{old} cannot answer: @{new} includes only items that are "
-        "written from now on"
-    )
+    RESHAPED = f"changes its question, which @{{old}} cannot answer: {BUILDING}"
     UNREADABLE = (
-        "changes, and @{old} ends at once, because items lose a field that it reads: @{new} "
-        "includes only items that are written from now on"
+        f"changes, and @{{old}} ends at once, because items lose a field that it reads: {BUILDING}"
     )
     REACHES = "searches through other references, in all items at once"
     REVERTED = "is again what it was as @{new}, which was derived all along: it answers at once"

@@ -18,7 +18,7 @@ from daicho.plan import Decisions
 from daicho.plan.lockfile import write_lock_file
 from daicho.storage.table import Table
 from daicho_cli.main import app
-from tests.support.changing_project import (
+from tests.support.planned_project import (
     ChangingProject,
     record_release,
     render_module,

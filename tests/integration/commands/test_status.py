@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from daicho.layout.backfill_state import BackfillState
 from daicho.storage.table import Table
 from daicho_cli.main import app
-from tests.support.changing_project import (
+from tests.support.planned_project import (
     ChangingProject,
     record_release,
     render_module,
