@@ -20,7 +20,6 @@ from daicho.plan.instances import (
 from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
 from daicho.plan.model import CounterPlan, EntityPlan, SearchPlan, ThroughPlan
 
-
 BUILDING = "its routes answer 503 being-built until @{new} includes all items"
 
 
