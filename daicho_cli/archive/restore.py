@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport
+from daicho.release.commands import admit_command
 from daicho.storage import keys
 from daicho_cli.archive import options
 from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
@@ -78,6 +80,8 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
         selection = options.parse_selection(
             session.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
+        if apply:
+            admit_command(session.table, session.ledger, session.ledger.archived_types, time.sleep)
         report = _restore_all(session, selection, apply, over_newer, state)
         if as_json:
             typer.echo(json.dumps(report, indent=2, ensure_ascii=False))

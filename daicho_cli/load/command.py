@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,8 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
+from daicho.release.commands import admit_command
+from daicho.release.release import ReleaseRefusedError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
@@ -69,7 +72,7 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
         check_tenant(tenant)
         connection = Connection.find(table, endpoint, stack)
         loader = _open_loader(entity_class, file, tenant, connection, rate, writers, again)
-    except CommandError as error:
+    except (CommandError, ReleaseRefusedError, StoreError) as error:
         end_command(str(error), FAILED)
     progress = loader.checkpoint.progress
     if progress.finished:
@@ -115,6 +118,7 @@ def _open_loader(
     except CheckpointError as error:
         raise CheckpointError(f"{error}; --again starts again") from error
     ledger = discover_project().check_locked(load_ledger())
+    admit_command(table, ledger, [entity.__name__], time.sleep)
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress)
     return Loader(file, checkpoint, preparer, BatchWriter(table, writers, RateLimiter(rate)))
 

@@ -17,6 +17,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
 from daicho.errors import TenantClosed, UnprocessedError
+from daicho.layout.backfill_state import BackfillState
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
@@ -365,3 +366,15 @@ def test_a_load_ends_when_its_tenant_is_closed(
     with pytest.raises(TenantClosed, match="the tenant acme is closed for good"):
         loader(Closed(dynamodb, table_name), file, Artist, block=10).run()
     assert len(list(items_of(dynamodb, table_name))) == 10 + 1
+
+
+def test_rows_are_not_loaded_with_an_older_lock_file_than_the_stage_has(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    item = BackfillState("Artist", 1, LEDGER.newest_generation("Artist").number + 1).to_item()
+    Table(dynamodb, table_name).batch_write([item])
+    file = written(tmp_path / "artists.ndjson", [{"id": "1", "name": "Steely Dan"}])
+    done = daicho("Artist", file)
+    assert done.exit_code == 1
+    assert "take the lock file that was deployed" in done.output
+    assert stored(dynamodb, table_name) == {}

@@ -1,0 +1,47 @@
+"""Commands that write base items with the lock file of a checkout, not of a deployed function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.plan import Ledger
+from daicho.release.older_writers import admit_older_writers
+from daicho.release.release import ReleaseRefusedError
+from daicho.storage.protocols import GetsItems, UpdatesItems
+
+
+class CommandStore(GetsItems, UpdatesItems, Protocol):
+    """What a check of a command's lock file needs of the table."""
+
+
+def admit_command(
+    store: CommandStore, ledger: Ledger, entities: Iterable[str], sleep: Callable[[float], None]
+) -> None:
+    """Check that a command may write items of these entities to a stage.
+
+    A table without backfill items is of no stage that could be compared: everything is accepted.
+
+    Raises:
+        ReleaseRefusedError: the stage has a generation that the lock file lacks, or the command
+            would write a generation that the deployed stream consumers do not know yet.
+        StoreError: the table does not answer.
+    """
+    for entity in entities:
+        item = store.get(build_backfill_key(entity), consistent=True)
+        if item is None:
+            continue
+        state = BackfillState.parse(entity, item)
+        newest = ledger.newest_generation(entity).number
+        if newest < state.newest:
+            raise ReleaseRefusedError(
+                f"this checkout knows {entity} generation {newest}, but the table may hold images "
+                f"of generation {state.newest}: take the lock file that was deployed"
+            )
+        if ledger.current_generation(entity).number > state.newest:
+            raise ReleaseRefusedError(
+                f"this checkout would write {entity} generation {newest}, but the stage has "
+                f"generation {state.newest}, so its stream would stop: deploy first"
+            )
+    admit_older_writers(store, ledger, sleep)

@@ -1,0 +1,55 @@
+"""What may write items of a stage with the lock file of a checkout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.plan import Ledger
+from daicho.release.commands import admit_command
+from daicho.release.older_writers import READERS_KNOW_S
+from daicho.release.release import ReleaseRefusedError
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+
+ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
+
+
+def admit(ledger: Ledger, oldest: int, newest: int) -> tuple[MemoryTable, list[float]]:
+    table, pauses = MemoryTable(), list[float]()
+    table.batch_write([BackfillState("Member", oldest, newest).to_item()])
+    admit_command(table, ledger, ["Member"], pauses.append)
+    return table, pauses
+
+
+def test_the_lock_file_of_the_stage_is_accepted() -> None:
+    table, pauses = admit(TWO, 1, 2)
+    assert pauses == []
+    assert table.get(build_backfill_key("Member")) == BackfillState("Member", 1, 2).to_item()
+
+
+def test_a_table_without_backfill_items_is_of_no_stage() -> None:
+    table = MemoryTable()
+    pauses: list[float] = []
+    admit_command(table, TWO, ["Member"], pauses.append)
+    assert dict(table.items) == {}
+
+
+def test_an_older_lock_file_is_refused() -> None:
+    with pytest.raises(ReleaseRefusedError, match="may hold images of generation 2"):
+        admit(ONE, 1, 2)
+
+
+def test_a_generation_that_is_not_deployed_is_refused() -> None:
+    with pytest.raises(ReleaseRefusedError, match="deploy first"):
+        admit(TWO, 1, 1)
+    # The lock file is ahead, and the declarations are those of the stage.
+    admit(replace(TWO, written={"Member": 1}), 1, 1)
+
+
+def test_older_declarations_write_an_older_generation() -> None:
+    table, pauses = admit(replace(TWO, written={"Member": 1}), 2, 2)
+    assert table.get(build_backfill_key("Member")) == BackfillState("Member", 1, 2).to_item()
+    assert pauses == [READERS_KNOW_S]
