@@ -1,0 +1,120 @@
+"""The handler of releases: its event, its stores, and the answer to CloudFormation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from daicho.errors import SettingsError
+from daicho.handlers import release
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.storage.protocols import StreamShard
+from daicho.stream import claims
+from tests.support.scanned_table import ScannedTable
+from tests.support.stream_pump import Context
+from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+from tests.unit.release.test_states import BASE_ITEM
+
+ENVIRONMENT = {"TABLE_NAME": "daicho", "STAGE": "prod"}
+ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
+
+
+class Stream:
+    """A stream with one shard, whose heartbeats have all passed."""
+
+    def __init__(self, table: ScannedTable) -> None:
+        self._table = table
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        heartbeat = {"heartbeat#request#Member": {"S": "1"}, "low_watermark": {"S": "1"}}
+        key = claims.build_shard_key("one")
+        self._table.items[key] = {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **heartbeat}
+        return (StreamShard("one"),)
+
+
+class House:
+    """A table, and the handler with a ledger."""
+
+    def __init__(self) -> None:
+        self.table = ScannedTable()
+        self.pauses: list[float] = []
+
+    def call(self, step: str, ledger: Any = TWO, **changed: Any) -> dict[str, Any]:
+        """What CloudFormation is answered."""
+        answers: list[dict[str, Any]] = []
+        dependencies = Dependencies(
+            table=lambda *given, **named: self.table,
+            stream=lambda name: Stream(self.table),
+            sleep=self.pauses.append,
+        )
+        environment = {**ENVIRONMENT, **changed.pop("environment", {})}
+        handler = release.build(
+            environment, ledger, dependencies, lambda url, body: answers.append(json.loads(body))
+        )
+        properties = {"Step": step, "Written": "{}", "Ledger": "hash", **changed}
+        event = {
+            "RequestType": "Update",
+            "ResponseURL": "https://signed",
+            "StackId": "stack",
+            "RequestId": "request",
+            "LogicalResourceId": step.capitalize(),
+            "ResourceProperties": properties,
+        }
+        handler(event, Context())
+        (answer,) = answers
+        return answer
+
+    def read(self) -> BackfillState | None:
+        item = self.table.get(build_backfill_key("Member"))
+        return None if item is None else BackfillState.parse("Member", item)
+
+
+def test_only_the_second_step_records_what_may_be_written() -> None:
+    house = House()
+    assert house.call("check")["Status"] == "SUCCESS"
+    assert house.read() is None
+    assert house.call("open")["Status"] == "SUCCESS"
+    found = house.read()
+    assert found is not None
+    assert (found.oldest, found.newest) == (2, 2)
+
+
+def test_a_refusal_is_the_reason_that_cloudformation_shows() -> None:
+    house = House()
+    house.call("open")
+    answer = house.call("check", ONE)
+    assert answer["Status"] == "FAILED"
+    assert "this checkout knows Member generation 1" in answer["Reason"]
+
+
+def test_the_generation_that_the_code_writes_is_a_property() -> None:
+    house = House()
+    house.call("open")
+    house.call("open", Written='{"Member": 1}')
+    found = house.read()
+    assert found is not None
+    assert (found.oldest, found.newest) == (1, 2)
+
+
+def test_heartbeats_go_through_the_shards_of_the_stream() -> None:
+    house = House()
+    house.table.batch_write([BASE_ITEM])
+    answer = house.call("open", environment={"FILTER_SPREAD_SECONDS": "90"})
+    assert answer["Status"] == "SUCCESS"
+    assert house.pauses[0] == 90
+    found = house.read()
+    assert found is not None
+    assert found.in_filter
+
+
+def test_an_unknown_step_is_answered_too() -> None:
+    answer = House().call("close")
+    assert (answer["Status"], answer["Reason"]) == ("FAILED", "a release has no step 'close'")
+
+
+def test_the_environment_is_checked() -> None:
+    with pytest.raises(SettingsError, match="FILTER_SPREAD_SECONDS is '-1'"):
+        House().call("check", environment={"FILTER_SPREAD_SECONDS": "-1"})
