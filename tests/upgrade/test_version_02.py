@@ -154,7 +154,7 @@ def test_a_project_that_cannot_be_upgraded(
 
 def test_the_check_names_each_change(checked: str) -> None:
     lines = [" ".join(line.split()) for line in checked.splitlines()]
-    added = [line for line in lines if line.startswith("compatible AWS::SSM::Parameter Release")]
+    added = [line for line in lines if line.startswith("compatible AWS::SSM::Parameter Version")]
     assert [line.split()[-2:] for line in added] == [["is", "added"]]
     assert any(
         line.startswith("notice AWS::Lambda::Function Rollup")

@@ -55,7 +55,7 @@ def check_locked(
             _refuse_unnumbered(changed)
         elif fields is not None and not _can_retire(newest, list_kinds(fields[plan.name])):
             _refuse_unnumbered(f"what retires of {plan.name}")
-    return dataclasses.replace(ledger, written=written) if written else ledger
+    return ledger if written == ledger.written else dataclasses.replace(ledger, written=written)
 
 
 def append_generations(

@@ -1,0 +1,1 @@
+"""Rebuild: stored items get the newest generation, and then new instances are complete."""

@@ -1,0 +1,84 @@
+"""The item of a rebuild: what is built, and how far it has come.
+
+There is one for the whole table, because one scan serves all entities::
+
+    PK #rebuild   SK job
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import to_key_image
+
+State = Literal["running", "paused", "blocked", "succeeded", "failed"]
+Phase = Literal["touch", "prove"]
+JOB_KEY = ItemKey(keys.render("", "rebuild"), "job")
+MAX_NAMED = 100
+"""Items that the job names, of those that it leaves."""
+
+
+@dataclass
+class RebuildJob:
+    """One rebuild.
+
+    ``targets``: the generation that the items of each entity are to have. ``passes``: the number of
+    the pass; ``finding_pass``: the last one that found anything to touch. ``began``: when the pass
+    began. ``waits``: when the next step may begin. ``segments``: the position of the scan.
+    ``total``: items of the whole table, about. ``counts``: of all passes; ``seen``: items read in
+    this pass. ``left``: keys of items that the new generation cannot derive, with the reasons.
+    ``without``: whether the operator accepts that these are missing. ``rate``: write units a
+    second. ``older_seen``: of each backfill item, when the pass began.
+    """
+
+    id: str
+    targets: dict[str, int]
+    asked_at: str
+    state: State = "running"
+    phase: Phase = "touch"
+    passes: int = 1
+    finding_pass: int = 0
+    began: str = ""
+    waits: str = ""
+    segments: dict[str, Any] | None = None
+    total: int = 0
+    seen: int = 0
+    counts: dict[str, float] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
+    without: bool = False
+    rate: float = 500.0
+    older_seen: dict[str, int] = field(default_factory=dict)
+    reason: str = ""
+    updated_at: str = ""
+    finished_at: str = ""
+    rev: int = 0
+
+    def add_counts(self, **more: float) -> None:
+        """Add to the counts."""
+        for name, number in more.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    @property
+    def percent(self) -> int:
+        """How much of this pass is done, as far as the size of the table is known."""
+        return min(99, 100 * self.seen // self.total) if self.total else 0
+
+    def to_image(self) -> Image:
+        """The item."""
+        values = {name: value for name, value in vars(self).items() if value not in ("", None)}
+        return {**to_key_image(JOB_KEY), **attributes.to_image(values)}
+
+    @classmethod
+    def from_image(cls, image: Image) -> RebuildJob:
+        """Read an item."""
+        stored = attributes.from_image(image)
+        names = {each.name for each in dataclasses.fields(cls)}
+        values = {name: value for name, value in stored.items() if name in names}
+        values["counts"] = {name: float(number) for name, number in stored["counts"].items()}
+        values["rate"] = float(values["rate"])
+        return cls(**values)

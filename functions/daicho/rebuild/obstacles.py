@@ -1,0 +1,80 @@
+"""What stands between a proving pass and completeness: records that are not counted (rule 32)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Protocol
+
+from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import DescribesStream, QueriesItems
+from daicho.storage.requests import Query
+from daicho.storage.table import BatchGetResult
+from daicho.stream import claims, recount_list
+from daicho.stream.claims import ShardClaims
+from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.recount_list import Recount
+
+MAX_NAMED = 5
+"""Claims or tallies that a message names."""
+
+
+class ObstacleTable(QueriesItems, Protocol):
+    """The operations of the table that this needs."""
+
+    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
+        """Read many items."""
+
+
+class ObstacleBucket(Protocol):
+    """The operations of the failure bucket that this needs."""
+
+    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
+
+
+def find_obstacles(
+    store: ObstacleTable,
+    stream: DescribesStream,
+    failures: ObstacleBucket,
+    entities: Collection[str],
+) -> list[str]:
+    """Why entities are not complete although all of their items were touched; a sentence each.
+
+    Raises:
+        UnavailableError: a store does not answer.
+    """
+    found: list[str] = []
+    open_count = 0
+    shards = {claims.build_shard_key(shard.id): shard.id for shard in stream.list_shards()}
+    # Shards that the stream has forgotten may have claims too: those are in the index.
+    for page in store.query_pages(Query(claims.QUARANTINE, index="GSI2")):
+        shards |= {
+            claims.build_shard_key(item["GSI2SK"]["S"]): item["GSI2SK"]["S"] for item in page.items
+        }
+    images = store.batch_get(shards, consistent=True).require_all()
+    for key, image in images.items():
+        shard = ShardClaims.from_item(shards[key], image)
+        # A claim without an entity is of a record that could not be read.
+        open_count += sum(claim.entity in ("", *entities) for claim in shard.open_claims)
+    if open_count:
+        found.append(f"{open_count} records are set aside: daicho redrive applies them")
+    if next(failures.list_names(ON_FAILURE_PREFIX), None) is not None:
+        found.append("batches are in the failure bucket: daicho redrive applies them")
+    tallies = [
+        Recount.from_item(item).tally
+        for page in store.query_pages(Query(recount_list.LIST, consistent=True))
+        for item in page.items
+    ]
+    named = [tally for tally in tallies if _parse_entity(tally) in entities]
+    if named:
+        found.append(
+            f"{len(named)} tallies wait for a recount ({', '.join(named[:MAX_NAMED])}): "
+            "daicho generation --recount makes a new instance of their aggregate"
+        )
+    return found
+
+
+def _parse_entity(tally: str) -> str:
+    """The entity that a tally's partition key names."""
+    return keys.parse(tally)[1].removeprefix("+").rpartition(".")[0]

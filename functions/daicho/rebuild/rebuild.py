@@ -1,0 +1,349 @@
+"""Touches every item of older generations, proves that none is left, and then switches readers.
+
+A pass scans the whole table. The first one begins at once. The next one waits until every writer of
+older code that was running when the rebuild was asked for has ended (``settle``). A pass that
+reads consistently and finds nothing is the proof that no item of an older generation is left
+(EXACTNESS rule 30). Then heartbeats go through every shard, so the projector has handled all
+touches (rules 31 and 32). If no record of the entities is set aside, the backfill items get the new
+generation as the oldest one, and readers choose the new instances.
+
+If a step is killed, the next one continues from the job's item. A page that is read again finds
+only what was not touched.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Protocol
+
+from daicho.errors import StoreError
+from daicho.layout.backfill_state import (
+    BackfillState,
+    build_backfill_key,
+    complete_update,
+    is_complete,
+    progress_update,
+    render_instance,
+)
+from daicho.plan import Ledger
+from daicho.rebuild.job import JOB_KEY, MAX_NAMED, RebuildJob
+from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
+from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
+from daicho.storage import keys
+from daicho.storage.attributes import Image, measure_image
+from daicho.storage.capacity import CapacityUnits
+from daicho.storage.item_key import get_key
+from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
+from daicho.storage.protocols import (
+    DescribesStream,
+    GetsItems,
+    ScansItems,
+    UpdatesItems,
+    try_update,
+)
+from daicho.storage.requests import ItemPage
+from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatTable, HeartbeatWatcher
+from daicho.tenants.jobs import Jobs
+
+SAVE_INTERVAL = dt.timedelta(seconds=5)
+"""The longest stretch of work that is repeated after an interruption."""
+MAX_PARALLELISM = 4
+SEGMENTS = 32
+BLOCKED_WAIT_S = 60
+"""The pause before a rebuild that is blocked looks again, in seconds."""
+UNIT_BYTES = 1024
+"""What a write unit covers."""
+_log = logging.getLogger(__name__)
+
+
+class RebuildTable(GetsItems, ScansItems, HeartbeatTable, ObstacleTable, UpdatesItems, Protocol):
+    """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
+
+    @property
+    def units(self) -> CapacityUnits:
+        """The units that were consumed since the last reading."""
+
+
+@dataclass(frozen=True)
+class RebuildStep:
+    """The result of a step: whether the job is over for now, or how many seconds to wait."""
+
+    done: bool
+    wait: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """As the state machine reads it."""
+        return {"done": self.done, "wait": self.wait}
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """The dependencies of a rebuild.
+
+    ``settle``: seconds after which every writer has ended that was running when the rebuild was
+    asked for. ``read`` limits read units a second.
+    """
+
+    store: RebuildTable
+    stream: DescribesStream
+    failures: ObstacleBucket
+    ledger: Ledger
+    jobs: Jobs
+    now: Callable[[], dt.datetime]
+    settle: int
+    segments: int = SEGMENTS
+    parallelism: int = MAX_PARALLELISM
+    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+
+    def run_step(self, retry_budget: RetryBudget) -> RebuildStep:
+        """Do as much work as there is time for.
+
+        Raises:
+            StoreError: a store fails; the next step goes on.
+        """
+        job = find_job(self.store)
+        if job is None or job.state in ("succeeded", "paused"):
+            return RebuildStep(done=True)
+        if (wait := self._compute_wait(job)) > 0:
+            return RebuildStep(done=False, wait=wait)
+        return _Step(self, job, retry_budget).run()
+
+    def fail_job(self, reason: str) -> None:
+        """Record that nobody works on the rebuild any more. A new request continues it."""
+        job = find_job(self.store)
+        if job is not None and job.state in ("running", "blocked"):
+            job.state, job.reason = "failed", reason[:1000]
+            self.jobs.save(job)
+
+    def _compute_wait(self, job: RebuildJob) -> int:
+        """The whole seconds until the job may continue."""
+        if not job.waits:
+            return 0
+        wait = dt.datetime.fromisoformat(job.waits) - self.now()
+        return max(0, math.ceil(wait.total_seconds()))
+
+
+def find_job(store: GetsItems) -> RebuildJob | None:
+    """The rebuild of the table, if there was one."""
+    image = store.get(JOB_KEY, consistent=True)
+    return None if image is None else RebuildJob.from_image(image)
+
+
+@dataclass
+class PageCounts:
+    """What became of the items of a page."""
+
+    touched: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+
+
+class _Step:
+    """One step of a rebuild."""
+
+    def __init__(self, on: Rebuild, job: RebuildJob, retry_budget: RetryBudget) -> None:
+        self._on, self._job, self._budget = on, job, retry_budget
+        self._saved = on.now()
+        self._lock = Lock()
+        self._written = RateLimiter(job.rate)
+
+    def run(self) -> RebuildStep:
+        """Continue the pass or its proof."""
+        job = self._job
+        job.state, job.waits, job.reason = "running", "", ""
+        self._follow_ledger()
+        if job.phase == "touch":
+            if not job.began:
+                self._begin_pass()
+            if not self._touch_items():
+                self._save()
+                return RebuildStep(done=False)
+            return self._finish_pass()
+        return self._prove()
+
+    def _follow_ledger(self) -> None:
+        """Restart with the newest generations, if a deployment came meanwhile."""
+        job, ledger = self._job, self._on.ledger
+        newest = {entity: ledger.newest_generation(entity).number for entity in job.targets}
+        if newest != job.targets:
+            job.targets = newest
+            self._restart()
+
+    def _restart(self) -> None:
+        job = self._job
+        job.phase, job.passes = "touch", job.passes + 1
+        job.began, job.segments, job.seen = "", None, 0
+
+    # --- Touching -----------------------------------------------------------------------------
+
+    def _begin_pass(self) -> None:
+        job, on = self._job, self._on
+        states = {entity: self._read_state(entity) for entity in job.targets}
+        job.older_seen = {entity: state.older_seen for entity, state in states.items()}
+        job.began, job.seen, job.segments, job.left = keys.render_instant(on.now()), 0, None, {}
+        self._save()
+
+    def _touch_items(self) -> bool:
+        """Scan and touch; whether the pass is at its end."""
+        on, job = self._on, self._job
+        position = (
+            ScanSegments.from_json(job.segments)
+            if job.segments
+            else ScanSegments.start(on.segments)
+        )
+
+        def save_round(scan_round: ScanRound[PageCounts]) -> None:
+            job.segments = position.to_json()
+            job.seen += scan_round.scanned
+            read, written = on.store.units.take_total()
+            job.add_counts(
+                touched=sum(counts.touched for counts in scan_round.results),
+                read_units=read,
+                write_units=written,
+            )
+            for counts in scan_round.results:
+                for item, reason in counts.left.items():
+                    if len(job.left) < MAX_NAMED:
+                        job.left[item] = reason
+            if on.now() >= self._saved + SAVE_INTERVAL:
+                self._save()
+                self._show_progress()
+
+        # The first pass proves nothing, so it may use reads that cost half as much.
+        scan = select_older_items(job.targets, consistent=job.passes > 1)
+        return ParallelScan(on.store, scan, self._touch_page, on.parallelism, on.read).run(
+            position, self._budget, save_round
+        )
+
+    def _touch_page(self, page: ItemPage) -> PageCounts:
+        counts = PageCounts()
+        for image in page.items:
+            entity = image["type"]["S"]
+            generation = self._job.targets[entity]
+            obstacle = find_obstacle(self._on.ledger.find_plan(entity, generation), image)
+            if obstacle is not None:
+                key = get_key(image)
+                counts.left[f"{key.pk} {key.sk}"] = obstacle
+                continue
+            self._record_finding()
+            self._written.wait(_estimate_units(image))
+            counts.touched += try_update(self._on.store, build_touch(image, generation))
+        return counts
+
+    def _finish_pass(self) -> RebuildStep:
+        job, on = self._job, self._on
+        if job.passes > 1 and job.finding_pass < job.passes:
+            job.phase = "prove"
+            self._save()
+            return RebuildStep(done=False)
+        self._restart()
+        settled = dt.datetime.fromisoformat(job.asked_at) + dt.timedelta(seconds=on.settle)
+        return self._wait(max(0, math.ceil((settled - on.now()).total_seconds())))
+
+    # --- Proving ------------------------------------------------------------------------------
+
+    def _prove(self) -> RebuildStep:
+        job, on = self._job, self._on
+        if job.left and not job.without:
+            return self._block(
+                f"{len(job.left)} items cannot be derived by the new generation: daicho rebuild "
+                "--status names them. Correct them, or accept that lists lack them by --without"
+            )
+        entities = tuple(job.targets)
+        watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
+        run = HeartbeatRun(f"{job.id}-{job.passes}", entities)
+        progress = watcher.watch(run, self._budget)
+        if not progress.has_passed:
+            job.reason = str(progress)
+            self._save()
+            return RebuildStep(done=False)
+        if obstacles := find_obstacles(on.store, on.stream, on.failures, entities):
+            return self._block("; ".join(obstacles))
+        watcher.forget(run)
+        if {self._complete(entity) for entity in entities} != {True}:
+            # Older code wrote meanwhile, or another deployment came.
+            self._restart()
+            self._save()
+            return RebuildStep(done=False)
+        job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
+        self._save()
+        return RebuildStep(done=True)
+
+    def _complete(self, entity: str) -> bool:
+        """Switch the readers of an entity; False if it has to be touched again."""
+        job, ledger = self._job, self._on.ledger
+        generation = job.targets[entity]
+        state = self._read_state(entity)
+        if state.oldest >= generation:
+            return True
+        began = replace(state, older_seen=job.older_seen[entity])
+        lacking = list_lacking(state, ledger)
+        return try_update(
+            self._on.store, complete_update(began, generation, lacking, self._on.now())
+        )
+
+    def _block(self, reason: str) -> RebuildStep:
+        self._job.state, self._job.reason = "blocked", reason
+        return self._wait(BLOCKED_WAIT_S)
+
+    def _wait(self, seconds: int) -> RebuildStep:
+        until = self._on.now() + dt.timedelta(seconds=seconds)
+        self._job.waits = keys.render_instant(until) if seconds else ""
+        self._save()
+        return RebuildStep(done=False, wait=seconds)
+
+    # --- The job's item -----------------------------------------------------------------------
+
+    def _read_state(self, entity: str) -> BackfillState:
+        item = self._on.store.get(build_backfill_key(entity), consistent=True)
+        if item is None:
+            raise StoreError(f"{entity} has no backfill item: deploy the stack first")
+        return BackfillState.parse(entity, item)
+
+    def _record_finding(self) -> None:
+        """Record that this pass has found something, before any of it is touched."""
+        with self._lock:
+            before, self._job.finding_pass = self._job.finding_pass, self._job.passes
+            if before < self._job.passes:
+                try:
+                    self._save()
+                except StoreError:
+                    self._job.finding_pass = before
+                    raise
+
+    def _show_progress(self) -> None:
+        """Let readers say in a 503 how far the rebuild is."""
+        for entity in self._job.targets:
+            try_update(self._on.store, progress_update(entity, self._job.percent))
+
+    def _save(self) -> None:
+        self._on.jobs.save(self._job)
+        self._saved = self._on.now()
+
+
+def list_lacking(state: BackfillState, ledger: Ledger) -> frozenset[str]:
+    """Instances that lack expired items: they count these for ever, and a touch finds none.
+
+    An aggregate that keeps what expired, and was introduced after items may have expired, lacks
+    those.
+    """
+    newest = ledger.newest_generation(state.entity).plan
+    derived = {render_instance(instance) for instance in newest.derived_instances}
+    lacking = {
+        render_instance((aggregate.name, aggregate.since))
+        for aggregate in newest.derived_aggregates
+        if aggregate.on_expiry == "keep"
+        and not is_complete((aggregate.name, aggregate.since), state, ledger)
+    }
+    return frozenset(lacking | (state.lacking & derived))
+
+
+def _estimate_units(image: Image) -> float:
+    """Write units of a touch: as much as a write of the whole item."""
+    return math.ceil(measure_image(image) / UNIT_BYTES)

@@ -1,0 +1,65 @@
+"""A touch gives a stored item the newest generation, and changes nothing else (EXACTNESS rule 29).
+
+The record of a touch has an old image of the old generation and a new one of the new generation.
+So the projector derives what the new generation has more. Neither the version nor the ETag changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from daicho.derive import contributions, derived_items
+from daicho.plan import EntityPlan
+from daicho.storage import attributes
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import get_key
+from daicho.storage.requests import Scan, Update
+
+ITEMS_PER_PAGE = 1_000
+"""Items that a page reads at most: as many are touched again after an interruption, in vain."""
+
+
+def select_older_items(targets: Mapping[str, int], *, consistent: bool) -> Scan:
+    """A scan of the whole table that returns the items to touch.
+
+    ``targets``: the generation that the items of each entity are to have.
+    """
+    values: dict[str, AttributeValue] = {}
+    terms = []
+    for place, (entity, generation) in enumerate(sorted(targets.items())):
+        terms.append(f"(#type = :e{place} AND gen < :g{place})")
+        values[f":e{place}"] = {"S": entity}
+        values[f":g{place}"] = attributes.to_value(generation)
+    return Scan(
+        limit=ITEMS_PER_PAGE,
+        consistent=consistent,
+        filter=" OR ".join(terms),
+        names={"#type": "type"},
+        values=values,
+    )
+
+
+def build_touch(image: Image, generation: int) -> Update:
+    """The touch of an item, on condition that it exists and is of an older generation.
+
+    An unconditional touch would create items that were deleted meanwhile.
+    """
+    return Update(
+        get_key(image),
+        "SET gen = :generation",
+        condition="attribute_exists(PK) AND gen < :generation",
+        values={":generation": attributes.to_value(generation)},
+    )
+
+
+def find_obstacle(plan: EntityPlan, image: Image) -> str | None:
+    """Why the stream could not derive an item by a plan; None if it can.
+
+    Such an item is not touched: its record would be set aside, and the item would be in no list.
+    """
+    try:
+        derived_items.compute_index_rows(plan, image)
+        contributions.compute_contributions(plan, image)
+    except Exception as error:  # whatever it is: the projector would set the record aside
+        return f"{type(error).__name__}: {error}"
+    return None
