@@ -155,3 +155,12 @@ def synthesise(
         also(stack)
     app.synth()
     return Synthesis(out, stack.stack_name)
+
+
+def list_steps(stage: Synthesis) -> dict[str, str]:
+    """The logical IDs of a release's steps, by step."""
+    return {
+        each["Properties"]["Step"]: id
+        for id, each in stage.template["Resources"].items()
+        if each["Type"].startswith("Custom::Daicho")
+    }

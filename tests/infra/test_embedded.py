@@ -147,16 +147,16 @@ def test_tags_of_the_stack_reach_the_table(embedded: Path) -> None:
 
 
 def test_the_functions_hold_the_library_and_the_project_alone(embedded: Path) -> None:
-    (ledger,) = {
+    layers = [
         path.parent
         for path in embedded.glob("asset.*/generations.json")
-        if '"project": "Bank"' in path.read_text("utf-8")
-    }
-    assert {path.name for path in ledger.iterdir()} == {"generations.json"}
+        if '"project": "Bank"' in path.read_text("utf-8") and len(list(path.parent.iterdir())) == 1
+    ]
+    assert len(layers) == 1
     codes = {path.parent for path in embedded.glob("asset.*/daicho")}
     assert codes
     for code in codes:
-        assert {path.name for path in code.iterdir()} == {"daicho", "domains"}
+        assert {path.name for path in code.iterdir()} == {"daicho", "domains", "generations.json"}
         parts = {path.name for path in (code / "daicho").iterdir()}
         assert {"handlers", "stream", "web"} <= parts
         assert not parts & {"cdk", "testing"}

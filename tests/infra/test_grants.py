@@ -145,7 +145,7 @@ def test_a_release_is_granted_what_it_needs() -> None:
         "daicho.stream.heartbeat_watcher:HeartbeatTable",
     )
     needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
-    assert set(grants.RELEASE.table) == needs | {"DescribeTable"}
+    assert set(grants.RELEASE.table) == needs | {"DescribeTable", "UpdateItem"}
 
 
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:

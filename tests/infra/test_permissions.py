@@ -79,6 +79,9 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[arn(table, attribute="StreamArn")] = {
             f"dynamodb:{action}" for action in grants.STREAM_DESCRIBE
         }
+        found[text({"Ref": "AWS::StackId"})] = {
+            f"cloudformation:{action}" for action in grants.STACK_DESCRIBE
+        }
     if name == "api":
         found[text({"Fn::GetAtt": [machine, "Arn"]})] = {f"states:{each}" for each in grants.START}
     for index, actions in listed.indexes.items():

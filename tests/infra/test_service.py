@@ -9,7 +9,7 @@ import pytest
 from daicho.archive.audit import AuditReport
 from daicho.archive.forget_schedule import ForgetRunReport
 from daicho.stream.claims import MAX_OPEN_CLAIMS
-from tests.infra.synthesis import API_URL, Synthesis, synthesise
+from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
 
 WATCHED = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
 FUNCTIONS = (*WATCHED, "release")
@@ -69,7 +69,7 @@ def test_functions_share_one_package_without_caches(prod: Synthesis) -> None:
     codes = [prod.function(name)["Properties"]["Code"] for name in FUNCTIONS]
     assert len({json.dumps(code, sort_keys=True) for code in codes}) == 1
     folder = prod.folder / f"asset.{codes[0]['S3Key'].removesuffix('.zip')}"
-    assert not (folder / "generations.json").exists()
+    assert (folder / "generations.json").exists()
     assert (folder / "daicho/plan/model.py").exists()
     assert not [*folder.rglob("__pycache__"), *folder.rglob("*.pyc")]
 
@@ -79,13 +79,20 @@ def test_the_layers_are_attached_on_aws_and_paths_at_local(
     local: Synthesis, prod: Synthesis, name: str
 ) -> None:
     packages, ledger = sorted(prod.resources("Lambda::LayerVersion"), key=len)
-    assert prod.function(name)["Properties"]["Layers"] == [{"Ref": packages}, {"Ref": ledger}]
+    check = list_steps(prod)["check"]
+    # The check chooses the ledger of all functions but its own.
+    chosen = {"Ref": ledger} if name == "release" else {"Fn::GetAtt": [check, "Source"]}
+    layers = prod.function(name)["Properties"]["Layers"]
+    assert sorted(layers, key=str) == sorted([{"Ref": packages}, chosen], key=str)
     assert "PYTHONPATH" not in prod.environment(name)
     assert prod.environment(name)["LOCK_FILE"] == "/opt/generations.json"
     assert not local.resources("Lambda::LayerVersion")
     assert "Layers" not in local.function(name)["Properties"]
     assert local.environment(name)["PYTHONPATH"] == "/layer/python"
-    assert local.environment(name)["LOCK_FILE"] == "/ledger/generations.json"
+    folder = {"Fn::GetAtt": [list_steps(local)["check"], "Source"]}
+    whole = {"Fn::Join": ["", [folder, "/generations.json"]]}
+    lock_file = "/ledger/generations.json" if name == "release" else whole
+    assert local.environment(name)["LOCK_FILE"] == lock_file
 
 
 def test_the_layer_of_the_ledger_holds_the_lock_file_and_outlives_its_stack(

@@ -10,7 +10,15 @@ import pytest
 
 from daicho.plan import Ledger
 from daicho.project import FUNCTIONS
-from tests.infra.synthesis import COUNT, LEDGER, SEARCH, Synthesis, entity, synthesise
+from tests.infra.synthesis import (
+    COUNT,
+    LEDGER,
+    SEARCH,
+    Synthesis,
+    entity,
+    list_steps,
+    synthesise,
+)
 
 CONSUMERS = ("project", "archive")
 BY_TTL = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
@@ -110,15 +118,6 @@ def test_a_release_is_repeated_for_another_ledger_or_older_code(
             for stage in stages
         }
         assert len(properties) == 3
-
-
-def list_steps(stage: Synthesis) -> dict[str, str]:
-    """The logical IDs of a release's steps, by step."""
-    return {
-        each["Properties"]["Step"]: id
-        for id, each in stage.template["Resources"].items()
-        if each["Type"].startswith("Custom::Daicho")
-    }
 
 
 def test_only_the_emulated_stream_is_told_so(any_stage: Synthesis) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from daicho.declare.registry import Daicho
-from daicho.layout.backfill_state import COMPLETE_KEY
+from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.layout.base_item import build_base_item
 from daicho.plan import Decisions, Ledger
 from daicho.plan.lockfile import write_lock_file
@@ -100,7 +100,7 @@ def record_release(table: Table, ledger: Ledger) -> None:
     stage = read_stage_states(table)
     for entity, state in stage.plan_release(ledger).items():
         apply_update(table, state.to_update(stage.states.get(entity)))
-    table.put({**to_key_image(COMPLETE_KEY), "recorded": {"BOOL": True}})
+    table.put({**to_key_image(RECORDED_KEY), "recorded": {"BOOL": True}})
 
 
 def write_users(table: Table, ledger: Ledger, users: Iterable[Mapping[str, Any]]) -> None:

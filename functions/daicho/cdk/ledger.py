@@ -17,7 +17,12 @@ from daicho.cdk.feature_flags import set_feature_flags
 from daicho.cdk.functions.archiver import build_archiver
 from daicho.cdk.functions.jobs import Jobs
 from daicho.cdk.functions.projector import build_projector
-from daicho.cdk.functions.python_function import SharedResources, build_layers, bundle_functions
+from daicho.cdk.functions.python_function import (
+    SharedResources,
+    build_layer,
+    build_ledger_layer,
+    bundle_functions,
+)
 from daicho.cdk.functions.redrive import Redrive
 from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
@@ -76,7 +81,8 @@ class Ledger(Construct):
             settings=settings,
             project=project,
             code=bundle_functions(project),
-            layers=build_layers(self, settings=settings, project=project),
+            layer=build_layer(self, settings=settings),
+            ledger_source=build_ledger_layer(self, settings=settings, project=project),
             table=self.table,
             archive=buckets.archive,
             failures=buckets.failures,
@@ -87,6 +93,7 @@ class Ledger(Construct):
         self.user_pool, self.user_pool_client = auth.pool, auth.client
 
         release = Release(self, "Release", ledger=ledger, shared=shared)
+        shared = replace(shared, ledger_source=release.source)
         jobs = Jobs(self, "Jobs", shared=shared)
         api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, shared=shared)
         self.http_api, self.api_url = api.http, api.url

@@ -33,7 +33,7 @@ def build(
     once = dependencies.table(settings.table_name, attempts=1)
     counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(import_module(settings.domain_package))
-    ledger = daicho.check_locked(ledger or Ledger.load(settings.lock_file))
+    ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     admit_older_writers(table, ledger, dependencies.sleep)
     now, machine = dependencies.now, dependencies.machine(settings.job_machine)
     item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))

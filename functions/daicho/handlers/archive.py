@@ -25,7 +25,7 @@ def build(
     table = dependencies.table(settings.table_name, attempts=2)
     bucket = dependencies.bucket(settings.archive_bucket, attempts=2)
     archiver = Archiver(
-        table, bucket, ledger or Ledger.load(settings.lock_file), now=dependencies.now
+        table, bucket, ledger or Ledger.load_newest(settings.lock_file), now=dependencies.now
     )
     return stream_handler(archiver.archive, settings, dependencies)
 

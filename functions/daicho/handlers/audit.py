@@ -26,7 +26,7 @@ def build(
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
     table = dependencies.table(settings.table_name)
     bucket = dependencies.bucket(settings.archive_bucket)
-    entities = (ledger or Ledger.load(settings.lock_file)).archived_types
+    entities = (ledger or Ledger.load_newest(settings.lock_file)).archived_types
     auditor = Auditor(table, bucket, entities, now=dependencies.now)
     log = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ def build(
         # Both attempts of a call fit in the last seconds of an invocation, in which no call begins
         # (`END_RESERVE_S`).
         dependencies.bucket(settings.failure_bucket, attempts=2, timeout=S3_TIMEOUT_S),
-        ledger or Ledger.load(settings.lock_file),
+        ledger or Ledger.load_newest(settings.lock_file),
         dirty_shards=settings.dirty_shards,
         threads=dependencies.parallelism,
         now=dependencies.now,

@@ -26,7 +26,7 @@ def build(
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", *BUCKETS, *FUNCTIONS)
-    ledger = ledger or Ledger.load(settings.lock_file)
+    ledger = ledger or Ledger.load_newest(settings.lock_file)
     now, threads = dependencies.now, dependencies.parallelism
     table = dependencies.table(settings.table_name, connections=threads)
     archive = dependencies.bucket(settings.archive_bucket)

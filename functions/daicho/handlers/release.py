@@ -27,19 +27,24 @@ def build(
     put: Put = put_response,
 ) -> Handler:
     """Wire the function up. ``put`` sends the answer to CloudFormation."""
-    settings = Settings.parse(environ)
-    table = dependencies.table(settings.table_name)
-    emulated = EmulatedStream() if settings.emulated_stream else None
-    stream = emulated or dependencies.stream(settings.table_name)
-    watcher = HeartbeatWatcher(table, stream, now=dependencies.now)
-    deployed = ledger or Ledger.load(settings.lock_file)
 
-    def work(event: Mapping[str, Any], context: Context) -> None:
-        properties = event["ResourceProperties"]
-        released = replace(deployed, written=json.loads(properties["Written"]))
-        release = Release(table, watcher, released, settings.filter_spread_seconds)
+    def work(event: Mapping[str, Any], context: Context) -> dict[str, str]:
+        # Here, so that a wrong setting is answered too.
+        settings, properties = Settings.parse(environ), event["ResourceProperties"]
+        table = dependencies.table(settings.table_name)
+        emulated = EmulatedStream() if settings.emulated_stream else None
+        stream = emulated or dependencies.stream(settings.table_name)
+        deployed = ledger or Ledger.load_newest(settings.lock_file)
+        release = Release(
+            table,
+            HeartbeatWatcher(table, stream, now=dependencies.now),
+            replace(deployed, written=json.loads(properties["Written"])),
+            settings.filter_spread_seconds,
+            partial(dependencies.is_going_back, event["StackId"]),
+        )
+        step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)
-        release.run_step(properties["Step"], event["RequestId"], budget)
+        return {"Source": release.run_step(step, event["RequestId"], source, budget)}
 
     return custom_resource_handler(work, put)
 

@@ -24,7 +24,7 @@ def build(
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
     ledger, shards, threads = (
-        ledger or Ledger.load(settings.lock_file),
+        ledger or Ledger.load_newest(settings.lock_file),
         settings.dirty_shards,
         dependencies.parallelism,
     )

@@ -5,7 +5,7 @@ table of a stage contains differs by stage, so the table says it itself::
 
     PK #backfill   SK <entity>
     oldest         no base item of the entity is of an older generation than this one
-    newest         the newest generation that any deployed code may have written
+    newest         the newest generation of a ledger with which any deployed code may have written
     in_filter      true once every shard of the stream passes records of the entity (rule 28)
     plans          for each generation up to ``newest``, a digest of its plan
     older_seen     how often the projector saw a batch with images of older generations
@@ -15,7 +15,8 @@ table of a stage contains differs by stage, so the table says it itself::
 
 An instance that every generation from ``oldest`` on derives is complete: it includes every base
 item. `daicho.release` writes the items at a deployment, before the code that writes a generation
-is deployed. A last item, with the sort key ``#``, says that every entity has its item.
+is deployed. A last item, with the sort key ``#``, says that every entity has its item, and which
+ledger was released: ``source``, and ``types`` of its event filters.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ BACKFILL = keys.render("", "backfill")
 STATE_CACHE_S = 2.0
 """The maximum age of a backfill item that a reader uses, in seconds. Whoever lowers ``oldest``
 waits longer than this before code that writes that generation starts."""
-COMPLETE_KEY = ItemKey(BACKFILL, "#")
+RECORDED_KEY = ItemKey(BACKFILL, "#")
 """The item that says that every entity has a backfill item. No entity is called so."""
 DIGEST_LENGTH = 16
 """Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
@@ -118,14 +119,21 @@ def build_backfill_key(entity: str) -> ItemKey:
     return ItemKey(BACKFILL, keys.render(entity))
 
 
-def lower_oldest_update(entity: str, generation: int) -> Update:
-    """Lower ``oldest`` to a generation; the condition fails if it is as low, or without an item."""
+def lower_oldest_update(entity: str, generation: int, newest: int) -> Update:
+    """Lower ``oldest`` to a generation; the condition fails if it is as low, or without an item.
+
+    ``newest``: the newest generation of the writer's ledger. The condition also fails if a newer
+    one is recorded: what its release ended may be all that answers now.
+    """
     return Update(
         build_backfill_key(entity),
         "SET #oldest = :generation",
-        condition="#oldest > :generation",
-        names={"#oldest": "oldest"},
-        values={":generation": attributes.to_value(generation)},
+        condition="#oldest > :generation AND #newest <= :newest",
+        names={"#oldest": "oldest", "#newest": "newest"},
+        values={
+            ":generation": attributes.to_value(generation),
+            ":newest": attributes.to_value(newest),
+        },
     )
 
 

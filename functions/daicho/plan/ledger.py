@@ -89,6 +89,26 @@ class Ledger:
         return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
 
     @classmethod
+    def load_newest(cls, deployed: Path, in_code: Path = LOCK_FILE) -> Ledger:
+        """Read the lock file that is deployed, or that of the code if this is newer.
+
+        Lambda does not update a function's code and its layers at the same moment.
+        """
+        files = [file for file in dict.fromkeys((deployed, in_code)) if file.exists()]
+        contents = dict.fromkeys(file.read_text(encoding="utf-8") for file in files)
+        ledgers = [cls.from_json(json.loads(content)) for content in contents]
+        if not ledgers:
+            return cls.load(deployed)  # the error names the file
+        return next((ledger for ledger in ledgers[1:] if ledger.continues(ledgers[0])), ledgers[0])
+
+    def continues(self, other: Ledger) -> bool:
+        """Whether this has all generations of another ledger."""
+        return all(
+            self.entities.get(entity, ())[: len(generations)] == generations
+            for entity, generations in other.entities.items()
+        )
+
+    @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Ledger:
         """Read what `to_json` wrote."""
         return cls(

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from daicho.errors import BeingBuilt
 from daicho.layout.backfill_state import (
+    RECORDED_KEY,
     STATE_CACHE_S,
     BackfillState,
     build_backfill_key,
@@ -111,6 +112,18 @@ class InstanceChooser:
     def _find_state(self, entity: str) -> BackfillState:
         return BackfillState.from_item(entity, self._read_state(entity), self.ledger)
 
+    def _is_recorded(self, entity: str) -> bool:
+        """Whether a release has recorded what the table has."""
+        if self._read_state(entity) is not None:
+            return True
+        record = self.item_cache.get(
+            RECORDED_KEY,
+            STATE_CACHE_S,
+            lambda: self.table.get(RECORDED_KEY, consistent=True),
+            absence=True,
+        )
+        return record is not None
+
     def _read_state(self, entity: str) -> Image | None:
         key = build_backfill_key(entity)
         return self.item_cache.get(
@@ -132,8 +145,8 @@ class InstanceChooser:
         ``skip_from``: rather the one that retires, if this is complete and the declared one was
         introduced in this generation or later: a cursor may be of it.
 
-        Without a backfill item, completeness is unknown. Then the declared instance answers if no
-        other one is complete.
+        In a table without any backfill item, completeness is unknown. Then the declared instance
+        answers if no other one is complete.
 
         Raises:
             BeingBuilt: none is complete.
@@ -152,7 +165,7 @@ class InstanceChooser:
         for candidate in candidates:
             if self.is_complete(plan, (candidate.name, candidate.since)):
                 return candidate
-        if self._read_state(plan.name) is None:
+        if not self._is_recorded(plan.name):
             return current
         raise BeingBuilt(
             f"{plan.name}.{name} is being built: it does not include all items yet. Try again later"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.release.older_writers import admit_older_writers
-from daicho.release.release import ReleaseRefusedError
+from daicho.release.older_writers import ReleaseRefusedError, admit_older_writers
 from daicho.storage.protocols import GetsItems, UpdatesItems
 
 
@@ -21,17 +20,23 @@ def admit_command(
 ) -> None:
     """Check that a command may write items of these entities to a stage.
 
-    A table without backfill items is of no stage that could be compared: everything is accepted.
+    A table without any backfill item is of no stage that could be compared: all is accepted.
 
     Raises:
         ReleaseRefusedError: the stage has a generation that the lock file lacks, or the command
             would write a generation that the deployed stream consumers do not know yet.
         StoreError: the table does not answer.
     """
-    for entity in entities:
+    written = tuple(entities)
+    for entity in written:
         item = store.get(build_backfill_key(entity), consistent=True)
-        if item is None:
+        if item is None and store.get(RECORDED_KEY, consistent=True) is None:
             continue
+        if item is None:
+            raise ReleaseRefusedError(
+                f"the stage does not have {entity} yet, so its stream would drop records: deploy "
+                "first"
+            )
         state = BackfillState.parse(entity, item)
         newest = ledger.newest_generation(entity).number
         if newest < state.newest:
@@ -44,4 +49,4 @@ def admit_command(
                 f"this checkout would write {entity} generation {newest}, but the stage has "
                 f"generation {state.newest}, so its stream would stop: deploy first"
             )
-    admit_older_writers(store, ledger, sleep)
+    admit_older_writers(store, ledger, sleep, written)

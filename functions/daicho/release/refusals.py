@@ -44,7 +44,8 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
     edited = [
         str(generation.number)
         for generation in ledger.list_generations(entity)
-        if state.plans.get(generation.number, "") not in ("", digest_plan(generation.plan))
+        if generation.number in state.plans
+        and state.plans[generation.number] != digest_plan(generation.plan)
     ]
     if edited:
         yield (
@@ -71,13 +72,33 @@ def _list_early_ends(ledger: Ledger, state: BackfillState) -> Iterator[str]:
         for each in list_retiring(generation.plan).values()
     }
     deployed = [each.plan for each in generations if state.oldest <= each.number <= state.newest]
+    serving = find_declared(ledger, state)
     for name, since in sorted(retired - newest.plan.derived_instances):
+        if (name, since) in serving:
+            yield (
+                f"{state.entity}.{name}@{since} ends in generation {newest.number}, but this stage "
+                "has not had a generation in which it retires: requests that are answered during "
+                "the deployment would miss changes. Deploy such a generation first"
+            )
+            continue
         if name not in declared or not is_derived_by_all((name, since), deployed):
             continue
-        successor = declared[name].since
-        if not is_complete((name, successor), state, ledger):
+        # What is declared now, or what retires now because it was declared before.
+        followers = [each for each in newest.plan.derived_instances if each[0] == name]
+        if not any(is_complete(follower, state, ledger) for follower in followers):
             yield (
                 f"{state.entity}.{name}@{since} ends in generation {newest.number}, but "
-                f"@{successor}, which replaces it, does not include all items of this stage yet. "
-                "Deploy a generation that still derives it, until the other one is complete"
+                f"@{declared[name].since}, which replaces it, does not include all items of this "
+                "stage yet. Deploy a generation that still derives it, until the other one is "
+                "complete"
             )
+
+
+def find_declared(ledger: Ledger, state: BackfillState) -> set[tuple[str, int]]:
+    """The instances that the newest generation of a stage declares: its code may read them."""
+    return {
+        (name, declared.since)
+        for generation in ledger.list_generations(state.entity)
+        if generation.number == state.newest
+        for name, declared in list_declarations(generation.plan).items()
+    }

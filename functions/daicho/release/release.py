@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
-from daicho.layout.backfill_state import (
-    COMPLETE_KEY,
-    BackfillState,
-)
+from daicho.errors import TransactionFailedError, UnavailableError
+from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
-from daicho.release.older_writers import READERS_KNOW_S
+from daicho.release.older_writers import READERS_KNOW_S, ReleaseRefusedError
 from daicho.release.refusals import list_refusals
-from daicho.release.states import StageStates, StateStore, read_stage_states
+from daicho.release.states import (
+    StageStates,
+    StateStore,
+    build_record_update,
+    list_filtered_types,
+    read_stage_states,
+)
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.protocols import UpdatesItems, apply_update
-from daicho.storage.requests import Update
+from daicho.storage.protocols import TransactsWrites
+from daicho.storage.requests import MAX_TRANSACTION_WRITES
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
-FILTER_SPREAD_S = 90.0
-"""How long Lambda may apply an event filter to some invocations only, in seconds. Source: AWS's
-developer guide, on updates of event source mappings."""
 _log = logging.getLogger(__name__)
 
 
-class ReleaseRefusedError(DaichoError):
-    """The ledger must not be deployed to this stage; nothing was changed."""
-
-
-class ReleaseStore(StateStore, UpdatesItems, Protocol):
+class ReleaseStore(StateStore, TransactsWrites, Protocol):
     """What a release needs of the table."""
 
 
@@ -41,6 +37,7 @@ class Release:
     and before the API. Both may be repeated.
 
     ``filter_spread_s``: how long an event filter may apply to some invocations only.
+    ``is_going_back``: whether CloudFormation rolls back a failed update.
     """
 
     def __init__(
@@ -48,96 +45,122 @@ class Release:
         store: ReleaseStore,
         watcher: HeartbeatWatcher,
         ledger: Ledger,
-        filter_spread_s: float = FILTER_SPREAD_S,
+        filter_spread_s: float,
+        is_going_back: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
         self._watcher = watcher
         self._ledger = ledger
         self._filter_spread_s = filter_spread_s
+        self._is_going_back = is_going_back
 
-    def run_step(self, step: str, run: str, retry_budget: RetryBudget) -> None:
+    def run_step(self, step: str, run: str, source: str, retry_budget: RetryBudget) -> str:
         """Run the step ``check`` or ``open``, as CloudFormation names them.
+
+        ``source``: where this ledger is deployed. Returns where the functions find their ledger.
 
         Raises:
             ValueError: there is no such step.
             StoreError, ReleaseRefusedError: see the methods.
         """
         if step == "check":
-            self.check(retry_budget)
-        elif step == "open":
-            self.open_to_writers(run, retry_budget)
-        else:
-            raise ValueError(f"a release has no step {step!r}")
+            return self.check(source, retry_budget)
+        if step == "open":
+            self.open_to_writers(run, source, retry_budget)
+            return source
+        raise ValueError(f"a release has no step {step!r}")
 
-    def check(self, retry_budget: RetryBudget) -> StageStates:
+    def check(self, source: str, retry_budget: RetryBudget) -> str:
         """Check that the stage has nothing that the ledger lacks.
+
+        Returns where the functions find their ledger: ``source``. But while CloudFormation goes
+        back to older code after the stage was opened to newer code, this is the newer ledger, with
+        which the stream goes on.
 
         Raises:
             ReleaseRefusedError: with all reasons.
             UnavailableError: the table does not answer.
         """
         stage = retry(lambda: read_stage_states(self._store), retry_budget)
-        refusals = list_refusals(self._ledger, stage.states)
-        if refusals:
+        refusals = self._list_refusals(stage)
+        if not refusals:
+            return source
+        if not self._is_going_back():
             raise ReleaseRefusedError("; ".join(refusals))
-        return stage
+        if not stage.source or not stage.types <= list_filtered_types(self._ledger):
+            raise ReleaseRefusedError(
+                f"{'; '.join(refusals)}. The functions stay as they are, which is exact. Deploy "
+                "the newer version again, without what failed"
+            )
+        _log.warning("going back to older code with the newer ledger %s", stage.source)
+        return stage.source
 
-    def open_to_writers(self, run: str, retry_budget: RetryBudget) -> Mapping[str, BackfillState]:
+    def open_to_writers(
+        self, run: str, source: str, retry_budget: RetryBudget
+    ) -> Mapping[str, BackfillState]:
         """Record what code may write from now on; returns the new states.
 
         Before this, each shard's event filter has to know each entity that derives something.
 
-        ``run``: the name of a run of heartbeats, which no other one has.
+        ``run``: the name of a run of heartbeats, which no other one has. ``source``: where this
+        ledger is deployed.
 
         Raises:
             ReleaseRefusedError: see `check`.
             UnavailableError: the heartbeats have not passed every shard in time, or the table does
                 not answer.
         """
-        stage = self.check(retry_budget)
+        if self.check(source, retry_budget) != source:
+            return {}  # older code records at its start what it writes
+        stage = retry(lambda: read_stage_states(self._store), retry_budget)
         if entities := stage.list_unfiltered(self._ledger):
             self._send_heartbeats(HeartbeatRun(run, entities), retry_budget)
-        states = stage.plan_release(self._ledger)
-        is_lowered = False
-        for entity, state in states.items():
-            read = stage.states.get(entity)
-            if state != read:
-                self._write(state, read)
-                is_lowered |= read is not None and state.oldest < read.oldest
-        if not stage.is_recorded:
-            self._mark_recorded()
-        if is_lowered:
+        states = retry(lambda: self._record(source), retry_budget)
+        if self._ledger.written:
+            # Also if nothing was lowered now: an attempt whose answer was lost may just have done.
             retry_budget.sleep(READERS_KNOW_S)
         return states
 
+    def _list_refusals(self, stage: StageStates) -> list[str]:
+        return list_refusals(self._ledger, stage.list_states(self._ledger))
+
     def _send_heartbeats(self, run: HeartbeatRun, retry_budget: RetryBudget) -> None:
         """Wait until the event filter of every shard knows the entities of a run (rule 28)."""
-        _log.info("heartbeats of %s", ", ".join(run.entities))
-        retry_budget.sleep(min(self._filter_spread_s, max(0.0, retry_budget.remaining())))
+        if retry_budget.remaining() - retry_budget.reserve <= self._filter_spread_s:
+            raise UnavailableError("too little time is left for heartbeats: deploy again")
+        _log.info("heartbeats of %s, after %s s", ", ".join(run.entities), self._filter_spread_s)
+        retry_budget.sleep(self._filter_spread_s)
         progress = self._watcher.watch(run, retry_budget)
         if not progress.has_passed:
             raise UnavailableError(
                 f"the event filter of the projector does not pass all records yet: {progress}. "
                 "Nothing writes the new generation. Deploy again when the projector has caught up"
             )
-        self._watcher.forget(run)
-
-    def _write(self, state: BackfillState, read: BackfillState | None) -> None:
         try:
-            apply_update(self._store, state.to_update(read))
-        except ConditionFailedError:
-            raise UnavailableError(
-                f"the backfill item of {state.entity} was changed meanwhile: deploy again"
-            ) from None
+            self._watcher.forget(run)
+        except UnavailableError as error:
+            _log.warning("a run of heartbeats stays in the shard items: %s", error)
 
-    def _mark_recorded(self) -> None:
-        apply_update(
-            self._store,
-            Update(
-                COMPLETE_KEY,
-                "SET #recorded = :yes",
-                condition=None,
-                names={"#recorded": "recorded"},
-                values={":yes": {"BOOL": True}},
-            ),
-        )
+    def _record(self, source: str) -> dict[str, BackfillState]:
+        """Write all new states, by as few transactions as possible: by one for 99 entities.
+
+        Raises:
+            ReleaseRefusedError: another release came meanwhile.
+            UnavailableError: a state changed meanwhile, or the table does not answer; call again.
+        """
+        stage = read_stage_states(self._store)
+        if refusals := self._list_refusals(stage):
+            raise ReleaseRefusedError("; ".join(refusals))
+        states = stage.plan_release(self._ledger)
+        writes = [
+            state.to_update(stage.states.get(entity))
+            for entity, state in states.items()
+            if state != stage.states.get(entity)
+        ]
+        writes.append(build_record_update(source, list_filtered_types(self._ledger)))
+        for begin in range(0, len(writes), MAX_TRANSACTION_WRITES):
+            try:
+                self._store.transact(writes[begin : begin + MAX_TRANSACTION_WRITES])
+            except TransactionFailedError as error:
+                raise UnavailableError(f"a backfill item was changed meanwhile: {error}") from error
+        return states

@@ -8,15 +8,16 @@ from typing import Protocol
 
 from daicho.layout.backfill_state import (
     BACKFILL,
-    COMPLETE_KEY,
+    RECORDED_KEY,
     BackfillState,
     digest_plan,
 )
 from daicho.plan import Ledger
-from daicho.storage import keys
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import QueriesItems, ScansItems
-from daicho.storage.requests import Query, Scan
+from daicho.storage.requests import Query, Scan, Update
 
 
 class StateStore(QueriesItems, ScansItems, Protocol):
@@ -28,12 +29,31 @@ class StageStates:
     """What a table says about its entities.
 
     ``states``: the backfill items, by entity. ``is_recorded``: every entity that has items has a
-    backfill item too. ``is_empty``: the table has no items but backfill items.
+    backfill item too. ``is_empty``: the table has no items but those of the stack itself.
+    ``source``: where the ledger of the last release is deployed. ``types``: the entities that its
+    event filters name.
     """
 
     states: Mapping[str, BackfillState]
     is_recorded: bool
     is_empty: bool
+    source: str = ""
+    types: frozenset[str] = frozenset()
+
+    def list_states(self, ledger: Ledger) -> Mapping[str, BackfillState]:
+        """The state of each entity that the table has, and of those that it may have.
+
+        In a table from before there were backfill items, the first generation is certain only.
+        """
+        if self.is_recorded or self.is_empty:
+            return self.states
+        first = {
+            entity: ledger.list_generations(entity)[0].number for entity in ledger.list_types()
+        }
+        unknown = {
+            entity: BackfillState(entity, number, number) for entity, number in first.items()
+        }
+        return {**unknown, **self.states}
 
     def plan_release(self, ledger: Ledger) -> dict[str, BackfillState]:
         """The state of each entity of a ledger, once code may write what ``ledger`` says.
@@ -64,9 +84,12 @@ class StageStates:
             is_new = self.is_recorded or self.is_empty
             oldest = written if is_new else generations[0].number
             state = BackfillState(entity, oldest, written)
-        newest = max(state.newest, written)
+        # Any code that has this ledger may write its newest generation, also without a release.
+        newest = max(state.newest, generations[-1].number)
         digests = {
-            each.number: digest_plan(each.plan) for each in generations if each.number <= newest
+            each.number: digest_plan(each.plan)
+            for each in generations
+            if each.number not in state.plans
         }
         return replace(
             state,
@@ -84,26 +107,49 @@ def read_stage_states(store: StateStore) -> StageStates:
         UnavailableError: the table does not answer.
     """
     states: dict[str, BackfillState] = {}
-    is_recorded = False
+    record: Image | None = None
     for page in store.query_pages(Query(BACKFILL, consistent=True)):
         for item in page.items:
             key = get_key(item)
-            if key == COMPLETE_KEY:
-                is_recorded = True
+            if key == RECORDED_KEY:
+                record = item
                 continue
             (entity,) = keys.parse(key.sk)
             states[entity] = BackfillState.parse(entity, item)
-    return StageStates(states, is_recorded, is_empty=not is_recorded and not _has_items(store))
+    if record is None:
+        return StageStates(states, is_recorded=False, is_empty=not _has_items(store))
+    types = record.get("types", {}).get("SS", ())
+    source = attributes.get_text(record, "source") or ""
+    return StageStates(states, True, False, source, frozenset(types))
+
+
+def list_filtered_types(ledger: Ledger) -> frozenset[str]:
+    """The entities that the event filters of a ledger name."""
+    return frozenset((*ledger.derived_types, *ledger.archived_types))
+
+
+def build_record_update(source: str, types: frozenset[str]) -> Update:
+    """Record that every entity has its backfill item, and which ledger was released."""
+    values: dict[str, AttributeValue] = {":source": {"S": source}}
+    names = {"#source": "source", "#types": "types"}
+    if types:
+        return Update(
+            RECORDED_KEY,
+            "SET #source = :source, #types = :types",
+            names=names,
+            values={**values, ":types": {"SS": sorted(types)}},
+        )
+    return Update(RECORDED_KEY, "SET #source = :source REMOVE #types", names=names, values=values)
 
 
 def _has_items(store: ScansItems) -> bool:
-    """Whether the table has an item that is no backfill item."""
+    """Whether the table has an item of a tenant. The stack's own functions may have run already."""
     scan = Scan(
         consistent=True,
         limit=100,
-        filter="#PK <> :backfill",
+        filter="NOT begins_with(#PK, :stack)",
         names={"#PK": "PK"},
-        values={":backfill": {"S": BACKFILL}},
+        values={":stack": {"S": keys.DELIMITER}},
     )
     while True:
         page = store.scan(scan)

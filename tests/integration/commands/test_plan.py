@@ -13,7 +13,7 @@ import boto3
 import pytest
 from typer.testing import CliRunner, Result
 
-from daicho.layout.backfill_state import COMPLETE_KEY
+from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import Decisions
 from daicho.plan.lockfile import write_lock_file
 from daicho.storage.table import Table
@@ -283,7 +283,7 @@ def test_a_table_from_before_there_were_backfill_items_may_have_any_generation(
     assert "it is unknown which generations it has" in result.stdout
     assert "User  generation 1 -> 2" in result.stdout
     assert "GET /countries/{country} answers 503" in result.stdout
-    assert table.get(COMPLETE_KEY) is None  # it writes nothing
+    assert table.get(RECORDED_KEY) is None  # it writes nothing
 
 
 def test_an_instance_that_ends_too_early_is_refused(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
-from daicho.errors import SettingsError
 from daicho.handlers import release
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.storage.protocols import StreamShard
 from daicho.stream import claims
-from tests.support.scanned_table import ScannedTable
+from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.stream_pump import Context
 from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
 from tests.unit.release.test_states import BASE_ITEM
@@ -25,7 +22,7 @@ ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 class Stream:
     """A stream with one shard, whose heartbeats have all passed."""
 
-    def __init__(self, table: ScannedTable) -> None:
+    def __init__(self, table: MemoryTable) -> None:
         self._table = table
 
     def list_shards(self) -> tuple[StreamShard, ...]:
@@ -39,8 +36,9 @@ class House:
     """A table, and the handler with a ledger."""
 
     def __init__(self) -> None:
-        self.table = ScannedTable()
+        self.table = MemoryTable()
         self.pauses: list[float] = []
+        self.is_going_back = False
 
     def call(self, step: str, ledger: Any = TWO, **changed: Any) -> dict[str, Any]:
         """What CloudFormation is answered."""
@@ -49,12 +47,13 @@ class House:
             table=lambda *given, **named: self.table,
             stream=lambda name: Stream(self.table),
             sleep=self.pauses.append,
+            is_going_back=lambda stack: self.is_going_back,
         )
         environment = {**ENVIRONMENT, **changed.pop("environment", {})}
         handler = release.build(
             environment, ledger, dependencies, lambda url, body: answers.append(json.loads(body))
         )
-        properties = {"Step": step, "Written": "{}", "Ledger": "hash", **changed}
+        properties = {"Step": step, "Written": "{}", "Ledger": "hash", "Source": "arn:2", **changed}
         event = {
             "RequestType": "Update",
             "ResponseURL": "https://signed",
@@ -115,6 +114,21 @@ def test_an_unknown_step_is_answered_too() -> None:
     assert (answer["Status"], answer["Reason"]) == ("FAILED", "a release has no step 'close'")
 
 
-def test_the_environment_is_checked() -> None:
-    with pytest.raises(SettingsError, match="FILTER_SPREAD_SECONDS is '-1'"):
-        House().call("check", environment={"FILTER_SPREAD_SECONDS": "-1"})
+def test_a_wrong_setting_is_answered_too() -> None:
+    answer = House().call("check", environment={"FILTER_SPREAD_SECONDS": "-1"})
+    assert answer["Status"] == "FAILED"
+    assert "FILTER_SPREAD_SECONDS is '-1'" in answer["Reason"]
+
+
+def test_older_code_gets_the_newer_ledger_when_an_update_is_rolled_back() -> None:
+    house = House()
+    assert house.call("check", ONE, Source="arn:1")["Data"] == {"Source": "arn:1"}
+    house.call("open", TWO)
+    house.is_going_back = True
+    for step in ("check", "open"):
+        answer = house.call(step, ONE, Source="arn:1")
+        assert answer["Status"] == "SUCCESS", answer
+    assert house.call("check", ONE, Source="arn:1")["Data"] == {"Source": "arn:2"}
+    found = house.read()
+    assert found is not None
+    assert found.newest == 2

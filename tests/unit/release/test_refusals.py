@@ -85,7 +85,13 @@ def test_an_instance_ends_only_when_its_successor_is_complete() -> None:
 def test_a_stage_that_skips_a_generation_is_refused_too() -> None:
     ledger = number(WITH_LIST, CHANGED, decisions=DISABLE)
     (refusal,) = list_refusals(ledger, record(ledger, 1, 1))
-    assert "Member.listed@1 ends" in refusal
+    assert "has not had a generation in which it retires" in refusal
+
+
+def test_a_removed_declaration_does_not_end_in_one_step() -> None:
+    ledger = number(WITH_LIST, PLAIN, decisions=DISABLE)
+    (refusal,) = list_refusals(ledger, record(ledger, 1, 1))
+    assert "has not had a generation in which it retires" in refusal
 
 
 def test_an_instance_that_was_never_complete_may_end() -> None:

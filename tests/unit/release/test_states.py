@@ -8,7 +8,7 @@ from daicho.layout.backfill_state import BackfillState, build_backfill_key, dige
 from daicho.plan import Ledger, append_generations
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.attributes import to_image
-from tests.support.scanned_table import ScannedTable
+from daicho.testing.aws.memory_stores import MemoryTable
 from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
 
 LEDGER = number(PLAIN, WITH_LIST)
@@ -57,11 +57,16 @@ def test_code_that_was_rolled_back_writes_an_older_generation() -> None:
     assert release(build_stage(before), rolled_back) == replace(before, oldest=1)
 
 
-def test_a_generation_that_nothing_writes_yet_is_not_recorded() -> None:
-    """A ledger without it may be deployed again."""
+def test_a_generation_of_the_ledger_is_recorded_before_anything_writes_it() -> None:
+    """Newer code may be deployed by Lambda alone, beside this ledger."""
     ahead = replace(LEDGER, written={"Member": 1})
     before = BackfillState("Member", 1, 1, True, {1: DIGESTS[1]})
-    assert release(build_stage(before), ahead) == before
+    assert release(build_stage(before), ahead) == replace(before, newest=2, plans=DIGESTS)
+
+
+def test_digests_of_plans_stay_the_same() -> None:
+    """Another digest of an unchanged plan would let every stage refuse its next deployment."""
+    assert DIGESTS == {1: "09ef27f8d5e3d063", 2: "f6e7e2d54d6e9b5c"}
 
 
 def test_an_entity_that_derives_nothing_needs_no_filter() -> None:
@@ -72,7 +77,7 @@ def test_an_entity_that_derives_nothing_needs_no_filter() -> None:
 
 
 def test_states_are_read_back_as_written() -> None:
-    table = ScannedTable()
+    table = MemoryTable()
     assert read_stage_states(table) == StageStates({}, is_recorded=False, is_empty=True)
     written = BackfillState("Member", 1, 2, True, DIGESTS)
     table.batch_write([written.to_item()])
@@ -85,7 +90,7 @@ def test_states_are_read_back_as_written() -> None:
 
 
 def test_items_behind_many_backfill_items_are_found() -> None:
-    table = ScannedTable()
+    table = MemoryTable()
     table.batch_write(BackfillState(f"E{n}", 1, 1).to_item() for n in range(250))
     assert read_stage_states(table).is_empty
     table.batch_write([BASE_ITEM])

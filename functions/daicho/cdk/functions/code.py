@@ -1,8 +1,8 @@
-"""The code of the functions: the library and the project's packages, in one folder.
+"""The code of the functions: the library, the project's packages and its lock file, in one folder.
 
 What only a developer's machine or a deployment uses is left out: `daicho.cdk`, `daicho.testing`.
-The lock file is deployed apart from the code, so that code can be rolled back without it (EXACTNESS
-rule 27).
+The lock file is deployed a second time, apart from the code, so that code can be rolled back
+without it (EXACTNESS rule 27). A function uses the newer one of the two.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ def copy_code(project: Project, folder: Path) -> None:
     """Copy the code of a project's functions into ``folder``.
 
     Raises:
-        FileNotFoundError: the project lacks a package, which `Project.check` refuses.
+        FileNotFoundError: the project lacks a package or its lock file, which `Project.check`
+            refuses.
     """
     shutil.copytree(LIBRARY, folder / LIBRARY.name, ignore=_ignore_parts)
     for package in project.packages:
         shutil.copytree(project.source / package, folder / package, ignore=NOT_CODE)
+    shutil.copyfile(project.lock_file, folder / LOCK_FILE_NAME)
     make_readable(folder)
 
 

@@ -117,6 +117,7 @@ RELEASE = Grants(
     table=("Query", "Scan", "BatchGetItem", "BatchWriteItem", "UpdateItem", "DescribeTable"),
 )
 STREAM_DESCRIBE = ("DescribeStream",)
+STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
 START = ("StartExecution",)  # the API starts jobs, and nothing else
 
 # What a state machine needs to deliver its log and its traces; they know no resource but "*".

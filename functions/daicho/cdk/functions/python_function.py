@@ -42,14 +42,16 @@ _BATCH_NAMES = "Lambda itself names the objects that hold what it discards."
 class SharedResources:
     """The common base of all functions: the stage, their code, and their stores.
 
-    ``layers``: the dependencies, and the lock file. Stage local has none: each worker of the local
-    AWS would unpack them again.
+    ``layer``: the dependencies. Stage local has no layers: each worker of the local AWS would
+    unpack them again. ``ledger_source``: the ARN of the layer with the lock file, or a folder at
+    stage local.
     """
 
     settings: Settings
     project: Project
     code: lambda_.Code
-    layers: tuple[lambda_.LayerVersion, ...]
+    layer: lambda_.ILayerVersion | None
+    ledger_source: str
     table: dynamodb.Table
     archive: s3.Bucket
     failures: s3.Bucket
@@ -70,20 +72,15 @@ def bundle_functions(project: Project) -> lambda_.Code:
     return lambda_.Code.from_asset(str(gather_code(project)))
 
 
-def build_layers(
-    scope: Construct, *, settings: Settings, project: Project
-) -> tuple[lambda_.LayerVersion, ...]:
-    """The layers of all functions: their packages, and the lock file; none at a stage without.
-
-    The layer of the packages is built for this if no cache has it. The versions of the other one
-    outlive the stack: a function that is rolled back may need an earlier one.
+def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
+    """The layer, which is built for this if no cache has it; None at a stage without a layer.
 
     Raises:
-        SettingsError: the packages cannot be installed on this machine.
+        SettingsError: it cannot be built on this machine.
     """
     if not settings.layered:
-        return ()
-    packages = lambda_.LayerVersion(
+        return None
+    return lambda_.LayerVersion(
         scope,
         "Layer",
         code=lambda_.Code.from_asset(str(build_lambda_layer())),
@@ -91,15 +88,23 @@ def build_layers(
         compatible_architectures=[ARM],
         description="What requirements-layer.txt pins",
     )
-    ledger = lambda_.LayerVersion(
+
+
+def build_ledger_layer(scope: Construct, *, settings: Settings, project: Project) -> str:
+    """The ARN of the layer with the lock file, or at stage local its folder.
+
+    Versions of the layer outlive the stack: a function that is rolled back may need another one.
+    """
+    if not settings.layered:
+        return settings.local_ledger or ""
+    return lambda_.LayerVersion(
         scope,
         "LedgerLayer",
         code=lambda_.Code.from_asset(str(gather_ledger(project))),
         compatible_runtimes=[RUNTIME],
         description=f"{settings.title}: the generations of all declarations",
         removal_policy=RemovalPolicy.RETAIN,
-    )
-    return (packages, ledger)
+    ).layer_version_arn
 
 
 class PythonFunction(Construct):
@@ -143,7 +148,7 @@ class PythonFunction(Construct):
             code=shared.code,
             handler=f"{shared.project.handlers}.{name}.handler",
             description=f"{settings.title}: {name}",
-            layers=list(shared.layers) or None,
+            layers=self._list_layers(),
             memory_size=getattr(settings.memory, name),
             timeout=timeout,
             role=self._role,
@@ -158,7 +163,7 @@ class PythonFunction(Construct):
                 "POWERTOOLS_SERVICE_NAME": name,
                 "POWERTOOLS_METRICS_NAMESPACE": settings.name,
                 "POWERTOOLS_LOG_LEVEL": settings.log_level,
-                "LOCK_FILE": f"{settings.local_ledger or LAYERS}/{LOCK_FILE_NAME}",
+                "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
                 **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
                 **(environment or {}),
             },
@@ -169,6 +174,17 @@ class PythonFunction(Construct):
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
             + ("; nor does DynamoDB's ListStreams." if permissions.stream else "."),
         )
+
+    @property
+    def _ledger_folder(self) -> str:
+        return LAYERS if self.settings.layered else self._shared.ledger_source
+
+    def _list_layers(self) -> list[lambda_.ILayerVersion]:
+        if self._shared.layer is None:
+            return []
+        source = self._shared.ledger_source
+        ledger = lambda_.LayerVersion.from_layer_version_arn(self, "Ledger", source)
+        return [self._shared.layer, ledger]
 
     def _grant(self, permissions: Grants) -> None:
         """Grant exactly the listed actions, each on exactly one kind of resource."""

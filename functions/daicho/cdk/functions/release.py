@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
-from aws_cdk import CustomResource, Duration
+from aws_cdk import Aws, CustomResource, Duration
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
@@ -15,6 +16,7 @@ from daicho.plan import Ledger
 # All that Lambda gives: heartbeats wait for a projector that is late.
 TIMEOUT = Duration.minutes(15)
 # CloudFormation gives up a little later. A function that cannot be loaded never answers.
+SOURCE = "Source"  # an attribute of ``check``
 ANSWERED_WITHIN = Duration.minutes(16)
 
 
@@ -22,8 +24,11 @@ class Release(Construct):
     """A function, and the two steps in which CloudFormation invokes it (EXACTNESS rules 26 to 28).
 
     ``check`` is before all other functions, ``open`` after the stream consumers and before the API.
-    CloudFormation repeats them only if the lock file changes, or the generation that the code
-    writes.
+    CloudFormation repeats them only if the lock file changes, the generation that the code writes,
+    or the table.
+
+    ``source``: where the functions find their ledger: an ARN of a layer, or a folder at stage
+    local. ``check`` chooses it: after a failed update the older code gets the newer ledger.
     """
 
     def __init__(
@@ -46,13 +51,25 @@ class Release(Construct):
             },
         )
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
+        self.python.allow("cloudformation", grants.STACK_DESCRIBE, Aws.STACK_ID)
+        # A step that crashed must not run on after CloudFormation has given up.
+        lambda_.EventInvokeConfig(
+            self,
+            "Invocation",
+            function=self.python.function,
+            retry_attempts=0,
+            max_event_age=Duration.seconds(60),
+        )
         self._properties = {
+            "Source": shared.ledger_source,
+            "Stream": shared.stream,
             "Written": json.dumps(dict(ledger.written), sort_keys=True),
             "Ledger": _hash_ledger(ledger),
         }
         self.check = self._create_step("check")
         self.open = self._create_step("open")
         self.open.node.add_dependency(self.check)
+        self.source = self.check.get_att_string(SOURCE)
 
     def _create_step(self, step: str) -> CustomResource:
         resource = CustomResource(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from daicho.release.stack_status import is_going_back
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.protocols import DescribesStream
@@ -27,6 +28,7 @@ class Dependencies:
     bucket: Callable[..., Bucket] = open_bucket
     machine: Callable[[str], StateMachine] = StateMachine
     stream: Callable[[str], DescribesStream] = open_stream_describer
+    is_going_back: Callable[[str], bool] = is_going_back
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random

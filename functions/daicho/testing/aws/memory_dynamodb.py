@@ -27,6 +27,7 @@ from daicho.testing.aws.client_errors import (
 )
 from daicho.testing.aws.dynamodb import key_checks, value_checks
 from daicho.testing.aws.dynamodb.read_requests import build_page, parse_get, parse_query
+from daicho.testing.aws.dynamodb.scan_requests import build_scan_page
 from daicho.testing.aws.dynamodb.write_requests import (
     CONDITION_FAILED,
     ConditionFailedError,
@@ -201,6 +202,18 @@ class MemoryDynamoDB:
         consistent = request.get("ConsistentRead", False)
         items = self._list_partition(query.partition, query.index, consistent)
         return build_page(items, request, query)
+
+    def scan(self, **request: Any) -> Answer:
+        """One page of the whole table, in the order of the keys. Nothing lags."""
+        items = [
+            self._partitions[pk][sk]
+            for pk in sorted(self._partitions)
+            for sk in sorted(self._partitions[pk])
+        ]
+        try:
+            return build_scan_page(items, request)
+        except InvalidRequestError as error:
+            raise build_validation_error("Scan", str(error)) from None
 
     # --- Internals ---------------------------------------------------------------------------
 

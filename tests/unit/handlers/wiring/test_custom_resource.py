@@ -28,9 +28,10 @@ Answers = list[dict[str, Any]]
 def answer(event: Mapping[str, Any], failure: Exception | None = None) -> dict[str, Any]:
     sent: Answers = []
 
-    def work(event: Mapping[str, Any], context: Any) -> None:
+    def work(event: Mapping[str, Any], context: Any) -> dict[str, str]:
         if failure is not None:
             raise failure
+        return {"Source": "arn"}
 
     def put(url: str, body: bytes) -> None:
         assert url == "https://signed"
@@ -49,18 +50,24 @@ def test_success_is_answered_under_a_constant_id() -> None:
         "StackId": "stack",
         "RequestId": "request",
         "LogicalResourceId": "Check",
+        "Data": {"Source": "arn"},
     }
     assert answer({**EVENT, "RequestType": "Update"})["PhysicalResourceId"] == "Check"
 
 
 @pytest.mark.parametrize(
     ("failure", "reason"),
-    [(ValueError("why"), "why"), (KeyError(), "KeyError"), (ValueError("x" * 9000), "x" * 2000)],
+    [
+        (ValueError("why"), "why"),
+        (KeyError(), "KeyError"),
+        (ValueError("x" * 9000), "x" * 3000),
+        (ValueError("台" * 9000), "台" * 1000),
+    ],
 )
 def test_any_failure_is_answered_with_its_reason(failure: Exception, reason: str) -> None:
     answered = answer(EVENT, failure)
     assert (answered["Status"], answered["Reason"]) == ("FAILED", reason)
-    assert len(json.dumps(answered)) < 4096
+    assert len(json.dumps(answered, ensure_ascii=False).encode()) < 4096
 
 
 def test_a_removal_does_nothing() -> None:
@@ -75,7 +82,7 @@ def test_an_answer_that_gets_lost_is_sent_again() -> None:
         if len(sent) < 3:
             raise UnavailableError("lost")
 
-    custom_resource_handler(lambda event, context: None, put)(EVENT, Context())
+    custom_resource_handler(lambda event, context: {}, put)(EVENT, Context())
     assert len(sent) == 3
 
 

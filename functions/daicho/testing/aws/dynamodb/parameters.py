@@ -27,6 +27,12 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
             *("ExclusiveStartKey", "FilterExpression", "KeyConditionExpression"),
         }
     ),
+    "Scan": frozenset(
+        {
+            *(*COMMON, *PLACEHOLDERS, "ConsistentRead", "Limit", "Segment", "TotalSegments"),
+            *("ExclusiveStartKey", "FilterExpression"),
+        }
+    ),
 }
 """An action of a transaction has its own name."""
 REQUIRED: Mapping[str, tuple[str, ...]] = {
@@ -40,6 +46,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     "Delete": ("Key",),
     "ConditionCheck": ("Key", "ConditionExpression"),
     "Query": ("KeyConditionExpression",),
+    "Scan": (),
 }
 ALLOWED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "PutItem": ("ReturnValues", ("NONE", "ALL_OLD")),
