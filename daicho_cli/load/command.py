@@ -13,7 +13,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
 from daicho.release.commands import admit_command
-from daicho.release.older_writers import ReleaseRefusedError
+from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys

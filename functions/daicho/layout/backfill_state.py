@@ -40,6 +40,8 @@ STATE_CACHE_S = 2.0
 waits longer than this before code that writes that generation starts."""
 RECORDED_KEY = ItemKey(BACKFILL, "#")
 """The item that says that every entity has a backfill item. No entity is called so."""
+FILTER_KEY = ItemKey(BACKFILL, "##")
+"""The item that lists, before the first release is complete, what every event filter passes."""
 DIGEST_LENGTH = 16
 """Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
 

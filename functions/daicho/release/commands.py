@@ -7,7 +7,8 @@ from typing import Protocol
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.release.older_writers import ReleaseRefusedError, admit_older_writers
+from daicho.release.older_writers import admit_older_writers
+from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.protocols import GetsItems, UpdatesItems
 
 

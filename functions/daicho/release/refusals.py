@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from daicho.errors import DaichoError
 from daicho.layout.backfill_state import (
     BackfillState,
     digest_plan,
@@ -16,6 +17,10 @@ from daicho.layout.backfill_state import (
 )
 from daicho.plan import Ledger
 from daicho.plan.instances import list_declarations, list_retiring
+
+
+class ReleaseRefusedError(DaichoError):
+    """The ledger must not be deployed to this stage; nothing was changed."""
 
 
 def list_refusals(ledger: Ledger, states: Mapping[str, BackfillState]) -> list[str]:

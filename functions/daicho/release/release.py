@@ -9,24 +9,25 @@ from typing import Protocol
 from daicho.errors import TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
-from daicho.release.older_writers import READERS_KNOW_S, ReleaseRefusedError
-from daicho.release.refusals import list_refusals
+from daicho.release.older_writers import READERS_KNOW_S
+from daicho.release.refusals import ReleaseRefusedError, list_refusals
 from daicho.release.states import (
     StageStates,
     StateStore,
     build_record_update,
     list_filtered_types,
+    narrow_filter_update,
     read_stage_states,
 )
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.protocols import TransactsWrites
+from daicho.storage.protocols import TransactsWrites, UpdatesItems, try_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
 _log = logging.getLogger(__name__)
 
 
-class ReleaseStore(StateStore, TransactsWrites, Protocol):
+class ReleaseStore(StateStore, UpdatesItems, TransactsWrites, Protocol):
     """What a release needs of the table."""
 
 
@@ -73,6 +74,9 @@ class Release:
     def check(self, source: str, retry_budget: RetryBudget) -> str:
         """Check that the stage has nothing that the ledger lacks.
 
+        It writes nothing but, before the first release is complete, what the event filters that
+        were deployed so far have in common.
+
         Returns where the functions find their ledger: ``source``. But while CloudFormation goes
         back to older code after the stage was opened to newer code, this is the newer ledger, with
         which the stream goes on.
@@ -84,6 +88,8 @@ class Release:
         stage = retry(lambda: read_stage_states(self._store), retry_budget)
         refusals = self._list_refusals(stage)
         if not refusals:
+            if stage.is_empty:
+                self._narrow_filter(stage)
             return source
         if not self._is_going_back():
             raise ReleaseRefusedError("; ".join(refusals))
@@ -116,13 +122,18 @@ class Release:
         if entities := stage.list_unfiltered(self._ledger):
             self._send_heartbeats(HeartbeatRun(run, entities), retry_budget)
         states = retry(lambda: self._record(source), retry_budget)
-        if self._ledger.written:
+        if self._ledger.written.keys() & stage.states.keys():
             # Also if nothing was lowered now: an attempt whose answer was lost may just have done.
             retry_budget.sleep(READERS_KNOW_S)
         return states
 
     def _list_refusals(self, stage: StageStates) -> list[str]:
-        return list_refusals(self._ledger, stage.list_states(self._ledger))
+        return list_refusals(self._ledger, stage.list_known_states(self._ledger))
+
+    def _narrow_filter(self, stage: StageStates) -> None:
+        update = narrow_filter_update(stage, self._ledger)
+        if update is not None and not try_update(self._store, update):
+            raise UnavailableError("another release began meanwhile: deploy again")
 
     def _send_heartbeats(self, run: HeartbeatRun, retry_budget: RetryBudget) -> None:
         """Wait until the event filter of every shard knows the entities of a run (rule 28)."""

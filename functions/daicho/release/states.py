@@ -8,6 +8,7 @@ from typing import Protocol
 
 from daicho.layout.backfill_state import (
     BACKFILL,
+    FILTER_KEY,
     RECORDED_KEY,
     BackfillState,
     digest_plan,
@@ -18,6 +19,9 @@ from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import QueriesItems, ScansItems
 from daicho.storage.requests import Query, Scan, Update
+
+_NOTHING = "#"
+"""In a set of names, which must not be empty. No entity is called so."""
 
 
 class StateStore(QueriesItems, ScansItems, Protocol):
@@ -31,7 +35,8 @@ class StageStates:
     ``states``: the backfill items, by entity. ``is_recorded``: every entity that has items has a
     backfill item too. ``is_empty``: the table has no items but those of the stack itself.
     ``source``: where the ledger of the last release is deployed. ``types``: the entities that its
-    event filters name.
+    event filters name. ``filtered``: the entities that each event filter passes that was deployed
+    to an empty table; None if none was.
     """
 
     states: Mapping[str, BackfillState]
@@ -39,21 +44,18 @@ class StageStates:
     is_empty: bool
     source: str = ""
     types: frozenset[str] = frozenset()
+    filtered: frozenset[str] | None = None
 
-    def list_states(self, ledger: Ledger) -> Mapping[str, BackfillState]:
-        """The state of each entity that the table has, and of those that it may have.
+    def list_known_states(self, ledger: Ledger) -> Mapping[str, BackfillState]:
+        """The backfill items, and what is certain of entities without one.
 
-        In a table from before there were backfill items, the first generation is certain only.
+        In a table from before there were backfill items, that is the first generation.
         """
         if self.is_recorded or self.is_empty:
             return self.states
-        first = {
-            entity: ledger.list_generations(entity)[0].number for entity in ledger.list_types()
-        }
-        unknown = {
-            entity: BackfillState(entity, number, number) for entity, number in first.items()
-        }
-        return {**unknown, **self.states}
+        first = {name: ledger.list_generations(name)[0].number for name in ledger.list_types()}
+        certain = {name: BackfillState(name, number, number) for name, number in first.items()}
+        return {**certain, **self.states}
 
     def plan_release(self, ledger: Ledger) -> dict[str, BackfillState]:
         """The state of each entity of a ledger, once code may write what ``ledger`` says.
@@ -66,15 +68,13 @@ class StageStates:
     def list_unfiltered(self, ledger: Ledger) -> tuple[str, ...]:
         """The entities that derive, and whose records an event filter may still drop (rule 28).
 
-        None in an empty table: its event source mapping begins with this filter.
+        None in an empty table if its event source mapping begins with this filter.
         """
         if self.is_empty:
-            return ()
-        return tuple(
-            entity
-            for entity in ledger.derived_types
-            if entity not in self.states or not self.states[entity].in_filter
-        )
+            passed = set(ledger.derived_types) if self.filtered is None else self.filtered
+        else:
+            passed = {entity for entity, state in self.states.items() if state.in_filter}
+        return tuple(entity for entity in ledger.derived_types if entity not in passed)
 
     def _plan_state(self, entity: str, ledger: Ledger) -> BackfillState:
         written = ledger.current_generation(entity).number
@@ -108,19 +108,23 @@ def read_stage_states(store: StateStore) -> StageStates:
     """
     states: dict[str, BackfillState] = {}
     record: Image | None = None
+    filtered: frozenset[str] | None = None
     for page in store.query_pages(Query(BACKFILL, consistent=True)):
         for item in page.items:
             key = get_key(item)
             if key == RECORDED_KEY:
                 record = item
-                continue
-            (entity,) = keys.parse(key.sk)
-            states[entity] = BackfillState.parse(entity, item)
+            elif key == FILTER_KEY:
+                filtered = frozenset(item["types"]["SS"]) - {_NOTHING}
+            else:
+                (entity,) = keys.parse(key.sk)
+                states[entity] = BackfillState.parse(entity, item)
     if record is None:
-        return StageStates(states, is_recorded=False, is_empty=not _has_items(store))
+        is_empty = not _has_items(store)
+        return StageStates(states, is_recorded=False, is_empty=is_empty, filtered=filtered)
     types = record.get("types", {}).get("SS", ())
     source = attributes.get_text(record, "source") or ""
-    return StageStates(states, True, False, source, frozenset(types))
+    return StageStates(states, True, False, source, frozenset(types), filtered)
 
 
 def list_filtered_types(ledger: Ledger) -> frozenset[str]:
@@ -140,6 +144,25 @@ def build_record_update(source: str, types: frozenset[str]) -> Update:
             values={**values, ":types": {"SS": sorted(types)}},
         )
     return Update(RECORDED_KEY, "SET #source = :source REMOVE #types", names=names, values=values)
+
+
+def narrow_filter_update(stage: StageStates, ledger: Ledger) -> Update | None:
+    """Record that an event filter may be deployed to an empty table; None if nothing changes.
+
+    A later one may drop records for a while of each entity that one of them did not pass. The
+    condition fails if another release has recorded the first one meanwhile.
+    """
+    names = {"#types": "types"}
+    if stage.filtered is None:
+        types = {*ledger.derived_types, _NOTHING}
+        expression, condition = "SET #types = :types", "attribute_not_exists(PK)"
+    else:
+        types = set(stage.filtered.difference(ledger.derived_types))
+        expression, condition = "DELETE #types :types", "attribute_exists(PK)"
+    if not types:
+        return None
+    values: dict[str, AttributeValue] = {":types": {"SS": sorted(types)}}
+    return Update(FILTER_KEY, expression, condition=condition, names=names, values=values)
 
 
 def _has_items(store: ScansItems) -> bool:

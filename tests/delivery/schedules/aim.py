@@ -10,6 +10,8 @@ from tests.delivery.schedules.sources import build_named_schedule, build_named_s
 
 TALLIES, LIKES = "tallies", "likes"
 """The small worlds: one tally, and one fast counter."""
+LIFECYCLE = ("lifecycle", "lifecycle disabled", "lifecycle superseded", "lifecycle replaced")
+"""The profiles of releases: their third release differs."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),
     "2": ("poison", "uncertain"),
@@ -33,6 +35,9 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "20": ("archive late", "archive", "archive redrive"),
     "21": ("archive", "archive redrive"),
     "22": ("archive redrive", "archive late"),
+    "25": LIFECYCLE,
+    "26": LIFECYCLE,
+    "27": LIFECYCLE,
     "28": ("filter spread",),
     "31": ("filter spread",),
     "42": ("restores",),

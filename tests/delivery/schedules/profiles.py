@@ -21,6 +21,7 @@ from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
+from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
@@ -295,6 +296,7 @@ PROFILES = (
     ),
     *RARE_PROFILES,
     *SPREAD_PROFILES,
+    *LIFECYCLE_PROFILES,
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.
     sample_profile(
         "ballots",

@@ -9,7 +9,8 @@ import pytest
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.release.commands import admit_command
-from daicho.release.older_writers import READERS_KNOW_S, ReleaseRefusedError
+from daicho.release.older_writers import READERS_KNOW_S
+from daicho.release.refusals import ReleaseRefusedError
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
 

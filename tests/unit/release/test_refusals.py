@@ -104,3 +104,12 @@ def test_a_removed_declaration_may_end() -> None:
     ledger = number(WITH_LIST, PLAIN, decisions=DISABLE)
     assert ("listed", 1) not in ledger.newest_generation("Member").plan.derived_instances
     assert list_refusals(ledger, record(ledger, 1, 2)) == []
+
+
+def test_what_was_declared_before_answers_for_what_ends() -> None:
+    """A declaration changes again, and its first instance ends: the second one is complete."""
+    again = replace(CHANGED, listings=(replace(CHANGED.listings[0], shards=4),))
+    ledger = append_generations([again], number(WITH_LIST, CHANGED), DISABLE)
+    assert list_refusals(ledger, record(ledger, 2, 2)) == []
+    (refusal,) = list_refusals(ledger, record(ledger, 1, 2))
+    assert refusal.startswith("Member.listed@1 ends in generation 3, but @3")

@@ -12,12 +12,9 @@ from daicho.layout.backfill_state import (
     build_backfill_key,
     lower_oldest_update,
 )
-from daicho.plan import Ledger
-from daicho.release.older_writers import (
-    READERS_KNOW_S,
-    ReleaseRefusedError,
-    admit_older_writers,
-)
+from daicho.plan import Decisions, Ledger, append_generations
+from daicho.release.older_writers import READERS_KNOW_S, admit_older_writers
+from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
@@ -26,7 +23,7 @@ from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ItemPage, Query
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import CHANGED, PLAIN, WITH_LIST, number
+from tests.unit.release.test_refusals import CHANGED, DISABLE, PLAIN, WITH_LIST, number
 
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 THREE = number(PLAIN, WITH_LIST, CHANGED)
@@ -70,6 +67,9 @@ class House:
 
     def open(self, ledger: Ledger, run: str = "run") -> BackfillState:
         return self.release(ledger).open_to_writers(run, "arn", self.budget)["Member"]
+
+    def check(self, ledger: Ledger) -> None:
+        self.release(ledger).check("arn", self.budget)
 
     def read(self) -> BackfillState:
         return read_stage_states(self.table).states["Member"]
@@ -166,7 +166,7 @@ def test_code_that_is_rolled_back_without_a_deployment_says_so_itself() -> None:
 def test_older_code_does_not_write_beside_a_release_that_it_does_not_know() -> None:
     house = House()
     house.open(THREE)
-    with pytest.raises(ReleaseRefusedError, match="because generation 3 was released"):
+    with pytest.raises(ReleaseRefusedError, match="generation 3 was released"):
         admit_older_writers(house.table, replace(TWO, written={"Member": 1}), house.pauses.append)
     assert house.read().oldest == 3
 
@@ -177,8 +177,58 @@ def test_the_newest_code_admits_nothing_and_needs_no_request() -> None:
     admit_older_writers(table, TWO, pauses.append)
     assert pauses == []
     admit_older_writers(table, replace(TWO, written={"Member": 1}), pauses.append)
-    assert pauses == [READERS_KNOW_S]
+    assert pauses == []
     assert table.query(Query(build_backfill_key("Member").pk)).items == ()
+
+
+def test_code_that_was_rolled_back_before_the_release_of_a_newer_ledger_may_start_again() -> None:
+    house = House()
+    two = number(WITH_LIST, CHANGED)
+    older = replace(two, written={"Member": 1})
+    house.open(older)
+    reverted = Decisions(reverted=frozenset({"Member"}))
+    house.open(append_generations([WITH_LIST], two, reverted))
+    pauses: list[float] = []
+    admit_older_writers(house.table, older, pauses.append)
+    assert (house.read().oldest, pauses) == (1, [READERS_KNOW_S])
+
+
+def test_a_first_release_that_was_not_completed_may_have_left_a_filter() -> None:
+    """The event source mapping exists, so the second filter comes into use shard by shard."""
+    plain = number(replace(PLAIN, searches=()))
+    derived = number(replace(PLAIN, searches=()), PLAIN)
+    house = House()
+    house.check(plain)
+    house.check(derived)
+    house.open(derived)
+    assert [run.entities for run in house.watcher.watched] == [("Member",)]
+
+
+def test_what_every_filter_of_an_empty_table_passed_needs_no_heartbeat() -> None:
+    house = House()
+    for ledger in (ONE, TWO, TWO):
+        house.check(ledger)
+    house.open(TWO)
+    assert house.watcher.watched == []
+
+
+def test_a_filter_of_an_earlier_ledger_may_have_been_deployed_in_between() -> None:
+    plain = number(replace(PLAIN, searches=()))
+    derived = number(replace(PLAIN, searches=()), PLAIN)
+    house = House()
+    for ledger in (derived, plain, derived):
+        house.check(ledger)
+    assert read_stage_states(house.table).filtered == frozenset()
+    house.open(derived)
+    assert [run.entities for run in house.watcher.watched] == [("Member",)]
+
+
+def test_what_ends_is_refused_also_in_a_table_without_backfill_items() -> None:
+    house = House()
+    house.table.batch_write([BASE_ITEM])
+    with pytest.raises(ReleaseRefusedError, match=r"Member\.listed@1 ends"):
+        house.check(number(WITH_LIST, CHANGED, decisions=DISABLE))
+    house.check(number(WITH_LIST, CHANGED))
 
 
 class ChangedMeanwhile(MemoryTable):

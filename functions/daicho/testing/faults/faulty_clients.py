@@ -40,16 +40,11 @@ class FaultyDynamoDB:
 
     def query(self, **request: Any) -> Answer:
         """Query."""
+        return self._perform_page("query", request)
 
-        def read_short_page(choices: Choices) -> Answer:
-            # A page ends at 1 MB, so it may have fewer items than the limit.
-            limit = min(request.get("Limit", 1000), 1 + choices.draw_number(2))
-            return self._store.query(**{**request, "Limit": limit})
-
-        call = self._store.query
-        return self._process.perform(
-            OperationKind.QUERY, "query", "", lambda: call(**request), read_short_page
-        )
+    def scan(self, **request: Any) -> Answer:
+        """Scan."""
+        return self._perform_page("scan", request)
 
     def transact_write_items(self, **request: Any) -> Answer:
         """TransactWriteItems."""
@@ -72,6 +67,18 @@ class FaultyDynamoDB:
     ) -> Answer:
         call = getattr(self._store, name)
         return self._process.perform(kind, name, key["PK"]["S"], lambda: call(**request))
+
+    def _perform_page(self, name: str, request: Answer) -> Answer:
+        call = getattr(self._store, name)
+
+        def read_short_page(choices: Choices) -> Answer:
+            # A page ends at 1 MB, so it may have fewer items than the limit.
+            limit = min(request.get("Limit", 1000), 1 + choices.draw_number(2))
+            return dict(call(**{**request, "Limit": limit}))
+
+        return self._process.perform(
+            OperationKind.QUERY, name, "", lambda: call(**request), read_short_page
+        )
 
     def _perform_batch(self, name: str, request: Answer, unprocessed_name: str) -> Answer:
         call = getattr(self._store, name)

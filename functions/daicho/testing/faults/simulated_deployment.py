@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.stream_shards import StreamDescriber
@@ -155,9 +156,9 @@ class SimulatedDeployment:
         copied: dict[str, Any] = json.loads(json.dumps(event))
         return copied
 
-    def change_filters(self, draw_delay: Callable[[], float]) -> None:
-        """Deploy the event filters of the newest declarations, shard by shard after a delay."""
-        for consumer, patterns in build_event_filters(self.entities.ledger).items():
+    def change_filters(self, draw_delay: Callable[[], float], ledger: Ledger | None = None) -> None:
+        """Deploy the event filters of a ledger, or of the newest, shard by shard after a delay."""
+        for consumer, patterns in build_event_filters(ledger or self.entities.ledger).items():
             self.mappings[consumer].change_filters(patterns, draw_delay)
 
     def build_stream_describer(self, process: SimulatedProcess) -> StreamDescriber:

@@ -33,6 +33,7 @@ class BaseItemWriter:
     ``mark_kinds``: the kinds of poison and killers that some images are marked with.
     ``known_generation``: the newest generation that writers know at this time. ``get_max_wait``
     returns the seconds that may pass while a writer waits until an item has expired.
+    ``list_generations`` returns the generations of which a writer may write an entity.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class BaseItemWriter:
         self._marks = 0
         self.known_generation = entities.first_generation
         self.get_max_wait: Callable[[], float] = lambda: HOUR_S
+        self.list_generations: Callable[[str], Sequence[int]] = self._list_known_generations
 
     @property
     def items(self) -> dict[ItemKey, Image]:
@@ -117,8 +119,11 @@ class BaseItemWriter:
         if self._mark_kinds and self._choices.draw_bool(0.5):
             self._marks += 1
             values[MARK] = f"{self._choices.pick(self._mark_kinds)}:{self._marks}"
-        generations = self._entities.list_generations(entity, self.known_generation)
-        return self._entities.build_image(entity, values, self._choices.pick(generations))
+        generation = self._choices.pick(self.list_generations(entity))
+        return self._entities.build_image(entity, values, generation)
+
+    def _list_known_generations(self, entity: str) -> Sequence[int]:
+        return self._entities.list_generations(entity, self.known_generation)
 
     def recompute(self, stream: TableStream) -> Recomputation:
         """The derived state that follows from the items at this time, and from their stream."""

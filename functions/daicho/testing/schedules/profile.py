@@ -12,6 +12,7 @@ from daicho.testing.faults import code_versions
 from daicho.testing.faults.fault_injector import OPERATION_FAULTS
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.schedules.code_history import CodeHistory
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import DIRTY_SHARDS
 
@@ -95,6 +96,7 @@ class Profile:
         discards: whether a mapping may discard records. If not, a discarded one is a difference.
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
         heartbeats: the entities whose heartbeats must pass before the second generation is written.
+        history: the releases that the events of `Lifecycle` play.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Profile:
     discards: bool = True
     requests: BuildRequestSource | None = None
     heartbeats: tuple[EntityNames, ...] = ()
+    history: CodeHistory | None = None
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:

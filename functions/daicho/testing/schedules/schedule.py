@@ -36,6 +36,7 @@ from daicho.testing.oracle.recounts import (
 )
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.filter_spread import FilterSpread
+from daicho.testing.schedules.lifecycle import Lifecycle
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
@@ -47,7 +48,7 @@ RARE_FAULTS: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
 MAX_WAIT_S = 23.2 * HOUR_S
 """The stream keeps a record for 24 hours, and writes and sleeps take some of them."""
 DAYS_H = 73
-"""Three days in hours: after them slots are folded and tombstones expire."""
+"""Hours after which slots are folded and tombstones expire."""
 SLOW_STEPS = 0.1
 """The share of its turns in which a slow process does anything."""
 MAX_REDRIVES = 60
@@ -129,13 +130,15 @@ class Schedule:
             self._write,
             self._requests,
         )
-        filter_spread = FilterSpread(
-            profile, self.deployment, self._lambda, self.writer, choices, self.note
-        )
+        shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
+        filter_spread = FilterSpread(profile, *shared)
+        history = profile.history
+        self._lifecycle = Lifecycle(history, names, *shared) if history is not None else None
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or getattr(rare_events, event, None)
-            or getattr(filter_spread, event)
+            or getattr(filter_spread, event, None)
+            or getattr(self._lifecycle, event)
             for event in event_weights
         ]
 
@@ -241,6 +244,7 @@ class Schedule:
             *find_differences(self.deployment, self.recompute(), recounts & unknowable),
             *([] if self.profile.discards else list_discards(self.deployment)),
             *(self._requests.find_differences() if self._requests is not None else ()),
+            *(self._lifecycle.find_differences() if self._lifecycle is not None else ()),
         ]
 
     # --- Events ------------------------------------------------------------------------------

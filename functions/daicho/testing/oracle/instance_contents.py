@@ -1,0 +1,179 @@
+"""What an instance of a declaration should contain: everything that it derives from every item.
+
+It does not use the library's notion of a complete instance. An instance is derived alone, by the
+newest plan that has it, from each image, whatever generation wrote it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
+from daicho.derive.index_row import IndexRow
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, RetiringPlan, SearchPlan
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.tally import slots
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.recomputation import add_exactly
+from daicho.testing.oracle.stream_history import is_base_item, list_expired_items
+
+Declaration = SearchPlan | ListingPlan | AggregatePlan
+Contents = dict[Any, Any]
+"""Rows by key, and amounts by tally."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance of a declaration: it has keys of its own in the table."""
+
+    entity: str
+    name: str
+    since: int
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.name}@{self.since}"
+
+    def owns_row(self, key: ItemKey) -> bool:
+        """Whether a derived item belongs to it."""
+        owner, parts = keys.parse(key.pk)[1], keys.parse(key.sk)
+        return owner == f"~{self.entity}" and parts[:2] == (self.name, str(self.since))
+
+    def owns_tally(self, tally: str) -> bool:
+        """Whether a tally belongs to it."""
+        return keys.parse(tally)[1:3] == (f"+{self.entity}.{self.name}", str(self.since))
+
+
+def list_all_declarations(plan: EntityPlan) -> Iterator[Declaration]:
+    """Everything that a plan derives: what it declares, then what retires."""
+    for source in (plan, plan.retiring):
+        yield from source.searches
+        yield from source.listings
+        yield from source.aggregates
+
+
+def derives(plan: EntityPlan, instance: Instance) -> bool:
+    """Whether a plan names an instance: it declares it, or lists it as retiring."""
+    return any(
+        (each.name, each.since) == (instance.name, instance.since)
+        for each in list_all_declarations(plan)
+    )
+
+
+class InstanceContents:
+    """What instances should contain now, and what they contain."""
+
+    def __init__(self, deployment: SimulatedDeployment) -> None:
+        self._deployment = deployment
+        self._entities = deployment.entities
+        self._alone: dict[Instance, EntityPlan] = {}
+        self._items: defaultdict[str, list[Image]] = defaultdict(list)
+        self._included: dict[tuple[Instance, int], tuple[Image, bool]] = {}
+
+    def refresh(self) -> None:
+        """Read the base items. What follows is about this moment."""
+        self._items.clear()
+        for key, item in self._deployment.dynamodb.items:
+            if "~" not in key.pk and is_base_item(item):
+                self._items[item["type"]["S"]].append(item)
+
+    def list_lacking_items(self, instance: Instance) -> list[str]:
+        """The items that an instance does not include, as their own generations derive it.
+
+        An instance that includes all of them is exact once the stream is delivered.
+        """
+        alone = self._get_plan_alone(instance)
+        return [
+            f"{get_key(image)} of generation {image['gen']['N']}"
+            for image in self._list_images(instance, alone)
+            if not self._includes(instance, alone, image)
+        ]
+
+    def find_differences(self, instance: Instance) -> list[str]:
+        """How an instance differs from all items, once everything is delivered and rolled up."""
+        alone = self._get_plan_alone(instance)
+        expected: Contents = {}
+        for image in self._list_images(instance, alone):
+            for key, value in self._select(instance, alone, image).items():
+                is_amount = isinstance(value, Amount)
+                expected[key] = (
+                    add_exactly(expected.get(key, Amount()), value) if is_amount else value
+                )
+        expected = {key: value for key, value in expected.items() if value != Amount()}
+        actual = self._read(instance)
+        return [
+            f"{instance}: {key}: {actual.get(key)} instead of {expected.get(key)}"
+            for key in sorted({*expected, *actual}, key=str)
+            if expected.get(key) != actual.get(key)
+        ]
+
+    def _includes(self, instance: Instance, alone: EntityPlan, image: Image) -> bool:
+        """Whether an image's own generation derives all of it for an instance."""
+        key = (instance, id(image))
+        if key not in self._included or self._included[key][0] is not image:
+            own = self._select(instance, self._entities.find_plan(image), image)
+            self._included[key] = (image, own == self._select(instance, alone, image))
+        return self._included[key][1]
+
+    def _get_plan_alone(self, instance: Instance) -> EntityPlan:
+        if instance not in self._alone:
+            self._alone[instance] = _build_plan_alone(self._entities.ledger, instance)
+        return self._alone[instance]
+
+    def _list_images(self, instance: Instance, alone: EntityPlan) -> list[Image]:
+        """The images of an instance's items, and of those that expired and are still counted."""
+        images = self._items.get(instance.entity, [])
+        if any(aggregate.on_expiry == "keep" for aggregate in alone.aggregates):
+            expired = list_expired_items(self._deployment.stream)
+            entity = {"S": instance.entity}
+            return [*images, *(each.image for each in expired if each.image["type"] == entity)]
+        return images
+
+    def _select(self, instance: Instance, plan: EntityPlan, image: Image) -> Contents:
+        """What a plan derives from an image for an instance."""
+        rows = derived_items.compute_index_rows(plan, image)
+        amounts = contributions.compute_contributions(plan, image)
+        return {
+            **{key: row for key, row in rows.items() if instance.owns_row(key)},
+            **{key: amount for key, amount in amounts.items() if instance.owns_tally(key)},
+        }
+
+    def _read(self, instance: Instance) -> Contents:
+        """What the table has of an instance."""
+        contents: Contents = {}
+        for key, item in self._deployment.dynamodb.items:
+            if "~" in key.pk and "GSI2PK" in item and instance.owns_row(key):
+                contents[key] = IndexRow.from_item(item)
+            elif key.sk == slots.TOTAL_SORT_KEY and "#+" in key.pk and instance.owns_tally(key.pk):
+                contents[key.pk] = slots.read_amount(item)
+        return {key: value for key, value in contents.items() if value != Amount()}
+
+
+def _build_plan_alone(ledger: Ledger, instance: Instance) -> EntityPlan:
+    """The newest plan that names an instance, with nothing else in it."""
+
+    def is_it(declaration: Declaration) -> bool:
+        return (declaration.name, declaration.since) == (instance.name, instance.since)
+
+    generation = next(
+        generation
+        for generation in reversed(ledger.entities[instance.entity])
+        if derives(generation.plan, instance)
+    )
+    plan = generation.plan
+    declared: Mapping[type, list[Any]] = {SearchPlan: [], ListingPlan: [], AggregatePlan: []}
+    for declaration in filter(is_it, list_all_declarations(plan)):
+        declared[type(declaration)].append(declaration)
+    return replace(
+        plan,
+        searches=tuple(declared[SearchPlan]),
+        listings=tuple(declared[ListingPlan]),
+        aggregates=tuple(declared[AggregatePlan]),
+        counters=(),
+        retiring=RetiringPlan(),
+    )

@@ -1,0 +1,286 @@
+"""Judges what readers and releases decide, by what may have been written (rules 25 to 27).
+
+The library decides by the backfill items of the table. This module keeps its own record of what
+code may have written, and looks at the base items themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from daicho.errors import BeingBuilt
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.query.instance_chooser import InstanceChooser
+from daicho.storage.item_cache import ItemCache
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.instance_contents import (
+    Declaration,
+    Instance,
+    InstanceContents,
+    derives,
+    list_all_declarations,
+)
+from daicho.testing.oracle.stream_history import is_base_item
+
+Name = tuple[str, str]
+"""An entity and the name of one of its declarations."""
+
+
+@dataclass(eq=False)
+class ApiInstance:
+    """A function instance of the API: the release of its code and of its ledger, and its cache."""
+
+    code: int
+    number: int
+    ledger: Ledger
+    cache: ItemCache
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The releases of its code and of its ledger."""
+        return self.code, self.number
+
+    def list_generations(self, entity: str) -> list[int]:
+        """The generation that it writes."""
+        return [self.ledger.current_generation(entity).number]
+
+    def __str__(self) -> str:
+        return f"code {self.code} with ledger {self.number}"
+
+
+@dataclass
+class ReadJudge:
+    """Judges one schedule. ``wrong``: what was wrong, in a line each.
+
+    ``writable``: the generations of each entity that any code may have written, or may still write
+    because it was admitted. ``announced``: the newest generation of each entity that a release was
+    about to open to writers.
+    """
+
+    deployment: SimulatedDeployment
+    note: Callable[[str], None]
+    wrong: list[str] = field(default_factory=list)
+    writable: dict[str, set[int]] = field(default_factory=dict)
+    announced: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._contents = InstanceContents(self.deployment)
+
+    # --- What may be written -----------------------------------------------------------------
+
+    def add_writers(self, ledger: Ledger, *, released: bool = False) -> None:
+        """Code with a ledger may write from now on. ``released``: a release opens the ledger."""
+        for entity in ledger.list_types():
+            number = ledger.current_generation(entity).number
+            self.writable.setdefault(entity, set()).add(number)
+            if released:
+                newest = ledger.newest_generation(entity).number
+                self.announced[entity] = max(self.announced.get(entity, 0), newest)
+
+    def set_rebuilt(self, entity: str, generation: int) -> None:
+        """Every item of an entity is of a generation now, and nothing writes an earlier one."""
+        self.writable[entity] = {generation}
+
+    # --- Releases ----------------------------------------------------------------------------
+
+    def judge_acceptance(self, ledger: Ledger, instances: Iterable[ApiInstance]) -> None:
+        """A ledger was accepted: it must have every generation that is stored or written."""
+        for entity, number in self._list_needed_generations(instances):
+            if not _knows(ledger, entity, number):
+                self._report(f"a ledger without {entity} generation {number} is accepted")
+
+    def judge_refusal(self, ledger: Ledger, reason: str) -> None:
+        """A ledger was refused: it must lack what may be written, or end what still answers."""
+        lacks = any(not _knows(ledger, entity, number) for entity, number in self.announced.items())
+        if not lacks and not any(self._list_early_ends(ledger)):
+            self._report(f"refused without a reason: {reason}")
+
+    def judge_refused_start(self, ledger: Ledger) -> None:
+        """Code that was rolled back does not start: a newer ledger must have been released."""
+        if all(_knows(ledger, entity, number) for entity, number in self.announced.items()):
+            self._report("code that was rolled back is refused without a reason")
+
+    def judge_consumers(self, ledger: Ledger) -> None:
+        """Stream consumers have a ledger: they must be able to read every record that waits."""
+        for entity, number in self._list_stored_generations():
+            if not _knows(ledger, entity, number):
+                self._report(f"the stream stops: {entity} generation {number} is not known")
+
+    def _list_needed_generations(self, instances: Iterable[ApiInstance]) -> set[tuple[str, int]]:
+        written = {
+            (entity, number)
+            for instance in instances
+            for entity in instance.ledger.list_types()
+            for number in instance.list_generations(entity)
+        }
+        return written | self._list_stored_generations()
+
+    def _list_stored_generations(self) -> set[tuple[str, int]]:
+        """The entities and generations of base items, and of records that are not handled yet."""
+        deployment = self.deployment
+        images = [item for _, item in deployment.dynamodb.items]
+        for shard in deployment.stream.shards.values():
+            position = deployment.mappings["project"].get_checkpoint(shard.id)
+            for record in shard.records[position:]:
+                change = record["dynamodb"]
+                images += [change[name] for name in ("OldImage", "NewImage") if name in change]
+        return {
+            (image["type"]["S"], int(image["gen"]["N"])) for image in images if is_base_item(image)
+        }
+
+    def _list_early_ends(self, ledger: Ledger) -> list[Instance]:
+        """What a ledger ends although it answers, and nothing that replaces it is complete."""
+        ends = []
+        for entity in self.writable:
+            if entity not in ledger.entities:
+                continue
+            *earlier, newest = ledger.list_generations(entity)
+            declared = {each.name for each in _list_declared(newest.plan)}
+            retired = {
+                Instance(entity, each.name, each.since)
+                for generation in earlier
+                for each in _list_retiring(generation.plan)
+                if each.name in declared
+            }
+            oldest = ledger.find_plan(entity, min(self.writable[entity]))
+            for instance in sorted(retired, key=str):
+                if derives(newest.plan, instance):
+                    continue
+                followers = [
+                    Instance(entity, each.name, each.since)
+                    for each in list_all_declarations(newest.plan)
+                    if each.name == instance.name
+                ]
+                if derives(oldest, instance) and not any(
+                    self._may_answer(ledger, each) for each in followers
+                ):
+                    ends.append(instance)
+        return ends
+
+    # --- Readers -----------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Read the base items. What is read then is judged by them."""
+        self._contents.refresh()
+
+    def read(self, instance: ApiInstance, newest: Ledger) -> dict[Name, Declaration]:
+        """Let an instance of the API choose what answers each of its queries; returns the choices.
+
+        ``newest``: the newest ledger of which a generation may be written. What it gave up for
+        good, before it was complete everywhere, is not judged.
+        """
+        table = self.deployment.open_table()
+        chooser = InstanceChooser(table, instance.ledger, instance.cache)
+        chosen: dict[Name, Declaration] = {}
+        for entity in instance.ledger.list_types():
+            plan = instance.ledger.current_generation(entity).plan
+            for declared in _list_declared(plan):
+                try:
+                    choice = _choose(chooser, plan, declared)
+                except BeingBuilt:
+                    self._judge_refused_read(instance, plan, declared)
+                    continue
+                chosen[entity, declared.name] = choice
+                read = Instance(entity, choice.name, choice.since)
+                if _is_given_up(newest, read):
+                    continue
+                for item in self._contents.list_lacking_items(read)[:1]:
+                    self._report(f"{instance} reads {read}, which lacks {item}")
+        return chosen
+
+    def judge_answers(
+        self, before: Mapping[Name, Declaration], after: Mapping[Name, Declaration], newer: Ledger
+    ) -> None:
+        """Another release answers: whatever was answered and is still asked must be answered."""
+        for (entity, name), choice in before.items():
+            if (entity, name) in after or entity not in newer.entities:
+                continue
+            for declared in _list_declared(newer.current_generation(entity).plan):
+                if declared.name == name and _ask(declared) == _ask(choice):
+                    self._report(f"{entity}.{name} was answered before the release only")
+
+    def find_differences(self, chosen: Mapping[Name, Declaration]) -> list[str]:
+        """How the chosen instances differ from all items, once everything is rolled up."""
+        return [
+            difference
+            for (entity, _), choice in chosen.items()
+            for difference in self._contents.find_differences(
+                Instance(entity, choice.name, choice.since)
+            )
+        ]
+
+    def _report(self, line: str) -> None:
+        if line not in self.wrong:
+            self.wrong.append(line)
+            self.note(line)
+
+    def _judge_refused_read(
+        self, instance: ApiInstance, plan: EntityPlan, declared: Declaration
+    ) -> None:
+        """A query was refused. If nothing is cached, then nothing that answers it is complete."""
+        cache = ItemCache(self.deployment.clock.now)
+        chooser = InstanceChooser(self.deployment.open_table(), instance.ledger, cache)
+        try:
+            _choose(chooser, plan, declared)
+        except BeingBuilt:
+            for each in (declared, *_list_retiring(plan)):
+                candidate = Instance(plan.name, each.name, each.since)
+                is_asked = each.name == declared.name and _ask(each) == _ask(declared)
+                if is_asked and self._may_answer(instance.ledger, candidate):
+                    self._report(f"{instance} refuses {candidate}, which is complete")
+
+    def _may_answer(self, ledger: Ledger, instance: Instance) -> bool:
+        """Whether each generation of which there may be items derives an instance."""
+        oldest = min(self.writable.get(instance.entity, {1}))
+        return all(
+            derives(generation.plan, instance)
+            for generation in ledger.list_generations(instance.entity)
+            if generation.number >= oldest
+        )
+
+
+def _knows(ledger: Ledger, entity: str, number: int) -> bool:
+    return entity in ledger.entities and number <= ledger.entities[entity][-1].number
+
+
+def _list_declared(plan: EntityPlan) -> Sequence[Declaration]:
+    return (*plan.searches, *plan.listings, *plan.aggregates)
+
+
+def _list_retiring(plan: EntityPlan) -> Sequence[Declaration]:
+    retiring = plan.retiring
+    return (*retiring.searches, *retiring.listings, *retiring.aggregates)
+
+
+def _is_given_up(ledger: Ledger, instance: Instance) -> bool:
+    """Whether a ledger ends an instance that never retired: a later change superseded it."""
+    plans = [generation.plan for generation in ledger.list_generations(instance.entity)]
+    return not derives(plans[-1], instance) and not any(
+        (each.name, each.since) == (instance.name, instance.since)
+        for plan in plans
+        for each in _list_retiring(plan)
+    )
+
+
+def _choose(chooser: InstanceChooser, plan: EntityPlan, declared: Declaration) -> Declaration:
+    match declared:
+        case SearchPlan():
+            return chooser.choose_search(plan, declared.name)
+        case ListingPlan():
+            return chooser.choose_listing(plan, declared.name)
+        case AggregatePlan():
+            return chooser.choose_aggregate(plan, declared.name)
+
+
+def _ask(declared: Declaration) -> tuple[Any, ...]:
+    """What a query of a declaration asks: equal for declarations that can answer each other's."""
+    match declared:
+        case SearchPlan():
+            return ("search",)
+        case ListingPlan():
+            return ("listing", declared.partition, declared.order)
+        case AggregatePlan():
+            measured = (declared.measure, declared.field)
+            return ("aggregate", measured, declared.within, declared.by)

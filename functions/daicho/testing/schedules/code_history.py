@@ -1,0 +1,63 @@
+"""The releases of a project: what the code of each one declares, and the ledger that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.errors import DeclarationError
+from daicho.plan import EntityPlan, Ledger, check_locked
+from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
+from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
+
+_FIRST_VERSION = 10
+"""Versions of the simulated code from here on are those of stream consumers with one ledger."""
+
+
+@dataclass(frozen=True)
+class CodeHistory:
+    """Releases, oldest first; they are numbered from 1.
+
+    ``declared``: what the code of each release declares, not numbered. ``ledgers``: the ledger of
+    each release, which has one generation more of each entity that changed.
+    """
+
+    declared: Sequence[Sequence[EntityPlan]]
+    ledgers: Sequence[Ledger]
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest release."""
+        return len(self.ledgers)
+
+    def get_ledger(self, number: int) -> Ledger:
+        """The ledger of a release."""
+        return self.ledgers[number - 1]
+
+    def build_ledger(self, code: int, number: int) -> Ledger | None:
+        """The ledger of release ``number``, as the code of release ``code`` loads it.
+
+        None if that code refuses it: a later release ended something that the code declares.
+        """
+        try:
+            return check_locked(self.declared[code - 1], self.get_ledger(number))
+        except DeclarationError:
+            return None
+
+
+def get_code_version(number: int) -> int:
+    """The version of the simulated code of stream consumers that have the ledger of a release."""
+    return _FIRST_VERSION + number
+
+
+def simulate_history(
+    history: CodeHistory, draw_values: Callable[[EntityPlan, ValueSource], dict[str, Any]]
+) -> SimulatedEntities:
+    """The entities of a history. The oracle, and the code at the end, have the newest ledger."""
+    newest = history.ledgers[-1]
+    by_release = {
+        get_code_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
+    }
+    common = {OLD_CODE: history.ledgers[0], NEW_CODE: newest, FIXED_CODE: newest}
+    return SimulatedEntities({**common, **by_release}, draw_values)

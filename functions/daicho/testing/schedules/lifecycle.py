@@ -1,0 +1,324 @@
+"""Releases of ledgers and code in both directions, while code of several releases runs.
+
+A release goes through `daicho.release.release.Release`, between whose steps it may end. Code is
+rolled back with the newer ledger, and an earlier ledger is released. Function instances of the API
+write the generation of their code, and choose the instances of declarations that answer (rules 25
+to 27).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from daicho.errors import UnavailableError
+from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.plan import Ledger
+from daicho.release.refusals import ReleaseRefusedError
+from daicho.release.release import Release
+from daicho.storage.item_key import ItemKey
+from daicho.stream.heartbeat_watcher import HeartbeatWatcher
+from daicho.testing.choices import Choices
+from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.faults.waiting_processes import WaitingProcesses
+from daicho.testing.oracle.instance_reads import ReadJudge
+from daicho.testing.schedules.api_instances import ApiInstances
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.code_history import CodeHistory, get_code_version
+from daicho.testing.schedules.filter_spread import (
+    FILTER_DELAYS_S,
+    KEYS_PER_SHARD,
+    LARGE_BATCH,
+)
+from daicho.testing.stack_settings import TABLE
+
+RELEASER = "releaser"
+"""The process of a step of a release."""
+MAX_RELEASERS = 2
+PROCESS_S = (900.0, 300.0, 150.0)
+WRITES = (8, 14, 20)
+TROUBLE = (0.0, 0.1, 0.3)
+"""The share of turns in which a release, or a process of it, ends early."""
+FILTER_SPREAD_S = (90.0, 90.0, 0.0)
+"""Seconds that a release waits before its first heartbeat."""
+PAUSES_S = (0.0, 1.0, 0.5, 30.0)
+"""Seconds between two writes: also fewer than a backfill item is cached."""
+LASTING_KEY = ItemKey("other", "-")
+"""The key of an item of another tenant: a table without any item would count as new."""
+
+
+class Step(Enum):
+    """The steps of a release, in this order."""
+
+    CHECK = "check"
+    CONSUMERS = "stream consumers"
+    OPEN = "open to writers"
+    API = "API"
+
+
+NEXT = {Step.CHECK: Step.CONSUMERS, Step.CONSUMERS: Step.OPEN, Step.OPEN: Step.API}
+
+
+@dataclass(eq=False)
+class RunningRelease:
+    """A release that has not ended: the releases of its code and ledger, and its next step.
+
+    ``process``: of the step. ``outcome``: what it ended with, or empty.
+    """
+
+    code: int
+    number: int
+    ledger: Ledger
+    step: Step = Step.CHECK
+    process: SimulatedProcess | None = None
+    outcome: str = ""
+
+    def __str__(self) -> str:
+        return f"code {self.code} with ledger {self.number}"
+
+
+class Lifecycle:
+    """The events of releases, on one deployment. A profile names them by their methods.
+
+    ``names``: the entities that are written.
+    """
+
+    def __init__(
+        self,
+        history: CodeHistory,
+        names: Sequence[str],
+        deployment: SimulatedDeployment,
+        simulated_lambda: SimulatedLambda,
+        writer: BaseItemWriter,
+        choices: Choices,
+        note: Callable[[str], None],
+    ) -> None:
+        self._history = history
+        self._deployment = deployment
+        self._lambda = simulated_lambda
+        self._choices = choices
+        self._note = note
+        self._judge = ReadJudge(deployment, note)
+        self._processes = WaitingProcesses(deployment, simulated_lambda, choices, PROCESS_S)
+        self._api = ApiInstances(
+            history, names, deployment, self._processes, writer, choices, self._judge, note
+        )
+        self._release: RunningRelease | None = None
+        self._runs = 0
+        self._writes_left = choices.pick(WRITES, "writes")
+        self._trouble = choices.pick(TROUBLE, "trouble")
+        if choices.pick((False, False, True), "has items"):
+            self._begin_with_items(names[0])
+
+    # --- Events ------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """Begin a release, or let the present one take some steps, or end it."""
+        for _ in range(self._choices.pick((6, 3, 1))):
+            self._advance()
+            if self._release is None:
+                break
+
+    def roll_back(self) -> None:
+        """Deploy the API's code of an earlier release, without a release of its own."""
+        if self._api.version is None:
+            return
+        code, number = self._api.version
+        if code > 1 and self._history.build_ledger(code - 1, number) is not None:
+            self._lambda.fault_counts["code rolled back"] += 1
+            self._note(f"the API is rolled back to code {code - 1} with ledger {number}")
+            self._api.deploy(code - 1, number)
+
+    def instance(self) -> None:
+        """An instance of the API starts, or one ends."""
+        if self._choices.draw_bool(0.3):
+            self._api.end_one()
+        else:
+            self._api.start()
+
+    def use(self) -> None:
+        """An instance of the API writes some items; all instances read after each of them."""
+        for _ in range(self._choices.pick((1, 2, 3))):
+            if self._api.running and self._writes_left:
+                self._writes_left -= 1
+                self._api.write(self._choices.pick(self._api.running))
+                self._api.read()
+            self._deployment.clock.advance(self._choices.pick(PAUSES_S))
+
+    def rebuild(self) -> None:
+        """Touch all items, while no release may open another ledger."""
+        if not self._processes.count(RELEASER):
+            self._lambda.land_late_requests()
+            self._api.rebuild()
+
+    # --- The beginning and the end -----------------------------------------------------------
+
+    def _begin_with_items(self, name: str) -> None:
+        """The first release is deployed, by a library that stored no backfill items."""
+        api = self._api
+        api.consumers, api.version = 1, (1, 1)
+        api.start()
+        api.put(api.running[0], name)
+        item = {"PK": {"S": LASTING_KEY.pk}, "SK": {"S": LASTING_KEY.sk}}
+        self._deployment.dynamodb.commit(LASTING_KEY, item)
+
+    def find_differences(self) -> list[str]:
+        """What was wrong at any time, and what instances chosen at the end lack."""
+        newest = self._api.refresh()
+        differences: list[str] = []
+        for version in sorted({instance.version for instance in self._api.running}):
+            chosen = self._judge.read(self._api.create(*version), newest)
+            differences += self._judge.find_differences(chosen)
+        return [*self._judge.wrong, *differences]
+
+    # --- A release ---------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        release = self._release
+        if release is None:
+            self._begin_release()
+        elif release.process is not None and not release.process.finished:
+            self._continue(release, release.process)
+        elif release.outcome == "refused":
+            self._release = None
+        elif release.process is not None and release.outcome != "done":
+            self._try_again(release)
+        elif self._choices.draw_bool(self._trouble):
+            self._abandon(f"before {release.step.value}")
+        else:
+            self._take_step(release)
+
+    def _begin_release(self) -> None:
+        deployed, newest = self._api.consumers, self._history.newest
+        following, same = min(deployed + 1, newest), max(deployed, 1)
+        code = self._api.version[0] if self._api.version else following
+        earlier = max(deployed - 1, 1)
+        candidates = [
+            (following, following),
+            (following, following),
+            (following, following),
+            (max(code - 1, 1), same),
+            (earlier, earlier),
+            (newest, newest),
+        ]
+        code, number = self._choices.pick(candidates, "release")
+        ledger = self._history.build_ledger(code, number)
+        if ledger is not None:
+            self._lambda.fault_counts["shorter ledger"] += number < deployed
+            self._release = RunningRelease(code, number, ledger)
+            self._note(f"a release begins: {self._release}")
+
+    def _take_step(self, release: RunningRelease) -> None:
+        self._note(f"release of {release}: {release.step.value}")
+        match release.step:
+            case Step.CHECK | Step.OPEN:
+                self._start_process(release)
+            case Step.CONSUMERS:
+                self._deploy_consumers(release.number)
+                release.step = Step.OPEN
+                release.process = None
+            case Step.API:
+                self._release = None
+                self._lambda.fault_counts["release"] += 1
+                self._api.judge_successor(release.code, release.number)
+                self._api.deploy(release.code, release.number)
+
+    def _start_process(self, release: RunningRelease) -> None:
+        is_check = release.step is Step.CHECK
+        release.outcome = ""
+        self._runs += 1
+        run, spread_s = f"run{self._runs}", self._choices.pick(FILTER_SPREAD_S)
+
+        def work(process: SimulatedProcess) -> None:
+            dependencies = self._processes.build_dependencies(process)
+            table = dependencies.table(TABLE)
+            describer = self._deployment.build_stream_describer(process)
+            watcher = HeartbeatWatcher(
+                table, describer, now=dependencies.now, keys_per_shard=KEYS_PER_SHARD
+            )
+            prepared = Release(table, watcher, release.ledger, filter_spread_s=spread_s)
+            budget = make_retry_budget(process, dependencies)
+            try:
+                if is_check:
+                    prepared.check(f"ledger {release.number}", budget)
+                else:
+                    prepared.open_to_writers(run, f"ledger {release.number}", budget)
+            except ReleaseRefusedError as error:
+                self._lambda.fault_counts["release refused"] += 1
+                self._judge.judge_refusal(release.ledger, str(error))
+                self._end_process(release, process, "refused")
+            except UnavailableError:
+                self._end_process(release, process, "unavailable")
+            else:
+                self._end_process(release, process, "done")
+
+        if not is_check:
+            self._api.opened = max(self._api.opened, release.number)
+            self._judge.add_writers(release.ledger, released=True)
+        release.process = self._processes.start(RELEASER, work)
+
+    def _end_process(
+        self, release: RunningRelease, process: SimulatedProcess, outcome: str
+    ) -> None:
+        """A step has ended. It counts only if its release has not been given up."""
+        self._note(f"release of {release}: {outcome}")
+        if self._release is not release or release.process is not process:
+            return
+        release.outcome = outcome
+        if outcome == "done":
+            if release.step is Step.CHECK:
+                self._judge.judge_acceptance(release.ledger, self._api.running)
+            release.step = NEXT[release.step]
+
+    def _continue(self, release: RunningRelease, process: SimulatedProcess) -> None:
+        """Let a step of a release continue. Its heartbeats are delivered meanwhile."""
+        if self._choices.draw_bool(self._trouble):
+            if self._choices.draw_bool(0.5) or self._processes.count(RELEASER) > MAX_RELEASERS:
+                self._processes.kill(process)
+                self._note(f"release of {release}: killed")
+            else:
+                self._abandon(f"during {release.step.value}")
+            return
+        for _ in range(self._choices.pick((32, 16, 2))):
+            if process.finished:
+                break
+            self._processes.run_round(process)
+            if release.step is Step.OPEN and process.next_call == "describe_table":
+                self._deliver()
+
+    def _deliver(self) -> None:
+        """Let the projector handle what waits, before a watcher looks for its heartbeats."""
+        for consumer, shard in self._lambda.list_ready_shards():
+            if consumer == "project":
+                self._lambda.invoke(consumer, shard, LARGE_BATCH)
+        while self._lambda.polled:
+            self._lambda.step_polled(self._lambda.polled[0])
+
+    def _try_again(self, release: RunningRelease) -> None:
+        """A step was killed, or a store did not answer: it is repeated, or the release ends."""
+        self._lambda.previous_version = self._lambda.code_version  # earlier consumers have ended
+        if self._choices.draw_bool(0.3):
+            self._abandon(f"during {release.step.value}")
+        else:
+            self._start_process(release)
+
+    def _abandon(self, when: str) -> None:
+        """End a release. A process of it continues."""
+        self._note(f"release of {self._release}: abandoned {when}")
+        self._lambda.fault_counts["release abandoned"] += 1
+        self._release = None
+
+    def _deploy_consumers(self, number: int) -> None:
+        """Deploy code and event filters of the stream consumers."""
+        running, version = self._lambda, get_code_version(number)
+        is_first = self._api.consumers == 0
+        running.previous_version = version if is_first else running.code_version
+        running.code_version = version
+        self._api.consumers = number
+        delays = (0.0,) if is_first else FILTER_DELAYS_S
+        ledger = self._history.get_ledger(number)
+        self._deployment.change_filters(lambda: self._choices.pick(delays), ledger)
+        self._judge.judge_consumers(ledger)
