@@ -74,6 +74,8 @@ def test_requests_write_every_kind_of_side_item() -> None:
         ("documents", "race: requests"),
         ("callers", "race: requests"),
         ("filter spread", "race: heartbeats passed"),
+        ("lifecycle", "code rolled back"),
+        ("lifecycle disabled", "rebuild"),
     ],
 )
 def test_rare_events_come_about(profile: str, event: str) -> None:

@@ -201,14 +201,19 @@ class ReadJudge:
                 if declared.name == name and _ask(declared) == _ask(choice):
                     self._report(f"{entity}.{name} was answered before the release only")
 
-    def find_differences(self, chosen: Mapping[Name, Declaration]) -> list[str]:
-        """How the chosen instances differ from all items, once everything is rolled up."""
+    def find_differences(self, chosen: Mapping[Name, Declaration], newest: Ledger) -> list[str]:
+        """How the chosen instances differ from all items, once everything is rolled up.
+
+        ``newest``: see `read`.
+        """
+        instances = (
+            Instance(entity, each.name, each.since) for (entity, _), each in chosen.items()
+        )
         return [
             difference
-            for (entity, _), choice in chosen.items()
-            for difference in self._contents.find_differences(
-                Instance(entity, choice.name, choice.since)
-            )
+            for instance in instances
+            if not _is_given_up(newest, instance)
+            for difference in self._contents.find_differences(instance)
         ]
 
     def _report(self, line: str) -> None:

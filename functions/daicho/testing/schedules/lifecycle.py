@@ -40,7 +40,7 @@ RELEASER = "releaser"
 MAX_RELEASERS = 2
 PROCESS_S = (900.0, 300.0, 150.0)
 WRITES = (8, 14, 20)
-TROUBLE = (0.0, 0.1, 0.3)
+TROUBLE = (0.05, 0.0, 0.2)
 """The share of turns in which a release, or a process of it, ends early."""
 FILTER_SPREAD_S = (90.0, 90.0, 0.0)
 """Seconds that a release waits before its first heartbeat."""
@@ -171,7 +171,7 @@ class Lifecycle:
         differences: list[str] = []
         for version in sorted({instance.version for instance in self._api.running}):
             chosen = self._judge.read(self._api.create(*version), newest)
-            differences += self._judge.find_differences(chosen)
+            differences += self._judge.find_differences(chosen, newest)
         return [*self._judge.wrong, *differences]
 
     # --- A release ---------------------------------------------------------------------------
@@ -193,21 +193,24 @@ class Lifecycle:
 
     def _begin_release(self) -> None:
         deployed, newest = self._api.consumers, self._history.newest
-        following, same = min(deployed + 1, newest), max(deployed, 1)
-        code = self._api.version[0] if self._api.version else following
-        earlier = max(deployed - 1, 1)
-        candidates = [
-            (following, following),
-            (following, following),
-            (following, following),
-            (max(code - 1, 1), same),
-            (earlier, earlier),
-            (newest, newest),
-        ]
+        if deployed == 0:  # also a table that begins with several generations
+            candidates = [(2, 2), (1, 1), (2, 2), (1, 2), (newest, newest)]
+        else:
+            following, earlier = min(deployed + 1, newest), max(deployed - 1, 1)
+            code = self._api.version[0] if self._api.version else deployed
+            candidates = [
+                (following, following),
+                (following, following),
+                (max(code - 1, 1), deployed),
+                (earlier, earlier),
+                (newest, newest),
+            ]
         code, number = self._choices.pick(candidates, "release")
         ledger = self._history.build_ledger(code, number)
         if ledger is not None:
+            deployed_code = self._api.version[0] if self._api.version else 0
             self._lambda.fault_counts["shorter ledger"] += number < deployed
+            self._lambda.fault_counts["code rolled back"] += code < deployed_code <= number
             self._release = RunningRelease(code, number, ledger)
             self._note(f"a release begins: {self._release}")
 

@@ -131,14 +131,12 @@ class Schedule:
             self._requests,
         )
         shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
-        filter_spread = FilterSpread(profile, *shared)
         history = profile.history
         self._lifecycle = Lifecycle(history, names, *shared) if history is not None else None
+        owners = (rare_events, FilterSpread(profile, *shared), self._lifecycle)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
-            or getattr(rare_events, event, None)
-            or getattr(filter_spread, event, None)
-            or getattr(self._lifecycle, event)
+            or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
             for event in event_weights
         ]
 
