@@ -1,0 +1,201 @@
+"""Releases in both directions: what their oracle notices, and the histories that they follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from unittest import mock
+
+import pytest
+from botocore.exceptions import ClientError
+
+from daicho.layout.backfill_state import BackfillState
+from daicho.release import release
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.item_key import get_key
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.choices import Choices
+from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.instance_contents import Instance, InstanceContents
+from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
+from daicho.testing.schedules.code_history import CodeHistory, simulate_history
+from daicho.testing.schedules.running import build_schedule, run_schedule
+from tests.delivery.schedules.lifecycle_profiles import (
+    DISABLED,
+    REPLACED,
+    REVERTED,
+    SUPERSEDED,
+    draw_values,
+)
+from tests.delivery.schedules.profiles import BY_NAME
+
+VALUES = {"id": "1", "name": "a", "team": "x", "state": "o"}
+SEARCH_1, SEARCH_2 = Instance("Card", "search", 1), Instance("Card", "search", 2)
+
+
+class House:
+    """A deployment with the entities of a history, and a judge."""
+
+    def __init__(self, history: CodeHistory = REVERTED) -> None:
+        self.history = history
+        entities = simulate_history(history, draw_values)
+        self.deployment = SimulatedDeployment(Choices(), Counter(), entities, retries=300)
+        self.judge = ReadJudge(self.deployment, lambda _line: None)
+        self.dynamodb = self.deployment.dynamodb
+
+    def put(self, generation: int, **changes: str) -> None:
+        image = self.deployment.entities.build_image("Card", {**VALUES, **changes}, generation)
+        self.dynamodb.commit(get_key(image), image)
+
+    def put_state(self, oldest: int, newest: int) -> None:
+        for entity in self.history.get_ledger(newest).list_types():
+            item = BackfillState(entity, oldest, newest).to_item()
+            self.dynamodb.commit(get_key(item), item)
+
+    def start(self, code: int, number: int) -> ApiInstance:
+        ledger = self.history.build_ledger(code, number)
+        assert ledger is not None
+        return ApiInstance(code, number, ledger, ItemCache(self.deployment.clock.now))
+
+    def read(self, code: int, number: int) -> list[str]:
+        """What an instance reads that is wrong."""
+        self.judge.refresh()
+        self.judge.read(self.start(code, number), self.history.get_ledger(number))
+        return self.judge.wrong
+
+
+def get_written(history: CodeHistory, code: int, number: int) -> dict[str, int] | None:
+    ledger = history.build_ledger(code, number)
+    return None if ledger is None else dict(ledger.written)
+
+
+def test_code_loads_a_later_ledger_that_still_derives_what_it_reads() -> None:
+    assert get_written(REVERTED, 1, 2) == {"Card": 1, "Draft": 1, "Visit": 1}
+    assert get_written(REVERTED, 1, 3) == {"Draft": 1}  # reverted: generation 3 is its own
+    assert get_written(REVERTED, 2, 3) == {"Card": 2, "Visit": 2}
+    assert get_written(SUPERSEDED, 2, 3) is None
+    assert get_written(DISABLED, 1, 3) is None
+    assert get_written(DISABLED, 2, 3) == {}  # it declares the same
+    assert get_written(REPLACED, 2, 3) == {"Card": 2, "Extra": 1}
+
+
+def test_an_instance_lacks_the_items_whose_generation_does_not_derive_it() -> None:
+    house = House()
+    house.put(1)
+    house.put(2, id="2")
+    contents = InstanceContents(house.deployment)
+    contents.refresh()
+    assert contents.list_lacking_items(SEARCH_1) == []
+    (lacking,) = contents.list_lacking_items(SEARCH_2)
+    assert "t#Card#1" in lacking
+    assert "generation 1" in lacking
+
+
+def test_what_is_stored_is_compared_with_what_all_items_derive() -> None:
+    house = House()
+    house.put(1)
+    contents = InstanceContents(house.deployment)
+    contents.refresh()
+    differences = contents.find_differences(Instance("Card", "count", 1))
+    assert len(differences) == 1
+    assert "None instead of Amount(items=1" in differences[0]
+    assert contents.find_differences(Instance("Card", "of_state", 1)) != []
+    assert contents.find_differences(Instance("Visit", "of_song", 1)) == []
+
+
+def test_a_wrong_answer_is_noticed() -> None:
+    house = House()
+    house.put(1)
+    house.put_state(2, 2)
+    assert "code 2 with ledger 2 reads Card.search@2, which lacks" in house.read(2, 2)[0]
+
+
+def test_a_right_answer_is_not() -> None:
+    house = House()
+    house.put(1)
+    house.put_state(1, 2)
+    house.judge.add_writers(house.history.get_ledger(1))
+    assert house.read(2, 2) == []
+    assert house.read(1, 1) == []
+
+
+def test_a_refusal_without_a_reason_is_noticed() -> None:
+    house = House()
+    house.put_state(1, 2)
+    house.judge.add_writers(house.history.get_ledger(2))
+    assert "code 2 with ledger 2 refuses Card.open@2, which is complete" in house.read(2, 2)
+
+
+def test_what_a_release_hides_is_noticed() -> None:
+    house = House()
+    before = house.judge.read(house.start(1, 1), house.history.get_ledger(1))
+    house.judge.judge_answers(before, {}, house.history.get_ledger(3))
+    assert "Card.search was answered before the release only" in house.judge.wrong
+    # A declaration that was removed has no route any more.
+    house.judge.wrong.clear()
+    house.judge.judge_answers(before, {}, house.history.get_ledger(2))
+    assert not any("of_state" in line for line in house.judge.wrong)
+
+
+def test_a_ledger_without_what_is_written_must_not_be_accepted() -> None:
+    house = House()
+    first, second = house.history.get_ledger(1), house.history.get_ledger(2)
+    house.judge.judge_acceptance(first, [house.start(1, 1)])
+    assert house.judge.wrong == []
+    house.judge.judge_acceptance(first, [house.start(2, 2)])
+    assert "a ledger without Card generation 2 is accepted" in house.judge.wrong
+    house.judge.wrong.clear()
+    house.put(2)
+    house.judge.judge_consumers(first)
+    assert house.judge.wrong == ["the stream stops: Card generation 2 is not known"]
+    house.judge.judge_consumers(second)
+    assert len(house.judge.wrong) == 1
+
+
+def test_a_ledger_is_refused_for_a_reason() -> None:
+    house = House(DISABLED)
+    first, second, third = map(house.history.get_ledger, (1, 2, 3))
+    house.judge.add_writers(first, released=True)
+    house.judge.judge_refusal(third, "it ends what answers")
+    assert house.judge.wrong == []
+    house.judge.judge_refusal(second, "none")
+    assert house.judge.wrong == ["refused without a reason: none"]
+    house.judge.wrong.clear()
+    house.judge.add_writers(second, released=True)
+    house.judge.judge_refusal(first, "it lacks a generation")
+    assert house.judge.wrong == []
+
+
+def test_releases_that_check_nothing_are_found() -> None:
+    """The events are worth what they find."""
+    schedules = [build_schedule(BY_NAME["lifecycle"], seed) for seed in range(1, 21)]
+    with mock.patch.object(release, "list_refusals", lambda _ledger, _states: []):
+        assert any(run_schedule(schedule) for schedule in schedules)
+
+
+def test_a_scan_reads_page_by_page_what_its_filter_selects() -> None:
+    dynamodb = MemoryDynamoDB(SimulatedClock().now)
+    for pk in ("#a", "b", "c"):
+        dynamodb.put_item(Item={"PK": {"S": pk}, "SK": {"S": "-"}})
+    request: dict[str, Any] = {
+        "FilterExpression": "NOT begins_with(PK, :stack)",
+        "ExpressionAttributeValues": {":stack": {"S": "#"}},
+    }
+    whole = dynamodb.scan(**request)
+    assert [item["PK"]["S"] for item in whole["Items"]] == ["b", "c"]
+    assert (whole["Count"], whole["ScannedCount"]) == (2, 3)
+    page = dynamodb.scan(**request, Limit=1)
+    assert (page["Items"], page["ScannedCount"]) == ([], 1)
+    rest = dynamodb.scan(**request, ExclusiveStartKey=page["LastEvaluatedKey"], Segment=0)
+    assert rest["Items"] == whole["Items"]
+
+
+def test_a_scan_that_is_refused_or_not_simulated() -> None:
+    dynamodb = MemoryDynamoDB(SimulatedClock().now)
+    with pytest.raises(ClientError, match="Limit"):
+        dynamodb.scan(Limit=0)
+    with pytest.raises(NotImplementedError, match="segments"):
+        dynamodb.scan(TotalSegments=2, Segment=0)
+    with pytest.raises(NotImplementedError, match="IndexName"):
+        dynamodb.scan(IndexName="GSI2")
