@@ -58,13 +58,19 @@ def _describe_generation(
     entity: str, before: Mapping[str, Any], number: int, plans: Mapping[int, Mapping[str, Any]]
 ) -> Change:
     old, new = _list_since(before), _list_since(plans[number])
-    restarted = [name for name, since in new.items() if name in old and since != old[name]]
+    retiring = _list_since(plans[number].get("retiring", {}))
+    changed = [name for name, since in new.items() if name in old and since != old[name]]
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
-    incomplete = "existing items are missing until they are written again"
     effects = [
-        *_list_names(f"start empty ({incomplete})", restarted),
-        *_list_names(f"new ({incomplete})", added),
+        *_list_names(
+            "change (the earlier instance retires; it answers if the question is the same)",
+            [name for name in changed if name in retiring],
+        ),
+        *_list_names(
+            "answer 503 being-built until all items are included",
+            [*(name for name in changed if name not in retiring), *added],
+        ),
         *_list_names("removed (their rows remain)", removed),
     ]
     return Change(

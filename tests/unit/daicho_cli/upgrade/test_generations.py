@@ -42,8 +42,8 @@ def test_an_index_that_starts_again_is_breaking() -> None:
         (
             Severity.BREAKING,
             "generation-added",
-            "Order gets generation 2; start empty (existing items are missing until they are "
-            "written again): of_day; do not deploy the older version after an item was written",
+            "Order gets generation 2; answer 503 being-built until all items are included: of_day; "
+            "do not deploy the older version after an item was written",
         )
     ]
 
@@ -51,7 +51,7 @@ def test_an_index_that_starts_again_is_breaking() -> None:
 def test_new_and_removed_indexes_are_named() -> None:
     before = build_plan(old=1)
     ((_, _, sentence),) = judge(build_ledger(before), build_ledger(before, build_plan(new=2)))
-    assert "new (existing items are missing until they are written again): new" in sentence
+    assert "answer 503 being-built until all items are included: new" in sentence
     assert "removed (their rows remain): old" in sentence
 
 
@@ -66,8 +66,17 @@ def test_a_generation_without_another_index_is_a_notice() -> None:
 def test_the_last_of_several_new_generations_is_compared() -> None:
     first, second, third = build_plan(a=1), build_plan(a=2), build_plan(a=2, b=3)
     ((_, _, sentence),) = judge(build_ledger(first), build_ledger(first, second, third))
-    assert sentence.startswith("Order gets generation 3; start empty")
-    assert "): a; new (" in sentence
+    assert sentence.startswith("Order gets generation 3; answer 503 being-built until")
+    assert "included: a, b;" in sentence
+
+
+def test_an_index_whose_earlier_instance_retires_may_go_on() -> None:
+    before, after = build_plan(a=1), build_plan(a=2)
+    after["retiring"] = {"listings": [{"name": "a", "since": 1}]}
+    ((_, _, sentence),) = judge(build_ledger(before), build_ledger(before, after))
+    assert "change (the earlier instance retires; it answers if the question is the same): a" in (
+        sentence
+    )
 
 
 def test_a_generation_must_not_change_or_disappear() -> None:
