@@ -2,8 +2,8 @@
 
 A pass scans the whole table. The first one begins at once. The next one waits until every writer of
 older code that was running when the rebuild was asked for has ended (``settle``). A pass that
-reads consistently and finds nothing is the proof that no item of an older generation is left
-(EXACTNESS rule 30). Then heartbeats go through every shard, so the projector has handled all
+reads consistently and finds nothing is the proof that no item of an older generation is left.
+Then heartbeats go through every shard, so the projector has handled all
 touches (rule 31). If no record of the entities is set aside, the backfill items get the new
 generation as the oldest one, and readers choose the new instances.
 
