@@ -34,9 +34,9 @@ class WaitingProcesses:
         self.simulated_lambda.detached.append(process)
         return process
 
-    def run_round(self, process: SimulatedProcess) -> None:
+    def run_round(self, process: SimulatedProcess, steps: int = STEPS_OF_A_ROUND) -> None:
         """Let a process do some operations."""
-        self.simulated_lambda.step_detached(process, STEPS_OF_A_ROUND)
+        self.simulated_lambda.step_detached(process, steps)
 
     def kill(self, process: SimulatedProcess) -> None:
         """End a process before its next operation."""

@@ -57,6 +57,10 @@ class ApiInstances:
         self.version = (code, number)
         for _ in range(self.choices.pick((1, 2))):
             self.start()
+        started = [each for each in self.running if each.version == self.version]
+        if started and self.choices.draw_bool(0.5):
+            self.write(started[-1])
+            self.read()
 
     def start(self) -> None:
         """An instance of the deployed version starts, if there is one."""
@@ -79,10 +83,14 @@ class ApiInstances:
             if version == self.version:
                 self._add(instance)
 
+        self.read()  # what the others know now may be what they use for a while
         process = self.processes.start(STARTER, work)
-        if self.choices.draw_bool(0.7):
-            while not process.finished:
-                self.processes.run_round(process)
+        match self.choices.pick(("starts", "waits", "starts", "begins")):
+            case "starts":
+                while not process.finished:
+                    self.processes.run_round(process)
+            case "waits":
+                self.processes.run_round(process, len(instance.ledger.written) + 1)
 
     def create(self, code: int, number: int) -> ApiInstance:
         """An instance that has read nothing yet."""

@@ -202,6 +202,7 @@ class Lifecycle:
                 (following, following),
                 (following, following),
                 (max(code - 1, 1), deployed),
+                (code, following),
                 (earlier, earlier),
                 (newest, newest),
             ]
