@@ -101,11 +101,21 @@ class StageStates:
 
 
 def read_stage_states(store: StateStore) -> StageStates:
-    """Read what a table says about its entities: one query, and mostly one item more.
+    """Read what a table says about its entities: one query, and two requests more until a release.
 
     Raises:
         UnavailableError: the table does not answer.
     """
+    stage = _read_backfill_items(store)
+    if stage.is_recorded:
+        return stage
+    is_empty = not _has_items(store)
+    # Another release may have been completed since the first reading, and items been written.
+    stage = _read_backfill_items(store)
+    return replace(stage, is_empty=is_empty and not stage.is_recorded)
+
+
+def _read_backfill_items(store: QueriesItems) -> StageStates:
     states: dict[str, BackfillState] = {}
     record: Image | None = None
     filtered: frozenset[str] | None = None
@@ -120,8 +130,7 @@ def read_stage_states(store: StateStore) -> StageStates:
                 (entity,) = keys.parse(key.sk)
                 states[entity] = BackfillState.parse(entity, item)
     if record is None:
-        is_empty = not _has_items(store)
-        return StageStates(states, is_recorded=False, is_empty=is_empty, filtered=filtered)
+        return StageStates(states, is_recorded=False, is_empty=False, filtered=filtered)
     types = record.get("types", {}).get("SS", ())
     source = attributes.get_text(record, "source") or ""
     return StageStates(states, True, False, source, frozenset(types), filtered)

@@ -103,7 +103,7 @@ def draw_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
     values = {"name": ("a", "b"), "team": ("x", "y"), "state": ("o", "d"), "song": ("1",)}
     return {
         "id": source.pick(source.ids),
-        **{name: source.pick(values[name]) for name in plan.fields if name in values},
+        **{name: source.pick(values[name]) for name in sorted(values) if name in plan.fields},
     }
 
 
@@ -123,7 +123,7 @@ def lifecycle_profile(name: str, share: int, history: CodeHistory) -> Profile:
             "use": (30, 50),
             "instance": (0, 10),
             "roll_back": (15, 30),
-            "rebuild": (0, 6),
+            "rebuild": (6, 15),
             "write": (0,),
             "load": (0,),
             "deploy": (0,),

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.layout.backfill_state import BackfillState, build_backfill_key, digest_plan
+from daicho.layout.backfill_state import (
+    RECORDED_KEY,
+    BackfillState,
+    build_backfill_key,
+    digest_plan,
+)
 from daicho.plan import Ledger, append_generations
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.attributes import to_image
+from daicho.storage.requests import ItemPage, Scan
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
 
@@ -96,6 +102,20 @@ def test_items_of_the_stack_are_no_items() -> None:
     assert read_stage_states(table).is_empty
     table.batch_write([to_image({"PK": "t#~Member#1#-", "SK": "listed#1"})])
     assert not read_stage_states(table).is_empty
+
+
+class ReleasedMeanwhile(MemoryTable):
+    """A table in which another release is completed, and an item written, before a scan."""
+
+    def scan(self, scan: Scan) -> ItemPage:
+        self.items[RECORDED_KEY] = {"PK": {"S": RECORDED_KEY.pk}, "SK": {"S": RECORDED_KEY.sk}}
+        self.batch_write([BackfillState("Member", 2, 2).to_item(), BASE_ITEM])
+        return super().scan(scan)
+
+
+def test_a_release_that_is_completed_meanwhile_is_noticed() -> None:
+    stage = read_stage_states(ReleasedMeanwhile())
+    assert stage == StageStates({"Member": BackfillState("Member", 2, 2)}, True, False)
 
 
 def test_items_behind_many_backfill_items_are_found() -> None:
