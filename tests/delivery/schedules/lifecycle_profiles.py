@@ -122,8 +122,8 @@ def lifecycle_profile(name: str, share: int, history: CodeHistory) -> Profile:
             "release": (30, 50),
             "use": (30, 50),
             "instance": (0, 10),
-            "roll_back": (15, 30),
-            "rebuild": (6, 15),
+            "roll_back": (30, 60),
+            "rebuild": (4, 12),
             "write": (0,),
             "load": (0,),
             "deploy": (0,),
@@ -140,7 +140,7 @@ def lifecycle_profile(name: str, share: int, history: CodeHistory) -> Profile:
 
 
 LIFECYCLE_PROFILES = (
-    lifecycle_profile("lifecycle", 30, REVERTED),
+    lifecycle_profile("lifecycle", 44, REVERTED),
     lifecycle_profile("lifecycle superseded", 12, SUPERSEDED),
     lifecycle_profile("lifecycle disabled", 12, DISABLED),
     lifecycle_profile("lifecycle replaced", 12, REPLACED),
