@@ -66,7 +66,8 @@ NEXT = {Step.CHECK: Step.CONSUMERS, Step.CONSUMERS: Step.OPEN, Step.OPEN: Step.A
 class RunningRelease:
     """A release that has not ended: the releases of its code and ledger, and its next step.
 
-    ``process``: of the step. ``outcome``: what it ended with, or empty.
+    ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
+    CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
     """
 
     code: int
@@ -75,9 +76,12 @@ class RunningRelease:
     step: Step = Step.CHECK
     process: SimulatedProcess | None = None
     outcome: str = ""
+    is_going_back: bool = False
+    found: int = 0
 
     def __str__(self) -> str:
-        return f"code {self.code} with ledger {self.number}"
+        going = ", going back" if self.is_going_back else ""
+        return f"code {self.code} with ledger {self.number}{going}"
 
 
 class Lifecycle:
@@ -221,14 +225,17 @@ class Lifecycle:
             case Step.CHECK | Step.OPEN:
                 self._start_process(release)
             case Step.CONSUMERS:
-                self._deploy_consumers(release.number)
+                self._deploy_consumers(release)
                 release.step = Step.OPEN
                 release.process = None
             case Step.API:
                 self._release = None
                 self._lambda.fault_counts["release"] += 1
-                self._api.judge_successor(release.code, release.number)
-                self._api.deploy(release.code, release.number)
+                if self._history.build_ledger(release.code, release.found) is None:
+                    self._note("code that goes back does not load the ledger")
+                else:
+                    self._api.judge_successor(release.code, release.found)
+                    self._api.deploy(release.code, release.found)
 
     def _start_process(self, release: RunningRelease) -> None:
         is_check = release.step is Step.CHECK
@@ -243,13 +250,15 @@ class Lifecycle:
             watcher = HeartbeatWatcher(
                 table, describer, now=dependencies.now, keys_per_shard=KEYS_PER_SHARD
             )
-            prepared = Release(table, watcher, release.ledger, filter_spread_s=spread_s)
-            budget = make_retry_budget(process, dependencies)
+            prepared = Release(
+                table, watcher, release.ledger, spread_s, lambda: release.is_going_back
+            )
+            budget, source = make_retry_budget(process, dependencies), str(release.number)
             try:
                 if is_check:
-                    prepared.check(f"ledger {release.number}", budget)
+                    release.found = int(prepared.check(source, budget))
                 else:
-                    prepared.open_to_writers(run, f"ledger {release.number}", budget)
+                    prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
                 self._judge.judge_refusal(release.ledger, str(error))
@@ -259,7 +268,7 @@ class Lifecycle:
             else:
                 self._end_process(release, process, "done")
 
-        if not is_check:
+        if not is_check and release.found == release.number:
             self._api.opened = max(self._api.opened, release.number)
             self._judge.add_writers(release.ledger, released=True)
         release.process = self._processes.start(RELEASER, work)
@@ -274,7 +283,8 @@ class Lifecycle:
         release.outcome = outcome
         if outcome == "done":
             if release.step is Step.CHECK:
-                self._judge.judge_acceptance(release.ledger, self._api.running)
+                found = self._history.get_ledger(release.found)
+                self._judge.judge_acceptance(found, self._api.running)
             release.step = NEXT[release.step]
 
     def _continue(self, release: RunningRelease, process: SimulatedProcess) -> None:
@@ -310,19 +320,24 @@ class Lifecycle:
             self._start_process(release)
 
     def _abandon(self, when: str) -> None:
-        """End a release. A process of it continues."""
+        """End a release. A process of it continues. CloudFormation may go back to what was."""
         self._note(f"release of {self._release}: abandoned {when}")
         self._lambda.fault_counts["release abandoned"] += 1
         self._release = None
+        if self._api.version is not None and self._choices.draw_bool(0.5):
+            code, number = self._api.version
+            ledger = self._api.create(code, number).ledger
+            self._release = RunningRelease(code, number, ledger, is_going_back=True)
+            self._lambda.fault_counts["race: going back"] += 1
 
-    def _deploy_consumers(self, number: int) -> None:
+    def _deploy_consumers(self, release: RunningRelease) -> None:
         """Deploy code and event filters of the stream consumers."""
-        running, version = self._lambda, get_code_version(number)
+        running, version = self._lambda, get_code_version(release.found)
         is_first = self._api.consumers == 0
         running.previous_version = version if is_first else running.code_version
         running.code_version = version
-        self._api.consumers = number
+        self._api.consumers = release.found
         delays = (0.0,) if is_first else FILTER_DELAYS_S
-        ledger = self._history.get_ledger(number)
-        self._deployment.change_filters(lambda: self._choices.pick(delays), ledger)
-        self._judge.judge_consumers(ledger)
+        filters = self._history.get_ledger(release.number)
+        self._deployment.change_filters(lambda: self._choices.pick(delays), filters)
+        self._judge.judge_consumers(self._history.get_ledger(release.found))
