@@ -229,13 +229,15 @@ class Lifecycle:
                 release.step = Step.OPEN
                 release.process = None
             case Step.API:
-                self._release = None
+                before, self._release = self._api.version, None
                 self._lambda.fault_counts["release"] += 1
                 if self._history.build_ledger(release.code, release.found) is None:
                     self._note("code that goes back does not load the ledger")
                 else:
                     self._api.judge_successor(release.code, release.found)
                     self._api.deploy(release.code, release.found)
+                    if self._choices.draw_bool(self._trouble):
+                        self._go_back(before)
 
     def _start_process(self, release: RunningRelease) -> None:
         is_check = release.step is Step.CHECK
@@ -324,8 +326,13 @@ class Lifecycle:
         self._note(f"release of {self._release}: abandoned {when}")
         self._lambda.fault_counts["release abandoned"] += 1
         self._release = None
-        if self._api.version is not None and self._choices.draw_bool(0.5):
-            code, number = self._api.version
+        if self._choices.draw_bool(0.5):
+            self._go_back(self._api.version)
+
+    def _go_back(self, version: tuple[int, int] | None) -> None:
+        """CloudFormation goes back to the version before, because an update failed."""
+        if version is not None:
+            code, number = version
             ledger = self._api.create(code, number).ledger
             self._release = RunningRelease(code, number, ledger, is_going_back=True)
             self._lambda.fault_counts["race: going back"] += 1
