@@ -75,7 +75,7 @@ def test_requests_write_every_kind_of_side_item() -> None:
         ("callers", "race: requests"),
         ("filter spread", "race: heartbeats passed"),
         ("lifecycle", "code rolled back"),
-        ("lifecycle disabled", "rebuild"),
+        ("lifecycle disabled", "race: going back"),
     ],
 )
 def test_rare_events_come_about(profile: str, event: str) -> None:
