@@ -103,7 +103,7 @@ def _plan_checkout(
     states = EMPTY_STAGE if deployed is None else deployed.states
     made = DeploymentPlan(
         "" if deployed is None else deployed.table.name,
-        list_refusals(ledger, states.states),
+        list_refusals(ledger, states.list_known_states(ledger)),
         states.is_recorded or states.is_empty,
         list_entity_changes(ledger, states, routes),
         states.list_unfiltered(ledger),

@@ -176,7 +176,7 @@ def number_declarations(
     read = {
         name: before.fields[name]
         for declaration in retiring
-        for name in list_fields_read(declaration)
+        for name in sorted(list_fields_read(declaration))
         if name in before.fields
     }
     return replace(
@@ -249,7 +249,7 @@ def can_be_derived(before: EntityPlan, declaration: DerivedPlan, kinds: Mapping[
         declaration = replace(declaration, field=None)
     return all(
         name in kinds and classify_kind(kinds[name]) == _choose_kind(before.fields, name)
-        for name in list_fields_read(declaration)
+        for name in sorted(list_fields_read(declaration))
     )
 
 
