@@ -34,6 +34,7 @@ OUTPUTS = {
     "SweepFunctionName",
     "JobsFunctionName",
     "ReleaseFunctionName",
+    "JobMachineArn",
 }
 
 

@@ -160,7 +160,7 @@ class Deployment:
         return self.handle(list(self.machine.started.values())[-1], lives)
 
     def handle(self, asked: dict[str, Any], lives: int | None = None) -> dict[str, Any]:
-        handler = jobs.build(self.environment, self._dependencies(Life(lives)))
+        handler = jobs.build(self.environment, dependencies=self._dependencies(Life(lives)))
         return handler(asked, Context())
 
     def everything(self) -> dict[ItemKey, Image]:

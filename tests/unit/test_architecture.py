@@ -29,7 +29,7 @@ CODE = ("functions", "infra", "daicho_cli", "demonstration", "tests", "bench", "
 
 STREAM_SIDE = (
     *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "cost", "tally"),
-    *("stream", "release", "redrive", "archive", "tenants", "sweep"),
+    *("stream", "release", "redrive", "archive", "tenants", "rebuild", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (

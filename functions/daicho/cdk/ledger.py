@@ -129,6 +129,9 @@ class Ledger(Construct):
             python.function.node.add_dependency(release.check)
         release.open.node.add_dependency(projector, archiver)
         api.python.function.node.add_dependency(release.open)
+        if settings.rebuild_units:
+            rebuild = release.add_rebuild(jobs.machine.attr_arn, settings.rebuild_units)
+            rebuild.node.add_dependency(api.python.function)
         watched = {python.name: python.function for python in functions}
         # A release that fails ends the deployment, which says why: it needs no alarm.
         self.functions: Mapping[str, lambda_.Function] = {
@@ -156,6 +159,7 @@ class Ledger(Construct):
             "ObjectsBucketName": buckets.objects.bucket_name,
             "UserPoolId": auth.pool.user_pool_id,
             "UserPoolClientId": auth.client.user_pool_client_id,
+            "JobMachineArn": jobs.machine.attr_arn,
             **{
                 f"{name.capitalize()}FunctionName": function.function_name
                 for name, function in self.functions.items()

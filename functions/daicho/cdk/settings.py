@@ -80,8 +80,9 @@ class Settings:
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
-    invocations only. ``scan_units``: read units a second of a scan. ``faults``, for stage local
-    only: how often the projector is to fail on purpose, as a share of its writes.
+    invocations only. ``scan_units``: read units a second of a scan. ``rebuild_units``: write units
+    a second of a rebuild, which a deployment starts if it needs one; None starts none. ``faults``,
+    for stage local only: how often the projector is to fail on purpose, as a share of its writes.
     """
 
     stage: str
@@ -97,6 +98,7 @@ class Settings:
     settle_seconds: int = 1_000
     filter_spread_seconds: int | None = 90
     scan_units: int = 1_000
+    rebuild_units: int | None = 500
     archive_window_seconds: int
     glacier_after_days: int
     query_gigabytes: int = 10

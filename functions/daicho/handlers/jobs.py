@@ -9,28 +9,43 @@ from typing import Any
 
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+from daicho.plan import Ledger
+from daicho.rebuild.rebuild import Rebuild
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
+from daicho.stream.shard_progress import EmulatedStream
 from daicho.tenants.deletion import TenantDeletionJob
 
 
-def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
+def build(
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
+) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
-    table = dependencies.table(
-        settings.table_name, attempts=2, connections=dependencies.parallelism
-    ).with_metering()
+    threads, now = dependencies.parallelism, dependencies.now
+    table = dependencies.table(settings.table_name, attempts=2, connections=threads)
+    table = table.with_metering()
     failures = dependencies.bucket(settings.failure_bucket)
     objects = dependencies.bucket(settings.object_bucket) if settings.object_bucket else None
-    threads, now = dependencies.parallelism, dependencies.now
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
+    emulated = EmulatedStream() if settings.emulated_stream else None
+    stream = emulated or dependencies.stream(settings.table_name)
+    ledger = ledger or Ledger.load_newest(settings.lock_file)
+    rebuild = Rebuild.build(settings, table, stream, failures, ledger, threads=threads, now=now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        if "failed" in event:
-            deleting.fail_job(event["tenant"], event["job"], str(event["failed"]))
-            return {"done": True}
-        retry_budget = make_retry_budget(context, dependencies)
-        return deleting.run_step(event["tenant"], event["job"], retry_budget).to_json()
+        tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
+        if failure:
+            if tenant:
+                deleting.fail_job(tenant, job, failure)
+            else:
+                rebuild.fail_job(failure)
+            return {"done": True, "wait": 0}
+        budget = make_retry_budget(context, dependencies)
+        step = deleting.run_step(tenant, job, budget) if tenant else rebuild.run_step(budget)
+        return step.to_json()
 
     return handler
 

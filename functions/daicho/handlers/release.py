@@ -13,8 +13,10 @@ from daicho.handlers.wiring.custom_resource import Put, custom_resource_handler,
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
 from daicho.plan import Ledger
+from daicho.rebuild.requests import start_rebuild
 from daicho.release.release import Release
 from daicho.runtime.lazy_names import lazy_attributes
+from daicho.runtime.retry import retry
 from daicho.runtime.settings import Settings
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.stream.shard_progress import EmulatedStream
@@ -44,6 +46,10 @@ def build(
         )
         step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)
+        if step == "rebuild":
+            machine, rate = dependencies.machine(properties["Machine"]), float(properties["Rate"])
+            retry(lambda: start_rebuild(table, machine, deployed, dependencies.now(), rate), budget)
+            return {"Source": source}
         return {"Source": release.run_step(step, event["RequestId"], source, budget)}
 
     return custom_resource_handler(work, put)

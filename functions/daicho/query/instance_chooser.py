@@ -167,8 +167,11 @@ class InstanceChooser:
                 return candidate
         if not self._is_recorded(plan.name):
             return current
+        progress = self._find_state(plan.name).progress
+        complete = "" if progress is None else f" {progress} % of its items are included."
         raise BeingBuilt(
-            f"{plan.name}.{name} is being built: it does not include all items yet. Try again later"
+            f"{plan.name}.{name} is being built: it does not include all items yet.{complete} "
+            "Try again later"
         )
 
 

@@ -31,11 +31,13 @@ from daicho.layout.backfill_state import (
     render_instance,
 )
 from daicho.plan import Ledger
-from daicho.rebuild.job import JOB_KEY, MAX_NAMED, RebuildJob
+from daicho.rebuild.job import MAX_NAMED, RebuildJob
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
+from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
+from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.capacity import CapacityUnits
@@ -44,6 +46,7 @@ from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import (
     DescribesStream,
     GetsItems,
+    PutsItems,
     ScansItems,
     UpdatesItems,
     try_update,
@@ -63,7 +66,9 @@ UNIT_BYTES = 1024
 _log = logging.getLogger(__name__)
 
 
-class RebuildTable(GetsItems, ScansItems, HeartbeatTable, ObstacleTable, UpdatesItems, Protocol):
+class RebuildTable(
+    GetsItems, ScansItems, HeartbeatTable, ObstacleTable, UpdatesItems, PutsItems, Protocol
+):
     """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
 
     @property
@@ -102,6 +107,31 @@ class Rebuild:
     parallelism: int = MAX_PARALLELISM
     read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
 
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        store: RebuildTable,
+        stream: DescribesStream,
+        failures: ObstacleBucket,
+        ledger: Ledger,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> Rebuild:
+        """Build the rebuild of a deployed stack."""
+        return cls(
+            store,
+            stream,
+            failures,
+            ledger,
+            Jobs(store, now),
+            now,
+            settle=settings.settle_seconds,
+            parallelism=min(MAX_PARALLELISM, threads),
+            read=RateLimiter(settings.scan_units),
+        )
+
     def run_step(self, retry_budget: RetryBudget) -> RebuildStep:
         """Do as much work as there is time for.
 
@@ -128,12 +158,6 @@ class Rebuild:
             return 0
         wait = dt.datetime.fromisoformat(job.waits) - self.now()
         return max(0, math.ceil(wait.total_seconds()))
-
-
-def find_job(store: GetsItems) -> RebuildJob | None:
-    """The rebuild of the table, if there was one."""
-    image = store.get(JOB_KEY, consistent=True)
-    return None if image is None else RebuildJob.from_image(image)
 
 
 @dataclass
@@ -238,6 +262,7 @@ class _Step:
 
     def _finish_pass(self) -> RebuildStep:
         job, on = self._job, self._on
+        job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             job.phase = "prove"
             self._save()

@@ -16,7 +16,8 @@ from daicho.handlers import project
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.rebuild import Rebuild, RebuildStep, find_job
+from daicho.rebuild.rebuild import Rebuild, RebuildStep
+from daicho.rebuild.requests import find_job
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard
 from daicho.storage.table import Table

@@ -97,11 +97,15 @@ FORGET = Grants(
     archive_bucket=("ListBucket", "ListBucketVersions"),
 )
 
-# The only one that may Scan: nothing else shows all that is a tenant's. It cuts the tenant's
-# records out of what was set aside, in every version of it.
+# It may Scan: nothing else shows all that is a tenant's, or of an older generation. It cuts a
+# tenant's records out of what was set aside, in every version of it.
 _OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVersion")
 JOBS = Grants(
-    table=("GetItem", "Query", "Scan", "PutItem", "UpdateItem", "BatchWriteItem"),
+    table=(
+        *("GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"),
+        *("PutItem", "UpdateItem", "BatchWriteItem"),
+    ),
+    indexes={"GSI2": ("Query",)},
     failures={
         "quarantine/*": _OF_VERSIONS,
         "aws/lambda/*": (*_OF_VERSIONS, "PutObject"),
@@ -114,7 +118,10 @@ JOBS = Grants(
 # Scan is for one item: whether the table is empty. A batch is of heartbeats, and of the shards that
 # they have passed.
 RELEASE = Grants(
-    table=("Query", "Scan", "BatchGetItem", "BatchWriteItem", "UpdateItem", "DescribeTable"),
+    table=(
+        *("GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"),
+        *("PutItem", "UpdateItem", "BatchWriteItem"),
+    ),
 )
 STREAM_DESCRIBE = ("DescribeStream",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back

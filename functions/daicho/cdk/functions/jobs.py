@@ -48,8 +48,10 @@ class Jobs(Construct):
                 "OBJECT_BUCKET": shared.objects.bucket_name,
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
             },
         )
+        self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         function = self.python.function
         lambda_.EventInvokeConfig(
             self,

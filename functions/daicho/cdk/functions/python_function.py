@@ -176,6 +176,11 @@ class PythonFunction(Construct):
         )
 
     @property
+    def role(self) -> iam.Role:
+        """The function's own role."""
+        return self._role
+
+    @property
     def _ledger_folder(self) -> str:
         return LAYERS if self.settings.layered else self._shared.ledger_source
 

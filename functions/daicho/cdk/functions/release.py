@@ -6,6 +6,7 @@ import hashlib
 import json
 
 from aws_cdk import Aws, CustomResource, Duration
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -71,14 +72,35 @@ class Release(Construct):
         self.open.node.add_dependency(self.check)
         self.source = self.check.get_att_string(SOURCE)
 
-    def _create_step(self, step: str) -> CustomResource:
+    def add_rebuild(self, machine: str, rate: int) -> CustomResource:
+        """The step that starts a rebuild of what the release changes, after the API.
+
+        ``machine``: the ARN of the state machine of jobs. ``rate``: write units a second.
+        """
+        # Not in the role's own policy: the machine's function is updated after ``check``, which
+        # needs that policy.
+        policy = iam.Policy(
+            self,
+            "StartPolicy",
+            roles=[self.python.role],
+            statements=[
+                iam.PolicyStatement(
+                    actions=[f"states:{action}" for action in grants.START], resources=[machine]
+                )
+            ],
+        )
+        step = self._create_step("rebuild", Machine=machine, Rate=str(rate))
+        step.node.add_dependency(policy, self.open)
+        return step
+
+    def _create_step(self, step: str, **more: str) -> CustomResource:
         resource = CustomResource(
             self,
             step.capitalize(),
             service_token=self.python.function.function_arn,
             resource_type=f"Custom::Daicho{step.capitalize()}",
             service_timeout=ANSWERED_WITHIN,
-            properties={"Step": step, **self._properties},
+            properties={"Step": step, **self._properties, **more},
         )
         # The function needs its permissions, which CloudFormation may create later.
         resource.node.add_dependency(self.python)

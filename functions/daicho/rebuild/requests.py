@@ -1,0 +1,124 @@
+"""Requests for a rebuild: which entities need one, and the job for them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from daicho.layout.backfill_state import BackfillState, is_complete, list_possible_plans
+from daicho.plan import Ledger
+from daicho.rebuild.job import JOB_KEY, RebuildJob
+from daicho.release.states import StateStore, read_stage_states
+from daicho.storage import keys
+from daicho.storage.protocols import GetsItems, PutsItems
+from daicho.tenants.jobs import Jobs
+
+MACHINE_INPUT = {"tenant": "", "job": "rebuild"}
+"""What the state machine of jobs gets. No tenant has an empty name."""
+
+
+class Machine(Protocol):
+    """The state machine of jobs."""
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        """Start an execution; nothing happens if one of that name was started before."""
+
+
+class RequestTable(GetsItems, PutsItems, Protocol):
+    """The operations of the table that a request needs."""
+
+
+class StartTable(RequestTable, StateStore, Protocol):
+    """The operations of the table that the start needs."""
+
+
+def plan_targets(ledger: Ledger, states: Mapping[str, BackfillState]) -> dict[str, int]:
+    """The entities that need a rebuild, with the generation that their items are to have."""
+    return {
+        entity: state.newest
+        for entity, state in sorted(states.items())
+        if entity in ledger.entities
+        and state.newest == ledger.newest_generation(entity).number
+        and _is_needed(ledger, state)
+    }
+
+
+def find_job(store: GetsItems) -> RebuildJob | None:
+    """The rebuild of the table, if there was one."""
+    image = store.get(JOB_KEY, consistent=True)
+    return None if image is None else RebuildJob.from_image(image)
+
+
+def request_rebuild(
+    store: RequestTable,
+    targets: Mapping[str, int],
+    now: dt.datetime,
+    *,
+    rate: float,
+    total: int = 0,
+    without: bool = False,
+) -> RebuildJob:
+    """Record a request; returns the job. An execution of the state machine then works on it.
+
+    A job that is not over goes on with the new targets beside its own.
+
+    Raises:
+        OvertakenError: the job was changed by another process; call again.
+        StoreError: the table does not answer.
+    """
+    before = find_job(store)
+    job = RebuildJob(
+        secrets.token_hex(4),
+        dict(targets),
+        keys.render_instant(now),
+        rate=rate,
+        total=total,
+        without=without,
+    )
+    if before is not None:
+        job.rev = before.rev
+        if before.state != "succeeded":
+            job.targets = {**before.targets, **targets}
+    Jobs(store, lambda: now).save(job)
+    return job
+
+
+def start_rebuild(
+    store: StartTable, machine: Machine, ledger: Ledger, now: dt.datetime, rate: float
+) -> RebuildJob | None:
+    """Start a rebuild of what a stage needs; None if it needs none.
+
+    Raises:
+        StoreError: the table or the state machine does not answer.
+    """
+    targets = plan_targets(ledger, read_stage_states(store).states)
+    if not targets:
+        return None
+    job = request_rebuild(store, targets, now, rate=rate)
+    start_execution(machine, job)
+    return job
+
+
+def start_execution(machine: Machine, job: RebuildJob) -> None:
+    """Let the state machine work on a job. Once more for one request does nothing.
+
+    Raises:
+        StoreError: the state machine does not answer.
+    """
+    machine.start(f"rebuild-{job.id}-{job.rev}", MACHINE_INPUT)
+
+
+def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
+    """Whether an instance lacks items, or rows of a listing lack fields that they may copy."""
+    newest = ledger.newest_generation(state.entity).plan
+    if any(not is_complete(each, state, ledger) for each in newest.derived_instances):
+        return True
+    copies = {
+        (listing.name, listing.since, frozenset(listing.copies))
+        for plan in list_possible_plans(state, ledger)
+        for listing in plan.derived_listings
+        if listing.copies
+    }
+    return len({copy[:2] for copy in copies}) < len(copies)
