@@ -13,7 +13,7 @@ from daicho.handlers.wiring.api_telemetry import with_telemetry
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
-from daicho.release.older_writers import admit_older_writers
+from daicho.release.older_writers import OlderWriters
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.storage.item_cache import ItemCache
@@ -34,7 +34,10 @@ def build(
     counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(import_module(settings.domain_package))
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
-    admit_older_writers(table, ledger, dependencies.sleep)
+    older = OlderWriters(table, ledger, dependencies.sleep)
+    if older.is_needed:
+        older.announce()
+        table = table.with_announcement(older.announce)
     now, machine = dependencies.now, dependencies.machine(settings.job_machine)
     item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)

@@ -8,7 +8,7 @@ table of a stage contains differs by stage, so the table says it itself::
     newest         the newest generation of a ledger with which any deployed code may have written
     in_filter      true once every shard of the stream passes records of the entity (rule 28)
     plans          for each generation up to ``newest``, a digest of its plan
-    older_seen     how often the projector saw a batch with images of older generations
+    older_seen     how often code announced that it writes an older generation
     completed      when ``oldest`` was raised last
     lacking        instances that lack what expired before they existed: ``revenue@2``
     progress       the percentage of a rebuild
@@ -83,6 +83,9 @@ class BackfillState:
                 int(number): value["S"]
                 for number, value in item.get("plans", {}).get("M", {}).items()
             },
+            attributes.get_integer(item, "older_seen") or 0,
+            attributes.get_integer(item, "progress"),
+            frozenset(item.get("lacking", {}).get("SS", ())),
         )
 
     def to_item(self) -> Image:
@@ -121,6 +124,17 @@ def build_backfill_key(entity: str) -> ItemKey:
     return ItemKey(BACKFILL, keys.render(entity))
 
 
+def count_older_update(entity: str) -> Update:
+    """Count an announcement of code that writes an older generation, if there is an item."""
+    return Update(
+        build_backfill_key(entity),
+        "ADD #seen :one",
+        condition="attribute_exists(PK)",
+        names={"#seen": "older_seen"},
+        values={":one": {"N": "1"}},
+    )
+
+
 def lower_oldest_update(entity: str, generation: int, newest: int) -> Update:
     """Lower ``oldest`` to a generation; the condition fails if it is as low, or without an item.
 
@@ -144,9 +158,8 @@ def complete_update(
 ) -> Update:
     """Raise ``oldest``: no item of an older generation is left.
 
-    The condition fails if a newer generation may be written, or if the projector saw images of
-    older generations since the item was read. ``lacking``: instances that are not complete all the
-    same.
+    The condition fails if a newer generation may be written, or if code announced since the item
+    was read that it writes an older one. ``lacking``: instances that are not complete all the same.
     """
     entity, older_seen = read.entity, read.older_seen
     values = {

@@ -1,7 +1,8 @@
 """Touches every item of older generations, proves that none is left, and then switches readers.
 
 A pass scans the whole table. The first one begins at once. The next one waits until every writer of
-older code that was running when the rebuild was asked for has ended (``settle``). A pass that
+older code that was running when the rebuild was asked for has ended (``settle``). Code that was
+rolled back announces what it writes; such an announcement makes another pass necessary. A pass that
 reads consistently and finds nothing is the proof that no item of an older generation is left.
 Then heartbeats go through every shard, so the projector has handled all
 touches (rule 31). If no record of the entities is set aside, the backfill items get the new
@@ -35,6 +36,7 @@ from daicho.rebuild.job import MAX_NAMED, RebuildJob
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
+from daicho.release.older_writers import LEASE_S
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -59,6 +61,8 @@ SAVE_INTERVAL = dt.timedelta(seconds=5)
 """The longest stretch of work that is repeated after an interruption."""
 MAX_PARALLELISM = 4
 SEGMENTS = 32
+QUIET_S = LEASE_S + 31.0
+"""Longer than an announcement of older writers is valid and a request takes, in seconds."""
 BLOCKED_WAIT_S = 60
 """The pause before a rebuild that is blocked looks again, in seconds."""
 UNIT_BYTES = 1024
@@ -181,7 +185,8 @@ class _Step:
         """Continue the pass or its proof."""
         job = self._job
         job.state, job.waits, job.reason = "running", "", ""
-        self._follow_ledger()
+        if (restarted := self._follow_ledger()) is not None:
+            return restarted
         if job.phase == "touch":
             if not job.began:
                 self._begin_pass()
@@ -191,25 +196,33 @@ class _Step:
             return self._finish_pass()
         return self._prove()
 
-    def _follow_ledger(self) -> None:
+    def _follow_ledger(self) -> RebuildStep | None:
         """Restart with the newest generations, if a deployment came meanwhile."""
         job, ledger = self._job, self._on.ledger
         newest = {entity: ledger.newest_generation(entity).number for entity in job.targets}
-        if newest != job.targets:
-            job.targets = newest
-            self._restart()
+        if newest == job.targets:
+            return None
+        job.targets = newest
+        return self._restart()
 
-    def _restart(self) -> None:
-        job = self._job
+    def _restart(self) -> RebuildStep:
+        """Begin another pass, after all that older code may have sent before has been written.
+
+        Code that writes an older generation announces it. If none does from now until the end of
+        the pass, the pass finds whatever older code has written.
+        """
+        job, on = self._job, self._on
         job.phase, job.passes = "touch", job.passes + 1
         job.began, job.segments, job.seen = "", None, 0
+        job.older_seen = {entity: self._read_state(entity).older_seen for entity in job.targets}
+        settled = dt.datetime.fromisoformat(job.asked_at) + dt.timedelta(seconds=on.settle)
+        wait = max((settled - on.now()).total_seconds(), min(on.settle, QUIET_S))
+        return self._wait(math.ceil(wait))
 
     # --- Touching -----------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
         job, on = self._job, self._on
-        states = {entity: self._read_state(entity) for entity in job.targets}
-        job.older_seen = {entity: state.older_seen for entity, state in states.items()}
         job.began, job.seen, job.segments, job.left = keys.render_instant(on.now()), 0, None, {}
         self._save()
 
@@ -261,15 +274,13 @@ class _Step:
         return counts
 
     def _finish_pass(self) -> RebuildStep:
-        job, on = self._job, self._on
+        job = self._job
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             job.phase = "prove"
             self._save()
             return RebuildStep(done=False)
-        self._restart()
-        settled = dt.datetime.fromisoformat(job.asked_at) + dt.timedelta(seconds=on.settle)
-        return self._wait(max(0, math.ceil((settled - on.now()).total_seconds())))
+        return self._restart()
 
     # --- Proving ------------------------------------------------------------------------------
 
@@ -293,9 +304,7 @@ class _Step:
         watcher.forget(run)
         if {self._complete(entity) for entity in entities} != {True}:
             # Older code wrote meanwhile, or another deployment came.
-            self._restart()
-            self._save()
-            return RebuildStep(done=False)
+            return self._restart()
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
         self._save()
         return RebuildStep(done=True)

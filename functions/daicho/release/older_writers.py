@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
+from threading import Lock
 
 from daicho.errors import ConditionFailedError
-from daicho.layout.backfill_state import STATE_CACHE_S, BackfillState, lower_oldest_update
+from daicho.layout.backfill_state import (
+    STATE_CACHE_S,
+    BackfillState,
+    count_older_update,
+    lower_oldest_update,
+)
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.protocols import UpdatesItems, apply_update
@@ -14,7 +21,86 @@ from daicho.storage.protocols import UpdatesItems, apply_update
 READERS_KNOW_S = STATE_CACHE_S + 1.0
 """Seconds after which every reader knows of a change of a backfill item: it may have read the item
 just before, and its clock may be a little late."""
+LEASE_S = 5.0
+"""How long an announcement is valid, in seconds."""
 _log = logging.getLogger(__name__)
+
+
+class OlderWriters:
+    """Announces, before anything is written, that this code writes older generations.
+
+    From the first announcement on, readers know that instances of the newer generation may lack
+    items. Each of them is valid for `LEASE_S`. So a rebuild that saw none for longer than that, and
+    than a request takes, knows that no such code writes (rule 30).
+
+    ``entities``: those that are written; by default all of which the code writes older generations.
+    """
+
+    def __init__(
+        self,
+        store: UpdatesItems,
+        ledger: Ledger,
+        sleep: Callable[[float], None],
+        entities: Iterable[str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        chosen = set(ledger.written if entities is None else entities)
+        self._written = {name: n for name, n in ledger.written.items() if name in chosen}
+        self._store = store
+        self._ledger = ledger
+        self._sleep = sleep
+        self._clock = clock
+        self._announced: float | None = None
+        self._lock = Lock()
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether this code writes an older generation of any entity."""
+        return bool(self._written)
+
+    def announce(self) -> None:
+        """Announce, unless the last announcement is valid still; then wait until readers know.
+
+        Each function instance waits the first time, because another one may have lowered the
+        oldest generation just now.
+
+        Raises:
+            ReleaseRefusedError: a newer ledger was released, which this function instance lacks.
+            StoreError: the table does not answer.
+        """
+        with self._lock:
+            now = self._clock()
+            if not self._written or (
+                self._announced is not None and now < self._announced + LEASE_S
+            ):
+                return
+            is_first = self._announced is None
+            lowered = [self._announce_entity(*written) for written in self._written.items()]
+            if "lowered" in lowered or (is_first and "known" in lowered):
+                _log.warning("older generations are written of %s", ", ".join(self._written))
+                self._sleep(READERS_KNOW_S)
+            self._announced = now
+
+    def _announce_entity(self, entity: str, generation: int) -> str:
+        """Announce one entity: ``lowered``, ``known``, or ``unknown`` without a backfill item."""
+        newest = self._ledger.newest_generation(entity).number
+        try:
+            item = apply_update(self._store, count_older_update(entity), returns="ALL_NEW")
+        except ConditionFailedError:
+            return "unknown"
+        if item is None or BackfillState.parse(entity, item).oldest <= generation:
+            return "known"
+        try:
+            apply_update(self._store, lower_oldest_update(entity, generation, newest))
+        except ConditionFailedError as refused:
+            state = BackfillState.parse(entity, refused.item or item)
+            if state.oldest > generation:
+                raise ReleaseRefusedError(
+                    f"this code writes {entity} generation {generation} and knows generation "
+                    f"{newest}, but generation {state.newest} was released, which may not derive "
+                    "all of it: deploy this code with the newest lock file"
+                ) from None
+        return "lowered"
 
 
 def admit_older_writers(
@@ -23,43 +109,5 @@ def admit_older_writers(
     sleep: Callable[[float], None],
     entities: Iterable[str] | None = None,
 ) -> None:
-    """Record that this code writes older generations than the newest, because it was rolled back.
-
-    It is called before such code writes anything. From then on, readers know that instances of
-    the newer generation may lack items. Usually there is no such entity, and nothing is called.
-
-    Each function instance waits, because another one may have recorded it just now.
-
-    ``entities``: those that will be written; all by default.
-
-    Raises:
-        ReleaseRefusedError: a newer ledger was released, which this function instance lacks.
-        StoreError: the table does not answer.
-    """
-    chosen = set(ledger.written if entities is None else entities)
-    older = [
-        entity
-        for entity, generation in ledger.written.items()
-        if entity in chosen
-        and _lower_oldest(store, entity, generation, ledger.newest_generation(entity).number)
-    ]
-    if older:
-        _log.warning("older generations are written of %s", ", ".join(older))
-        sleep(READERS_KNOW_S)
-
-
-def _lower_oldest(store: UpdatesItems, entity: str, generation: int, newest: int) -> bool:
-    """Record that a generation is written; False if nobody knows which ones are."""
-    try:
-        apply_update(store, lower_oldest_update(entity, generation, newest))
-    except ConditionFailedError as refused:
-        if refused.item is None:
-            return False
-        state = BackfillState.parse(entity, refused.item)
-        if state.oldest > generation:
-            raise ReleaseRefusedError(
-                f"this code writes {entity} generation {generation} and knows generation {newest}, "
-                f"but generation {state.newest} was released, which may not derive all of it: "
-                "deploy this code with the newest lock file"
-            ) from None
-    return True
+    """Announce once that this code writes older generations: see `OlderWriters`."""
+    OlderWriters(store, ledger, sleep, entities).announce()

@@ -9,7 +9,7 @@ not, so every update here that adds carries a condition that its own first succe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -232,6 +232,10 @@ class Table:
         except AWS_ERRORS as error:
             raise translate_error(error, f"transaction of {len(writes)}") from error
 
+    def with_announcement(self, announce: Callable[[], None]) -> Table:
+        """The same table; ``announce`` is called before each write."""
+        return _AnnouncingTable(self._client, self.name, self.units, announce)
+
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
         units = CapacityUnits()
@@ -284,6 +288,45 @@ class Table:
         except AWS_ERRORS as error:
             raise translate_error(error, f"batch write of {len(requests)}") from error
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
+
+
+class _AnnouncingTable(Table):
+    """A table that calls a function before each write."""
+
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        name: str,
+        units: CapacityUnits,
+        announce: Callable[[], None],
+    ) -> None:
+        super().__init__(client, name, units)
+        self._announce = announce
+
+    def put(self, *given: Any, **named: Any) -> Image | None:
+        """See `Table.put`."""
+        self._announce()
+        return super().put(*given, **named)
+
+    def update(self, *given: Any, **named: Any) -> Image | None:
+        """See `Table.update`."""
+        self._announce()
+        return super().update(*given, **named)
+
+    def delete(self, *given: Any, **named: Any) -> Image | None:
+        """See `Table.delete`."""
+        self._announce()
+        return super().delete(*given, **named)
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """See `Table.transact`."""
+        self._announce()
+        super().transact(writes)
+
+    def batch_write(self, *given: Any, **named: Any) -> None:
+        """See `Table.batch_write`."""
+        self._announce()
+        super().batch_write(*given, **named)
 
 
 def open_table(
