@@ -53,6 +53,11 @@ SUBCOMMANDS = {
         "generation",
         "Append changed declarations to the lock file of generations, and print the effects.",
     ),
+    "rebuild": Subcommand(
+        "daicho_cli.rebuild.command",
+        "rebuild",
+        "Bring existing items to the newest generation, so that new declarations answer.",
+    ),
     "plan": Subcommand(
         "daicho_cli.plan.command",
         "plan",

@@ -117,6 +117,7 @@ _LOCAL = {
     "TableName": "table",
     "ArchiveBucketName": "bucket",
     "FailureBucketName": "failures",
+    "JobMachineArn": "job_machine",
     "ArchiveWorkgroupName": "archive_workgroup",
     "ArchiveDatabaseName": "archive_database",
     "ArchiveTableName": "archive_table",

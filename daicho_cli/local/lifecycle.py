@@ -88,6 +88,7 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         "archive_table": outputs["ArchiveTableName"],
         "archive_workgroup": outputs["ArchiveWorkgroupName"],
         "failures": outputs["FailureBucketName"],
+        "job_machine": outputs["JobMachineArn"],
         "endpoint": instance.endpoint,
         "region": REGION,
         "functions": functions,

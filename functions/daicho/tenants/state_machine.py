@@ -17,8 +17,9 @@ from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 class StateMachine:
     """One state machine."""
 
-    def __init__(self, arn: str) -> None:
-        self._arn = arn
+    def __init__(self, arn: str, endpoint: str | None = None, region: str | None = None) -> None:
+        """``endpoint`` and ``region`` are by default those of the environment."""
+        self._arn, self._endpoint, self._region = arn, endpoint, region
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution; nothing happens if one of that name was started before.
@@ -42,7 +43,9 @@ class StateMachine:
             connect_timeout=1.0,
             read_timeout=5.0,
         )
-        return boto3.client("stepfunctions", config=config)
+        return boto3.client(
+            "stepfunctions", config=config, endpoint_url=self._endpoint, region_name=self._region
+        )
 
 
 def _has_started_before(error: ClientError | BotoCoreError) -> bool:

@@ -1,0 +1,1 @@
+"""``daicho rebuild``: existing items get what changed declarations derive."""

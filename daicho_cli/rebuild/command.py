@@ -1,0 +1,133 @@
+"""``daicho rebuild``: starts, watches, pauses and resumes the rebuild of a stage."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.requests import find_job, plan_targets, request_rebuild, start_execution
+from daicho.release.states import read_stage_states
+from daicho.runtime.clock import utc_now
+from daicho.storage.table import Table
+from daicho.tenants.jobs import Jobs
+from daicho.tenants.state_machine import StateMachine
+from daicho_cli.aws.connection import Connection
+from daicho_cli.aws.stacks import Stack
+from daicho_cli.aws.table_size import read_table_size
+from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.project import load_ledger
+from daicho_cli.rebuild.report import describe_job
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
+
+WATCH_S = 2.0
+DEFAULT_RATE = 500.0
+OVER = ("succeeded", "paused", "failed")
+"""States in which nothing works on a rebuild."""
+
+
+def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
+    status: Annotated[bool, typer.Option("--status", help="Only print how far it is.")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Pause it; --resume continues.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a rebuild that was paused, or failed.")
+    ] = False,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=1, help="The highest number of write units a second."),
+    ] = None,
+    without: Annotated[
+        bool,
+        typer.Option("--without", help="Accept that items are missing that cannot be derived."),
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
+    ] = True,
+    stage: Stage = None,
+    stack: StackFile = LOCAL,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of text.")
+    ] = False,
+) -> None:
+    """Bring existing items to the newest generation, so that new declarations answer.
+
+    A deployment that changes declarations starts a rebuild itself. This command watches it, changes
+    it, or starts another one. Exit code 0: nothing is left to do. 1: it is not complete. 2: the
+    command could not run.
+    """
+    with end_on_errors("rebuild"):
+        if status + pause + resume > 1:
+            raise OptionError("--status, --pause and --resume exclude each other")
+        found = Stack.find(stage, stack)
+        connection = Connection(found["TableName"], found.endpoint, found.region)
+        table = connection.open(2)
+        job = find_job(table)
+        if pause:
+            job = _change(table, job, "paused")
+        elif not status:
+            job = _start(table, found, connection, job, rate=rate, without=without, resume=resume)
+            if job is not None and wait:
+                job = _watch(table, job)
+    if job is None:
+        typer.echo("{}" if as_json else "every declaration includes every item: nothing to rebuild")
+        raise typer.Exit(SUCCESS)
+    typer.echo(json.dumps(vars(job), indent=2) if as_json else describe_job(job))
+    raise typer.Exit(SUCCESS if job.state == "succeeded" else INCOMPLETE)
+
+
+def _start(
+    table: Table,
+    stack: Stack,
+    connection: Connection,
+    job: RebuildJob | None,
+    *,
+    rate: float | None,
+    without: bool,
+    resume: bool,
+) -> RebuildJob | None:
+    """Start or continue a rebuild; None if nothing is to be done."""
+    if job is not None and job.state in ("running", "blocked") and not (rate or without):
+        return job
+    if resume and job is None:
+        raise OptionError("there is no rebuild to resume")
+    targets = plan_targets(load_ledger(), read_stage_states(table).states)
+    if not targets:
+        return None
+    size = read_table_size(connection)
+    requested = request_rebuild(
+        table,
+        targets,
+        utc_now(),
+        rate=rate or (job.rate if job else DEFAULT_RATE),
+        total=size.items if size else 0,
+        without=without,
+    )
+    machine = StateMachine(stack["JobMachineArn"], stack.endpoint, stack.region)
+    start_execution(machine, requested)
+    return requested
+
+
+def _change(table: Table, job: RebuildJob | None, state: str) -> RebuildJob:
+    if job is None or job.state in OVER:
+        raise OptionError("no rebuild is running")
+    job.state = "paused"
+    Jobs(table, utc_now).save(job)
+    return job
+
+
+def _watch(table: Table, job: RebuildJob) -> RebuildJob:
+    """Show the progress until nothing works on it any more."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with create_progress_bar(*columns) as bar:
+        task = bar.add_task("rebuild", total=100)
+        while job.state not in OVER:
+            bar.update(task, description=describe_job(job), completed=job.percent)
+            if job.state == "blocked":
+                return job
+            time.sleep(WATCH_S)
+            job = find_job(table) or job
+    return job
