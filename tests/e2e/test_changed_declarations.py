@@ -7,6 +7,8 @@ were written. Whatever is asked is answered exactly, or refused with 503 ``being
 from __future__ import annotations
 
 import io
+import json
+import re
 import tempfile
 import threading
 import time
@@ -139,6 +141,14 @@ class Trial:
         with client(self.instance.stack(), "acme") as api:
             yield api
 
+    def remember_first_call(self, printed: str) -> None:
+        """`make up` has made an invoice, and printed it."""
+        found = re.search(r"POST /([\w-]+) → 201 (\{.*\})", printed)
+        assert found is not None
+        (invoices,) = (each for each in self.invoices.values() if each.kind.path == found[1])
+        row = json.loads(found[2])
+        invoices.rows[row["id"]] = row
+
     def write(self, number: int, **values: Any) -> None:
         """Write an invoice of each kind."""
         with self.open_client() as api, ThreadPoolExecutor(4) as pool:
@@ -241,9 +251,12 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
     """A deployed stack with the old declarations."""
     changing = ChangingProject.create(tmp_path / "invoices")
     instance = LocalInstance(tmp_path / "local", free_port(), changing.project)
+    printed: list[str] = []
     try:
-        lifecycle.up(instance, print)
-        yield Trial(changing, instance)
+        lifecycle.up(instance, printed.append)
+        trial = Trial(changing, instance)
+        trial.remember_first_call("\n".join(printed))
+        yield trial
     finally:
         lifecycle.reset(instance, print)
 

@@ -98,7 +98,6 @@ def _name(node: ast.expr) -> str:
         ("daicho.tally.rollup:RollupTable", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:ArchiverTable", grants.ARCHIVE, set()),
         ("daicho.sweep:SweepTable", grants.SWEEP, set()),
-        ("daicho.tenants.deletion:DeletionTable", grants.JOBS, set()),
     ],
 )
 def test_a_stream_function_is_granted_what_it_needs_of_the_table(
@@ -143,9 +142,16 @@ def test_a_release_is_granted_what_it_needs() -> None:
     protocols = (
         "daicho.release.release:ReleaseStore",
         "daicho.stream.heartbeat_watcher:HeartbeatTable",
+        "daicho.rebuild.requests:StartTable",
     )
     needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
-    assert set(grants.RELEASE.table) == needs | {"DescribeTable", "UpdateItem"}
+    assert set(grants.RELEASE.table) == needs | {"DescribeTable"}
+
+
+def test_jobs_are_granted_what_they_need() -> None:
+    protocols = ("daicho.tenants.deletion:DeletionTable", "daicho.rebuild.rebuild:RebuildTable")
+    needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
+    assert set(grants.JOBS.table) == needs | {"DescribeTable"}
 
 
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:

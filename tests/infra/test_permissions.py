@@ -75,14 +75,15 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         arn(log_group): {"logs:CreateLogStream", "logs:PutLogEvents"},
         arn(table): {f"dynamodb:{action}" for action in listed.table},
     }
-    if name == "release":
+    if name in ("release", "jobs"):
         found[arn(table, attribute="StreamArn")] = {
             f"dynamodb:{action}" for action in grants.STREAM_DESCRIBE
         }
+    if name == "release":
         found[text({"Ref": "AWS::StackId"})] = {
             f"cloudformation:{action}" for action in grants.STACK_DESCRIBE
         }
-    if name == "api":
+    if name in ("api", "release"):
         found[text({"Fn::GetAtt": [machine, "Arn"]})] = {f"states:{each}" for each in grants.START}
     for index, actions in listed.indexes.items():
         found[arn(table, f"/index/{index}")] = {f"dynamodb:{action}" for action in actions}
