@@ -31,7 +31,7 @@ class OlderWriters:
 
     From the first announcement on, readers know that instances of the newer generation may lack
     items. Each of them is valid for `LEASE_S`. So a rebuild that saw none for longer than that, and
-    than a request takes, knows that no such code writes (rule 30).
+    than a request takes, knows that no such code writes.
 
     ``entities``: those that are written; by default all of which the code writes older generations.
     """

@@ -1,0 +1,37 @@
+"""How far a rebuild is, in one line."""
+
+from __future__ import annotations
+
+from daicho.rebuild.job import RebuildJob
+from daicho_cli.rebuild.report import describe_job
+
+
+def build_job(**values: object) -> RebuildJob:
+    job = RebuildJob("one", {"User": 2, "Sale": 3}, "2026-11-23T10:00:00.000000Z")
+    for name, value in values.items():
+        setattr(job, name, value)
+    return job
+
+
+def test_a_pass_shows_its_part_of_the_table() -> None:
+    job = build_job(passes=2, seen=61, total=100, counts={"touched": 1840.0})
+    assert describe_job(job) == (
+        "User 2, Sale 3: running · pass 2 of at least 2 · 61 % · 1,840 items touched"
+    )
+
+
+def test_a_wait_shows_its_end() -> None:
+    job = build_job(waits="2026-11-23T10:14:05.123456Z")
+    assert describe_job(job).endswith("waits for the last older writers until 10:14:05")
+
+
+def test_what_blocks_is_named_with_the_items() -> None:
+    job = build_job(state="blocked", phase="prove", reason="why", left={"t#User#1 #": "too long"})
+    assert describe_job(job) == (
+        "User 2, Sale 3: blocked · proof · 0 items touched · why\n  t#User#1 #: too long"
+    )
+
+
+def test_the_end_counts_what_was_left_out() -> None:
+    job = build_job(state="succeeded", counts={"touched": 7.0}, left={"t#User#1 #": "too long"})
+    assert describe_job(job) == "User 2, Sale 3: complete · 7 items touched, 1 left out"

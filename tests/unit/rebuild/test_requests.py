@@ -1,0 +1,95 @@
+"""Which entities need a rebuild, and the job that is requested for them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from daicho.layout.backfill_state import BackfillState
+from daicho.rebuild.requests import (
+    MACHINE_INPUT,
+    find_job,
+    plan_targets,
+    request_rebuild,
+    start_rebuild,
+)
+from daicho.release.states import build_record_update
+from daicho.storage.protocols import apply_update
+from daicho.tenants.jobs import Jobs, OvertakenError
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.unit.release.test_refusals import CHANGED, PLAIN, WITH_LIST, number
+
+NOW = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
+TWO = number(PLAIN, WITH_LIST)
+
+
+class Machine:
+    """Keeps what was started."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, Mapping[str, Any]]] = []
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        self.started.append((name, given))
+
+
+def state(oldest: int, newest: int = 2, **values: Any) -> dict[str, BackfillState]:
+    return {"Member": BackfillState("Member", oldest, newest, **values)}
+
+
+def test_an_entity_with_an_incomplete_instance_needs_a_rebuild() -> None:
+    assert plan_targets(TWO, state(1)) == {"Member": 2}
+    assert plan_targets(TWO, state(2)) == {}
+    assert plan_targets(TWO, {}) == {}
+
+
+def test_an_instance_that_lacks_expired_items_needs_more_than_touches() -> None:
+    assert plan_targets(TWO, state(2, lacking=frozenset({"listed@2"}))) == {"Member": 2}
+
+
+def test_a_generation_that_derives_the_same_needs_none() -> None:
+    expires = replace(PLAIN, fields={**PLAIN.fields, "note": "str"})
+    assert plan_targets(number(PLAIN, expires), state(1)) == {}
+
+
+def test_a_stage_with_another_generation_is_left_alone() -> None:
+    assert plan_targets(number(PLAIN, WITH_LIST, CHANGED), state(1, 2)) == {}
+
+
+def test_rows_that_may_lack_a_field_need_a_rebuild() -> None:
+    (listed,) = WITH_LIST.listings
+    one = replace(PLAIN, listings=(replace(listed, copies=("id", "name")),))
+    two = replace(PLAIN, listings=(replace(listed, copies=("id", "name", "team")),))
+    ledger = number(one, two)
+    assert plan_targets(ledger, state(1)) == {"Member": 2}
+    assert plan_targets(ledger, state(2)) == {}
+
+
+def test_a_request_is_one_job_of_the_table() -> None:
+    table = MemoryTable()
+    first = request_rebuild(table, {"Member": 2}, NOW, rate=100)
+    assert find_job(table) == first
+    second = request_rebuild(table, {"Other": 3}, NOW, rate=200, without=True)
+    assert second.targets == {"Member": 2, "Other": 3}
+    assert (second.rate, second.without, second.id != first.id) == (200, True, True)
+    second.state = "succeeded"
+    Jobs(table, lambda: NOW).save(second)
+    assert request_rebuild(table, {"Other": 4}, NOW, rate=1).targets == {"Other": 4}
+    with pytest.raises(OvertakenError):
+        Jobs(table, lambda: NOW).save(first)
+
+
+def test_a_deployment_starts_what_the_stage_needs() -> None:
+    table, machine = MemoryTable(), Machine()
+    apply_update(table, build_record_update("arn", frozenset({"Member"})))
+    table.batch_write([state(2)["Member"].to_item()])
+    assert start_rebuild(table, machine, TWO, NOW, 500) is None
+    assert machine.started == []
+    table.batch_write([state(1)["Member"].to_item()])
+    job = start_rebuild(table, machine, TWO, NOW, 500)
+    assert job is not None
+    assert machine.started == [(f"rebuild-{job.id}-1", MACHINE_INPUT)]

@@ -1,0 +1,55 @@
+"""What a touch is, and which items get none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
+from daicho.storage.attributes import to_image
+from daicho.storage.item_key import get_key
+from daicho.storage.protocols import try_update
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.unit.release.test_refusals import PLAIN, WITH_LIST
+
+IMAGE = to_image(
+    {
+        **{"PK": "t#Member#1", "SK": "#", "type": "Member", "gen": 1, "version": 4},
+        **{"id": "1", "name": "Ada", "team": "a", "created_at": "2026-11-21T01:05:40.123456Z"},
+    }
+)
+
+
+def test_a_touch_changes_the_generation_alone() -> None:
+    table = MemoryTable()
+    table.batch_write([IMAGE])
+    assert try_update(table, build_touch(IMAGE, 2))
+    assert table.get(get_key(IMAGE)) == {**IMAGE, "gen": {"N": "2"}}
+    assert not try_update(table, build_touch(IMAGE, 2))
+
+
+def test_an_item_that_was_deleted_is_not_created() -> None:
+    table = MemoryTable()
+    assert not try_update(table, build_touch(IMAGE, 2))
+    assert table.get(get_key(IMAGE)) is None
+
+
+def test_older_items_of_the_targets_are_selected() -> None:
+    table = MemoryTable()
+    newer = {**IMAGE, "PK": {"S": "t#Member#2"}, "gen": {"N": "2"}}
+    other = {**IMAGE, "PK": {"S": "t#Other#1"}, "type": {"S": "Other"}}
+    row = to_image({"PK": "t#~Member#1#-", "SK": "listed#1"})
+    table.batch_write([IMAGE, newer, other, row])
+    page = table.scan(select_older_items({"Member": 2}, consistent=True))
+    assert page.items == (IMAGE,)
+    page = table.scan(select_older_items({"Member": 2, "Other": 3}, consistent=False))
+    assert len(page.items) == 2
+
+
+def test_an_item_that_cannot_be_derived_has_an_obstacle() -> None:
+    plan = replace(WITH_LIST, listings=(replace(WITH_LIST.listings[0], since=2),))
+    assert find_obstacle(plan, IMAGE) is None
+    long = {**IMAGE, "team": {"S": "x" * 3000}}
+    obstacle = find_obstacle(plan, long)
+    assert obstacle is not None
+    assert obstacle.startswith("KeyTooLongError")
+    assert find_obstacle(PLAIN, long) is None

@@ -1,0 +1,96 @@
+"""Announcements of code that was rolled back: before its writes, and valid for a while."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.errors import ConditionFailedError
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.release.older_writers import LEASE_S, READERS_KNOW_S, OlderWriters
+from daicho.storage.attributes import to_image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import Put
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+
+TWO = number(PLAIN, WITH_LIST)
+OLDER = replace(TWO, written={"Member": 1})
+ITEM = to_image({"PK": "t#Member#1", "SK": "#", "type": "Member", "gen": 1})
+
+
+class House:
+    """A table that announces, with a clock."""
+
+    def __init__(self, oldest: int = 2) -> None:
+        self.now = 100.0
+        self.pauses: list[float] = []
+        self.table = MemoryTable()
+        self.table.batch_write([BackfillState("Member", oldest, 2).to_item()])
+        self.writers = OlderWriters(self.table, OLDER, self.pauses.append, clock=lambda: self.now)
+
+    def read(self) -> BackfillState:
+        item = self.table.get(build_backfill_key("Member"))
+        assert item is not None
+        return BackfillState.parse("Member", item)
+
+
+def test_an_announcement_lowers_the_oldest_and_is_counted() -> None:
+    house = House()
+    house.writers.announce()
+    assert (house.read().oldest, house.read().older_seen) == (1, 1)
+    assert house.pauses == [READERS_KNOW_S]
+
+
+def test_it_is_repeated_when_it_is_not_valid_any_more() -> None:
+    house = House()
+    for passed, count in ((0.0, 1), (LEASE_S - 0.1, 1), (0.2, 2), (LEASE_S, 3)):
+        house.now += passed
+        house.writers.announce()
+        assert house.read().older_seen == count
+    # Only the first one waits: readers know since then.
+    assert house.pauses == [READERS_KNOW_S]
+
+
+def test_after_a_rebuild_it_waits_again() -> None:
+    house = House()
+    house.writers.announce()
+    house.table.batch_write([replace(house.read(), oldest=2).to_item()])
+    house.now += LEASE_S
+    house.writers.announce()
+    assert house.read().oldest == 1
+    assert house.pauses == [READERS_KNOW_S] * 2
+
+
+def test_each_kind_of_write_is_announced_first() -> None:
+    house = House()
+    count = 0
+
+    def announce() -> None:
+        nonlocal count
+        count += 1
+
+    table = house.table.with_announcement(announce)
+    table.batch_write([ITEM])
+    table.transact([Put(ITEM)])
+    table.update(ItemKey("t#Member#1", "#"), "SET gen = :g", names={}, values={":g": {"N": "1"}})
+    table.put(ITEM, condition="attribute_exists(PK)", values={})
+    table.delete(ItemKey("t#Member#1", "#"), condition="attribute_exists(PK)", names={}, values={})
+    assert count == 5
+    assert table.get(ItemKey("t#Member#1", "#")) is None
+    assert count == 5
+
+    def fail() -> None:
+        raise ConditionFailedError("no", None)
+
+    with pytest.raises(ConditionFailedError):
+        house.table.with_announcement(fail).batch_write([ITEM])
+    assert table.get(ItemKey("t#Member#1", "#")) is None
+
+
+def test_code_that_was_not_rolled_back_announces_nothing() -> None:
+    writers = OlderWriters(MemoryTable(), TWO, lambda _: None)
+    assert not writers.is_needed
+    assert House().writers.is_needed
+    writers.announce()
