@@ -114,7 +114,10 @@ def reset(instance: LocalInstance, say: Printer) -> None:
     with lock_instance(instance):
         ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
         stop(instance)
-        for folder in (instance.data, instance.logs, instance.folder / "cdk.out"):
+        for folder in (
+            *(instance.data, instance.logs),
+            *(instance.folder / name for name in ("cdk.out", "ledgers")),
+        ):
             shutil.rmtree(folder, ignore_errors=True)
         for file in (instance.stack_file, instance.outputs, instance.folder / "port"):
             file.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from daicho_cli.status.stage_status import EntityStatus
 
-COLUMNS = ("instance", "kind", "since generation", "state")
+COLUMNS = ("instance", "kind", "since generation", "state", "included")
 
 
 def print_statuses(
@@ -24,7 +24,9 @@ def print_statuses(
     for status in statuses:
         for instance in status.instances:
             name = f"{status.entity}.{instance.declaration}@{instance.since}"
-            table.add_row(name, instance.kind, str(instance.since), instance.state.value)
+            percent = status.find_percent(instance)
+            shown = "-" if percent is None else f"{percent} %"
+            table.add_row(name, instance.kind, str(instance.since), instance.state.value, shown)
         if status.instances:
             table.add_section()
     if table.row_count:
@@ -37,7 +39,7 @@ def print_statuses(
 
 
 def build_document(table_name: str, statuses: Sequence[EntityStatus]) -> dict[str, Any]:
-    """The instances as plain JSON values. ``percent`` is not known yet."""
+    """The instances as plain JSON values. ``percent`` is None if it is not known."""
     return {
         "table": table_name,
         "entities": [
@@ -53,7 +55,7 @@ def build_document(table_name: str, statuses: Sequence[EntityStatus]) -> dict[st
                         "since": instance.since,
                         "state": instance.state.value,
                         "answers": instance.state.answers,
-                        "percent": None,
+                        "percent": status.find_percent(instance),
                     }
                     for instance in status.instances
                 ],

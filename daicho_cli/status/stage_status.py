@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
-from daicho.release.instance_states import InstanceStatus, list_instance_states
+from daicho.release.instance_states import InstanceState, InstanceStatus, list_instance_states
 from daicho.release.states import StageStates
 
 
@@ -22,6 +22,7 @@ class EntityStatus:
         oldest: the oldest generation that its items may have; None as ``deployed``.
         checkout: the generation that the checkout writes; 0 if it does not declare the entity.
         instances: those that the stage has.
+        progress: the percentage of a rebuild; None if none is under way.
     """
 
     entity: str
@@ -29,6 +30,13 @@ class EntityStatus:
     oldest: int | None
     checkout: int
     instances: tuple[InstanceStatus, ...] = ()
+    progress: int | None = None
+
+    def find_percent(self, instance: InstanceStatus) -> int | None:
+        """How much of the items an instance includes; None if that is not known."""
+        if instance.state in (InstanceState.BUILDING, InstanceState.UNPROVEN):
+            return self.progress
+        return 100
 
     @property
     def difference(self) -> str:
@@ -69,7 +77,9 @@ def _describe_entities(ledger: Ledger, stage: StageStates) -> Iterator[EntitySta
             yield EntityStatus(entity, None, None, checkout, instances)
         else:
             instances = _list_instances(entity, state, state.newest, ledger)
-            yield EntityStatus(entity, state.newest, state.oldest, checkout, instances)
+            yield EntityStatus(
+                entity, state.newest, state.oldest, checkout, instances, state.progress
+            )
 
 
 def _list_instances(

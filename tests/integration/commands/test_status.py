@@ -85,8 +85,8 @@ def test_a_reader_sees_a_table(project: ChangingProject, run: Run, table: Table)
     result = run(first)
     assert result.exit_code == 0
     rows = [line.replace("│", " ").split() for line in result.stdout.splitlines()]
-    assert ["User.newest@1", "listing", "1", "serving"] in rows
-    assert ["User.search@1", "search", "1", "serving"] in rows
+    assert ["User.newest@1", "listing", "1", "serving", "100", "%"] in rows
+    assert ["User.search@1", "search", "1", "serving", "100", "%"] in rows
     assert "the stage has" not in result.stdout
 
 
