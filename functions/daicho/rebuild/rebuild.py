@@ -185,7 +185,7 @@ class _Step:
         """Continue the pass or its proof."""
         job = self._job
         job.state, job.waits, job.reason = "running", "", ""
-        if (restarted := self._follow_ledger()) is not None:
+        if (restarted := self._follow_release()) is not None:
             return restarted
         if job.phase == "touch":
             if not job.began:
@@ -196,10 +196,15 @@ class _Step:
             return self._finish_pass()
         return self._prove()
 
-    def _follow_ledger(self) -> RebuildStep | None:
-        """Restart with the newest generations, if a deployment came meanwhile."""
+    def _follow_release(self) -> RebuildStep | None:
+        """Begin again with newer generations, if a release came meanwhile.
+
+        Items get only a generation that was released: until then, an earlier ledger may come back.
+        """
         job, ledger = self._job, self._on.ledger
-        newest = {entity: ledger.newest_generation(entity).number for entity in job.targets}
+        newest = {entity: self._read_state(entity).newest for entity in job.targets}
+        if any(ledger.newest_generation(entity).number < newest[entity] for entity in newest):
+            return self._block("this function has an older lock file than the stage")
         if newest == job.targets:
             return None
         job.targets = newest
@@ -287,10 +292,14 @@ class _Step:
     def _prove(self) -> RebuildStep:
         job, on = self._job, self._on
         if job.left and not job.without:
-            return self._block(
-                f"{len(job.left)} items cannot be derived by the new generation: daicho rebuild "
-                "--status names them. Correct them, or accept that lists lack them by --without"
+            step, left = self._restart(), len(job.left)
+            job.state = "blocked"
+            job.reason = (
+                f"{left} items cannot be derived by the new generation: daicho rebuild --status "
+                "names them. Correct them, or accept that lists lack them by --without"
             )
+            self._save()
+            return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S))
         entities = tuple(job.targets)
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         run = HeartbeatRun(f"{job.id}-{job.passes}", entities)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from daicho.layout.backfill_state import BackfillState, is_complete, list_possible_plans
@@ -111,9 +112,15 @@ def start_execution(machine: Machine, job: RebuildJob) -> None:
 
 
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
-    """Whether an instance lacks items, or rows of a listing lack fields that they may copy."""
-    newest = ledger.newest_generation(state.entity).plan
-    if any(not is_complete(each, state, ledger) for each in newest.derived_instances):
+    """Whether an instance lacks items, or rows of a listing lack fields that they may copy.
+
+    Not if it lacks expired items alone, because nothing can touch these.
+    """
+    newest, touchable = (
+        ledger.newest_generation(state.entity).plan,
+        replace(state, lacking=frozenset()),
+    )
+    if any(not is_complete(each, touchable, ledger) for each in newest.derived_instances):
         return True
     copies = {
         (listing.name, listing.since, frozenset(listing.copies))

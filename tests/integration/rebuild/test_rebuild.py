@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -34,6 +34,15 @@ def change_three(body: dict[str, Any]) -> None:
     body["by_country"] = Listing(body["country"])
     body["search"] = Search(body["customer"], body["country"])
     body["count"] = Aggregate(Count(), body["status"], ranked=True)
+
+
+def change_four(body: dict[str, Any]) -> None:
+    change_three(body)
+    body["all"] = Listing()
+
+
+def add_country(body: dict[str, Any]) -> None:
+    body["by_country"] = Listing(body["country"], body["status"])
 
 
 @dataclass
@@ -175,3 +184,65 @@ def test_a_killed_step_is_continued(house: House) -> None:
         steps += 1
     assert house.read_state().oldest == 2
     assert len(house.stage.list(house.stage.entity.by_country("fr"), limit=100)) == 20
+
+
+def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:
+    put(house, "long", country="x" * 700, status="y" * 400)
+    house.stage.deploy(
+        lambda body: body.update(by_country=Listing(body["country"], body["status"]))
+    )
+    deploy_projector(house)
+    house.start()
+    for _ in range(8):
+        house.step()
+        job = find_job(house.table)
+        assert job is not None
+        if job.state == "blocked":
+            break
+    assert "1 items cannot be derived" in job.reason
+    (obstacle,) = job.left.values()
+    assert "KeyTooLongError" in obstacle
+    assert house.read_state().oldest == 1
+    # It is corrected, so the next pass leaves nothing.
+    put(house, "long", country="no")
+    assert house.finish().left == {}
+    assert house.read_state().oldest == 2
+
+
+def test_records_in_the_failure_bucket_block_the_switch(house: House) -> None:
+    deploy_change(house)
+    house.names.append("aws/lambda/mapping/shard/object")
+    house.start()
+    for _ in range(8):
+        house.step()
+    job = find_job(house.table)
+    assert job is not None
+    assert (job.state, job.phase) == ("blocked", "prove")
+    assert "daicho redrive" in job.reason
+    house.names.clear()
+    assert house.finish().state == "succeeded"
+
+
+def test_a_release_meanwhile_is_followed(house: House) -> None:
+    deploy_change(house)
+    house.start()
+    house.step()
+    house.stage.deploy(change_four)
+    deploy_projector(house)
+    job = house.finish()
+    assert (job.state, job.targets) == ("succeeded", {"Invoice": 3})
+    assert len(house.stage.list(house.stage.entity.all(), limit=100)) == 40
+
+
+def test_a_paused_rebuild_does_nothing_until_it_is_resumed(house: House) -> None:
+    deploy_change(house)
+    house.start()
+    house.step()
+    job = find_job(house.table)
+    assert job is not None
+    job.state = "paused"
+    house.rebuild.jobs.save(job)
+    assert house.step().done
+    assert house.read_state().oldest == 1
+    house.rebuild.jobs.save(replace(job, state="running"))
+    assert house.finish().state == "succeeded"

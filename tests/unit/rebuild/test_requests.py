@@ -47,8 +47,8 @@ def test_an_entity_with_an_incomplete_instance_needs_a_rebuild() -> None:
     assert plan_targets(TWO, {}) == {}
 
 
-def test_an_instance_that_lacks_expired_items_needs_more_than_touches() -> None:
-    assert plan_targets(TWO, state(2, lacking=frozenset({"listed@2"}))) == {"Member": 2}
+def test_a_touch_does_not_help_an_instance_that_lacks_expired_items() -> None:
+    assert plan_targets(TWO, state(2, lacking=frozenset({"listed@2"}))) == {}
 
 
 def test_a_generation_that_derives_the_same_needs_none() -> None:
