@@ -99,6 +99,9 @@ class House:
         for _ in range(20):
             if self.step().done:
                 break
+        return self.find_job()
+
+    def find_job(self) -> RebuildJob:
         job = find_job(self.table)
         assert job is not None
         return job
@@ -195,10 +198,9 @@ def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:
     house.start()
     for _ in range(8):
         house.step()
-        job = find_job(house.table)
-        assert job is not None
-        if job.state == "blocked":
+        if house.find_job().state == "blocked":
             break
+    job = house.find_job()
     assert "1 items cannot be derived" in job.reason
     (obstacle,) = job.left.values()
     assert "KeyTooLongError" in obstacle
@@ -215,8 +217,7 @@ def test_records_in_the_failure_bucket_block_the_switch(house: House) -> None:
     house.start()
     for _ in range(8):
         house.step()
-    job = find_job(house.table)
-    assert job is not None
+    job = house.find_job()
     assert (job.state, job.phase) == ("blocked", "prove")
     assert "daicho redrive" in job.reason
     house.names.clear()
@@ -238,8 +239,7 @@ def test_a_paused_rebuild_does_nothing_until_it_is_resumed(house: House) -> None
     deploy_change(house)
     house.start()
     house.step()
-    job = find_job(house.table)
-    assert job is not None
+    job = house.find_job()
     job.state = "paused"
     house.rebuild.jobs.save(job)
     assert house.step().done
