@@ -129,9 +129,8 @@ class Ledger(Construct):
             python.function.node.add_dependency(release.check)
         release.open.node.add_dependency(projector, archiver)
         api.python.function.node.add_dependency(release.open)
-        if settings.rebuild_units:
-            rebuild = release.add_rebuild(jobs.machine.attr_arn, settings.rebuild_units)
-            rebuild.node.add_dependency(api.python.function)
+        finish = release.add_finish(jobs.machine.attr_arn, settings.rebuild_units or 0)
+        finish.node.add_dependency(api.python.function)
         watched = {python.name: python.function for python in functions}
         # A release that fails ends the deployment, which says why: it needs no alarm.
         self.functions: Mapping[str, lambda_.Function] = {

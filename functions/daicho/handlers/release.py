@@ -13,7 +13,7 @@ from daicho.handlers.wiring.custom_resource import Put, custom_resource_handler,
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
 from daicho.plan import Ledger
-from daicho.rebuild.requests import start_rebuild
+from daicho.rebuild.requests import finish_deployment
 from daicho.release.release import Release
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.retry import retry
@@ -46,9 +46,10 @@ def build(
         )
         step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)
-        if step == "rebuild":
+        if step == "finish":
             machine, rate = dependencies.machine(properties["Machine"]), float(properties["Rate"])
-            retry(lambda: start_rebuild(table, machine, deployed, dependencies.now(), rate), budget)
+            now = dependencies.now()
+            retry(lambda: finish_deployment(table, machine, deployed, now, rate), budget)
             return {"Source": source}
         return {"Source": release.run_step(step, event["RequestId"], source, budget)}
 

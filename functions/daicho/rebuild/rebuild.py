@@ -37,6 +37,7 @@ from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacl
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
 from daicho.release.older_writers import LEASE_S
+from daicho.release.states import read_deployed
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -63,6 +64,8 @@ MAX_PARALLELISM = 4
 SEGMENTS = 32
 QUIET_S = LEASE_S + 31.0
 """Longer than an announcement of older writers is valid and a request takes, in seconds."""
+DEPLOYMENT_WAIT_S = 15
+"""The pause before a rebuild looks again whether a deployment is over, in seconds."""
 BLOCKED_WAIT_S = 60
 """The pause before a rebuild that is blocked looks again, in seconds."""
 UNIT_BYTES = 1024
@@ -185,8 +188,8 @@ class _Step:
         """Continue the pass or its proof."""
         job = self._job
         job.state, job.waits, job.reason = "running", "", ""
-        if (restarted := self._follow_release()) is not None:
-            return restarted
+        if (waiting := self._follow_release()) is not None:
+            return waiting
         if job.phase == "touch":
             if not job.began:
                 self._begin_pass()
@@ -205,10 +208,18 @@ class _Step:
         newest = {entity: self._read_state(entity).newest for entity in job.targets}
         if any(ledger.newest_generation(entity).number < newest[entity] for entity in newest):
             return self._block("this function has an older lock file than the stage")
-        if newest == job.targets:
-            return None
-        job.targets = newest
-        return self._restart()
+        if newest != job.targets:
+            job.targets = newest
+            return self._restart()
+        deployed = read_deployed(self._on.store)
+        if deployed is None:
+            # Code of the release before it may write still, and does not announce it.
+            job.reason = "a deployment is under way"
+            return self._wait(DEPLOYMENT_WAIT_S)
+        settled = deployed + dt.timedelta(seconds=self._on.settle)
+        if job.passes > 1 and not job.began and settled > self._on.now():
+            return self._wait(math.ceil((settled - self._on.now()).total_seconds()))
+        return None
 
     def _restart(self) -> RebuildStep:
         """Begin another pass, after all that older code may have sent before has been written.
@@ -220,9 +231,7 @@ class _Step:
         job.phase, job.passes = "touch", job.passes + 1
         job.began, job.segments, job.seen = "", None, 0
         job.older_seen = {entity: self._read_state(entity).older_seen for entity in job.targets}
-        settled = dt.datetime.fromisoformat(job.asked_at) + dt.timedelta(seconds=on.settle)
-        wait = max((settled - on.now()).total_seconds(), min(on.settle, QUIET_S))
-        return self._wait(math.ceil(wait))
+        return self._wait(math.ceil(min(on.settle, QUIET_S)))
 
     # --- Touching -----------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from daicho.layout.backfill_state import BackfillState, is_complete, list_possible_plans
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob
-from daicho.release.states import StateStore, read_stage_states
+from daicho.release.states import StateStore, build_deployed_update, read_stage_states
 from daicho.storage import keys
-from daicho.storage.protocols import GetsItems, PutsItems
+from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
 from daicho.tenants.jobs import Jobs
 
 MACHINE_INPUT = {"tenant": "", "job": "rebuild"}
@@ -31,7 +31,7 @@ class RequestTable(GetsItems, PutsItems, Protocol):
     """The operations of the table that a request needs."""
 
 
-class StartTable(RequestTable, StateStore, Protocol):
+class StartTable(RequestTable, UpdatesItems, StateStore, Protocol):
     """The operations of the table that the start needs."""
 
 
@@ -86,16 +86,19 @@ def request_rebuild(
     return job
 
 
-def start_rebuild(
+def finish_deployment(
     store: StartTable, machine: Machine, ledger: Ledger, now: dt.datetime, rate: float
 ) -> RebuildJob | None:
-    """Start a rebuild of what a stage needs; None if it needs none.
+    """Record that the API has its new code, and start a rebuild of what the stage needs.
+
+    Returns None if it needs none, or if ``rate`` is 0: then only `daicho rebuild` starts one.
 
     Raises:
         StoreError: the table or the state machine does not answer.
     """
+    try_update(store, build_deployed_update(now))
     targets = plan_targets(ledger, read_stage_states(store).states)
-    if not targets:
+    if not targets or not rate:
         return None
     job = request_rebuild(store, targets, now, rate=rate)
     start_execution(machine, job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,7 +18,7 @@ from daicho.plan import Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
-from daicho.storage.protocols import QueriesItems, ScansItems
+from daicho.storage.protocols import GetsItems, QueriesItems, ScansItems
 from daicho.storage.requests import Query, Scan, Update
 
 _NOTHING = "#"
@@ -142,17 +143,39 @@ def list_filtered_types(ledger: Ledger) -> frozenset[str]:
 
 
 def build_record_update(source: str, types: frozenset[str]) -> Update:
-    """Record that every entity has its backfill item, and which ledger was released."""
+    """Record that every entity has its backfill item, and which ledger was released.
+
+    The deployment is not over then: the API follows.
+    """
     values: dict[str, AttributeValue] = {":source": {"S": source}}
-    names = {"#source": "source", "#types": "types"}
+    names = {"#source": "source", "#types": "types", "#deployed": "deployed"}
     if types:
         return Update(
             RECORDED_KEY,
-            "SET #source = :source, #types = :types",
+            "SET #source = :source, #types = :types REMOVE #deployed",
             names=names,
             values={**values, ":types": {"SS": sorted(types)}},
         )
-    return Update(RECORDED_KEY, "SET #source = :source REMOVE #types", names=names, values=values)
+    return Update(
+        RECORDED_KEY, "SET #source = :source REMOVE #types, #deployed", names=names, values=values
+    )
+
+
+def build_deployed_update(now: dt.datetime) -> Update:
+    """Record that the API has the code of the last release since ``now``."""
+    return Update(
+        RECORDED_KEY,
+        "SET #deployed = :now",
+        condition="attribute_exists(PK)",
+        names={"#deployed": "deployed"},
+        values={":now": {"S": keys.render_instant(now)}},
+    )
+
+
+def read_deployed(store: GetsItems) -> dt.datetime | None:
+    """Since when the API has the code of the last release; None while it is being deployed."""
+    text = attributes.get_text(store.get(RECORDED_KEY, consistent=True) or {}, "deployed")
+    return dt.datetime.fromisoformat(text) if text else None
 
 
 def narrow_filter_update(stage: StageStates, ledger: Ledger) -> Update | None:

@@ -19,8 +19,9 @@ from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.rebuild import Rebuild, RebuildStep
 from daicho.rebuild.requests import find_job
 from daicho.release.older_writers import admit_older_writers
+from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.tenants.jobs import Jobs
 from tests.support.changed_invoices import NOON, Stage
@@ -73,7 +74,12 @@ class House:
             table, self, self, self.stage.ledger, jobs, lambda: self.now, SETTLE, parallelism=1
         )
 
+    def finish_deployment(self) -> None:
+        apply_update(self.table, build_record_update("arn", frozenset()))
+        apply_update(self.table, build_deployed_update(self.now))
+
     def start(self, **options: Any) -> None:
+        self.finish_deployment()
         targets = {"Invoice": self.stage.ledger.newest_generation("Invoice").number}
         job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9, **options)
         self.rebuild.jobs.save(job)
@@ -229,7 +235,12 @@ def test_a_release_meanwhile_is_followed(house: House) -> None:
     house.start()
     house.step()
     house.stage.deploy(change_four)
+    apply_update(house.table, build_record_update("arn", frozenset()))
     deploy_projector(house)
+    for _ in range(5):
+        house.step()
+    assert (house.find_job().reason, house.read_state().oldest) == ("a deployment is under way", 1)
+    house.finish_deployment()
     job = house.finish()
     assert (job.state, job.targets) == ("succeeded", {"Invoice": 3})
     assert len(house.stage.list(house.stage.entity.all(), limit=100)) == 40

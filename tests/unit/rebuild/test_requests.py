@@ -13,11 +13,11 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.requests import (
     MACHINE_INPUT,
     find_job,
+    finish_deployment,
     plan_targets,
     request_rebuild,
-    start_rebuild,
 )
-from daicho.release.states import build_record_update
+from daicho.release.states import build_record_update, read_deployed
 from daicho.storage.protocols import apply_update
 from daicho.tenants.jobs import Jobs, OvertakenError
 from daicho.testing.aws.memory_stores import MemoryTable
@@ -87,9 +87,12 @@ def test_a_deployment_starts_what_the_stage_needs() -> None:
     table, machine = MemoryTable(), Machine()
     apply_update(table, build_record_update("arn", frozenset({"Member"})))
     table.batch_write([state(2)["Member"].to_item()])
-    assert start_rebuild(table, machine, TWO, NOW, 500) is None
+    assert read_deployed(table) is None
+    assert finish_deployment(table, machine, TWO, NOW, 500) is None
     assert machine.started == []
+    assert read_deployed(table) == NOW
     table.batch_write([state(1)["Member"].to_item()])
-    job = start_rebuild(table, machine, TWO, NOW, 500)
+    assert finish_deployment(table, machine, TWO, NOW, 0) is None
+    job = finish_deployment(table, machine, TWO, NOW, 500)
     assert job is not None
     assert machine.started == [(f"rebuild-{job.id}-1", MACHINE_INPUT)]

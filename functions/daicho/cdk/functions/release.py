@@ -22,9 +22,10 @@ ANSWERED_WITHIN = Duration.minutes(16)
 
 
 class Release(Construct):
-    """A function, and the two steps in which CloudFormation invokes it (EXACTNESS rules 26 to 28).
+    """A function, and three steps in which CloudFormation invokes it (EXACTNESS rules 26 to 28).
 
-    ``check`` is before all other functions, ``open`` after the stream consumers and before the API.
+    ``check`` is before all other functions, ``open`` after the stream consumers and before the
+    API, ``finish`` after the API.
     CloudFormation repeats them only if the lock file changes, the generation that the code writes,
     or the table.
 
@@ -72,10 +73,11 @@ class Release(Construct):
         self.open.node.add_dependency(self.check)
         self.source = self.check.get_att_string(SOURCE)
 
-    def add_rebuild(self, machine: str, rate: int) -> CustomResource:
-        """The step that starts a rebuild of what the release changes, after the API.
+    def add_finish(self, machine: str, rate: int) -> CustomResource:
+        """The step after the API: it starts a rebuild of what the release changes.
 
-        ``machine``: the ARN of the state machine of jobs. ``rate``: write units a second.
+        ``machine``: the ARN of the state machine of jobs. ``rate``: write units a second; 0 starts
+        none.
         """
         # Not in the role's own policy: the machine's function is updated after ``check``, which
         # needs that policy.
@@ -89,7 +91,7 @@ class Release(Construct):
                 )
             ],
         )
-        step = self._create_step("rebuild", Machine=machine, Rate=str(rate))
+        step = self._create_step("finish", Machine=machine, Rate=str(rate))
         step.node.add_dependency(policy, self.open)
         return step
 
