@@ -27,22 +27,25 @@ from daicho.layout.backfill_state import (
     BackfillState,
     build_backfill_key,
     complete_update,
-    is_complete,
     progress_update,
-    render_instance,
 )
 from daicho.plan import Ledger
 from daicho.rebuild.job import MAX_NAMED, RebuildJob
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
 from daicho.rebuild.requests import find_job
-from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
+from daicho.rebuild.touches import (
+    build_touch,
+    estimate_units,
+    find_obstacle,
+    list_lacking,
+    select_older_items,
+)
 from daicho.release.older_writers import LEASE_S
 from daicho.release.states import read_deployed
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.attributes import Image, measure_image
 from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
@@ -68,8 +71,6 @@ DEPLOYMENT_WAIT_S = 15
 """The pause before a rebuild looks again whether a deployment is over, in seconds."""
 BLOCKED_WAIT_S = 60
 """The pause before a rebuild that is blocked looks again, in seconds."""
-UNIT_BYTES = 1024
-"""What a write unit covers."""
 _log = logging.getLogger(__name__)
 
 
@@ -283,7 +284,7 @@ class _Step:
                 counts.left[f"{key.pk} {key.sk}"] = obstacle
                 continue
             self._record_finding()
-            self._written.wait(_estimate_units(image))
+            self._written.wait(estimate_units(image))
             counts.touched += try_update(self._on.store, build_touch(image, generation))
         return counts
 
@@ -377,25 +378,3 @@ class _Step:
     def _save(self) -> None:
         self._on.jobs.save(self._job)
         self._saved = self._on.now()
-
-
-def list_lacking(state: BackfillState, ledger: Ledger) -> frozenset[str]:
-    """Instances that lack expired items: they count these for ever, and a touch finds none.
-
-    An aggregate that keeps what expired, and was introduced after items may have expired, lacks
-    those.
-    """
-    newest = ledger.newest_generation(state.entity).plan
-    derived = {render_instance(instance) for instance in newest.derived_instances}
-    lacking = {
-        render_instance((aggregate.name, aggregate.since))
-        for aggregate in newest.derived_aggregates
-        if aggregate.on_expiry == "keep"
-        and not is_complete((aggregate.name, aggregate.since), state, ledger)
-    }
-    return frozenset(lacking | (state.lacking & derived))
-
-
-def _estimate_units(image: Image) -> float:
-    """Write units of a touch: as much as a write of the whole item."""
-    return math.ceil(measure_image(image) / UNIT_BYTES)

@@ -6,15 +6,19 @@ So the projector derives what the new generation has more. Neither the version n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from daicho.derive import contributions, derived_items
-from daicho.plan import EntityPlan
+from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
+from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Scan, Update
 
+UNIT_BYTES = 1024
+"""What a write unit covers."""
 ITEMS_PER_PAGE = 1_000
 """Items that a page reads at most: as many are touched again after an interruption, in vain."""
 
@@ -63,3 +67,25 @@ def find_obstacle(plan: EntityPlan, image: Image) -> str | None:
     except Exception as error:  # whatever it is: the projector would set the record aside
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def estimate_units(image: Image) -> float:
+    """Write units of a touch: as much as a write of the whole item."""
+    return math.ceil(measure_image(image) / UNIT_BYTES)
+
+
+def list_lacking(state: BackfillState, ledger: Ledger) -> frozenset[str]:
+    """Instances that lack expired items: they count these for ever, and a touch finds none.
+
+    An aggregate that keeps what expired, and was introduced after items may have expired, lacks
+    those.
+    """
+    newest = ledger.newest_generation(state.entity).plan
+    derived = {render_instance(instance) for instance in newest.derived_instances}
+    lacking = {
+        render_instance((aggregate.name, aggregate.since))
+        for aggregate in newest.derived_aggregates
+        if aggregate.on_expiry == "keep"
+        and not is_complete((aggregate.name, aggregate.since), state, ledger)
+    }
+    return frozenset(lacking | (state.lacking & derived))
