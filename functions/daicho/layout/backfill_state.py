@@ -8,10 +8,6 @@ table of a stage contains differs by stage, so the table says it itself::
     newest         the newest generation of a ledger with which any deployed code may have written
     in_filter      true once every shard of the stream passes records of the entity (rule 28)
     plans          for each generation up to ``newest``, a digest of its plan
-    older_seen     how often the projector saw a batch with images of older generations
-    completed      when ``oldest`` was raised last
-    lacking        instances that lack what expired before they existed: ``revenue@2``
-    progress       the percentage of a rebuild
 
 An instance that every generation from ``oldest`` on derives is complete: it includes every base
 item. `daicho.release` writes the items at a deployment, before the code that writes a generation
@@ -21,7 +17,6 @@ ledger was released: ``source``, and ``types`` of its event filters.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -55,9 +50,6 @@ class BackfillState:
     newest: int
     in_filter: bool = False
     plans: Mapping[int, str] = field(default_factory=dict)
-    older_seen: int = 0
-    progress: int | None = None
-    lacking: frozenset[str] = frozenset()
 
     @classmethod
     def from_item(cls, entity: str, item: Image | None, ledger: Ledger) -> BackfillState:
@@ -139,51 +131,6 @@ def lower_oldest_update(entity: str, generation: int, newest: int) -> Update:
     )
 
 
-def complete_update(
-    read: BackfillState, generation: int, lacking: frozenset[str], now: dt.datetime
-) -> Update:
-    """Raise ``oldest``: no item of an older generation is left.
-
-    The condition fails if a newer generation may be written, or if the projector saw images of
-    older generations since the item was read. ``lacking``: instances that are not complete all the
-    same.
-    """
-    entity, older_seen = read.entity, read.older_seen
-    values = {
-        ":generation": attributes.to_value(generation),
-        ":seen": attributes.to_value(older_seen),
-        ":now": {"S": keys.render_instant(now)},
-        **({":lacking": {"SS": sorted(lacking)}} if lacking else {}),
-    }
-    seen = "#seen = :seen" if older_seen else "(attribute_not_exists(#seen) OR #seen = :seen)"
-    return Update(
-        build_backfill_key(entity),
-        "SET #oldest = :generation, #completed = :now"
-        + (", #lacking = :lacking REMOVE #progress" if lacking else " REMOVE #progress, #lacking"),
-        condition=f"#newest = :generation AND #oldest < :generation AND {seen}",
-        names={
-            "#oldest": "oldest",
-            "#newest": "newest",
-            "#seen": "older_seen",
-            "#completed": "completed",
-            "#progress": "progress",
-            "#lacking": "lacking",
-        },
-        values=values,
-    )
-
-
-def progress_update(entity: str, percent: int) -> Update:
-    """Record how far a rebuild is, if there is a backfill item."""
-    return Update(
-        build_backfill_key(entity),
-        "SET #progress = :percent",
-        condition="attribute_exists(PK)",
-        names={"#progress": "progress"},
-        values={":percent": attributes.to_value(percent)},
-    )
-
-
 def digest_plan(plan: EntityPlan) -> str:
     """A short digest of a plan, which an edit of the lock file changes."""
     text = json.dumps(plan.to_json(), sort_keys=True, separators=(",", ":"))
@@ -203,13 +150,5 @@ def list_possible_plans(state: BackfillState, ledger: Ledger) -> list[EntityPlan
 
 def is_complete(instance: tuple[str, int], state: BackfillState, ledger: Ledger) -> bool:
     """Whether an instance includes every base item of its entity in the table of this stage."""
-    if render_instance(instance) in state.lacking:
-        return False
     possible = list_possible_plans(state, ledger)
     return bool(possible) and is_derived_by_all(instance, possible)
-
-
-def render_instance(instance: tuple[str, int]) -> str:
-    """An instance as text: ``revenue@2``."""
-    name, since = instance
-    return f"{name}@{since}"

@@ -34,17 +34,6 @@ _STORED_NAMES = {"finding_pass": "found"}
 """Attributes of the item that have another name than the field."""
 
 
-class SavedJob(Protocol):
-    """What is saved of a job of any kind."""
-
-    id: str
-    rev: int
-    updated_at: str
-
-    def to_image(self) -> Image:
-        """The item."""
-
-
 class JobTable(GetsItems, PutsItems, Protocol):
     """The table operations that jobs need."""
 
@@ -127,7 +116,7 @@ class Jobs:
         image = self.store.get(build_job_key(tenant, id), consistent=True)
         return None if image is None else Job.from_image(image)
 
-    def save(self, job: SavedJob) -> None:
+    def save(self, job: Job) -> None:
         """Save a job.
 
         Raises:
@@ -140,7 +129,7 @@ class Jobs:
             if refused.item is None or not attributes.equal_images(refused.item, put.item):
                 raise OvertakenError(f"job {job.id} was changed by another process") from None
 
-    def build_put(self, job: SavedJob) -> Put:
+    def build_put(self, job: Job) -> Put:
         """The save of a job as a part of a transaction. It raises the job's revision."""
         previous = job.rev
         job.rev, job.updated_at = previous + 1, keys.render_instant(self.now())

@@ -1,1 +1,0 @@
-"""Rebuild: stored items get the newest generation, and then new instances are complete."""
