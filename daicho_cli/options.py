@@ -26,6 +26,9 @@ StackFile = Annotated[
 TableName = Annotated[
     str | None, typer.Option("--table", help="The table. Default: the table of the local stack.")
 ]
+TableOfStage = Annotated[
+    str | None, typer.Option("--table", help="The table of a stage, instead of --stage.")
+]
 Endpoint = Annotated[
     str | None, typer.Option("--endpoint", help="The address of a DynamoDB outside AWS.")
 ]

@@ -19,7 +19,7 @@ from daicho.project import Project
 from daicho.release.refusals import list_refusals
 from daicho_cli.aws.deployed_stage import DeployedStage, StageOptions, find_stage
 from daicho_cli.contract.committed import ContractError, compare_with_committed
-from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage
+from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.deployment_plan import REFUSED, ContractResult, DeploymentPlan
 from daicho_cli.plan.document import build_document
@@ -37,9 +37,7 @@ DEFAULT_SCAN_RATE = 500.0
 
 def plan(  # noqa: PLR0913, PLR0917  # the command's options
     stage: Stage = None,
-    table: Annotated[
-        str | None, typer.Option("--table", help="The table of a stage, instead of --stage.")
-    ] = None,
+    table: TableOfStage = None,
     region: Region = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
-from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage
+from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
 from daicho_cli.status.report import build_document, print_statuses
 from daicho_cli.status.stage_status import list_entity_statuses
@@ -17,9 +17,7 @@ from daicho_cli.terminal import INCOMPLETE, end_command, end_on_errors
 
 def status(
     stage: Stage = None,
-    table: Annotated[
-        str | None, typer.Option("--table", help="The table of a stage, instead of --stage.")
-    ] = None,
+    table: TableOfStage = None,
     region: Region = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,

@@ -5,19 +5,21 @@ from __future__ import annotations
 import io
 import tempfile
 import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from daicho.cdk.functions.code import copy_code
+from daicho.project import Project
 from tests.support.repository import PROJECT
 
 
-def package(added: dict[str, str]) -> bytes:
-    """The code of all functions, with text ``added`` to the end of some files."""
+def package(added: Mapping[str, str], project: Project = PROJECT) -> bytes:
+    """The code of a project's functions, with text ``added`` to the end of some files."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder)
-        copy_code(PROJECT, code)
+        copy_code(project, code)
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as whole:
             for path in sorted(code.rglob("*")):
                 name = str(path.relative_to(code))
@@ -27,8 +29,10 @@ def package(added: dict[str, str]) -> bytes:
     return packed.getvalue()
 
 
-def redeploy(functions: Any, names: list[str], added: dict[str, str]) -> None:
+def redeploy(
+    functions: Any, names: Iterable[str], added: Mapping[str, str], project: Project = PROJECT
+) -> None:
     """Give functions the code of `package`; ``functions`` is a client of Lambda."""
-    code = package(added)
+    code = package(added, project)
     for name in names:
         functions.update_function_code(FunctionName=name, ZipFile=code)

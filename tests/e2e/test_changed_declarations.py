@@ -6,13 +6,10 @@ were written. Whatever is asked is answered exactly, or refused with 503 ``being
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import tempfile
 import threading
 import time
-import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,11 +21,11 @@ from typing import Any
 import httpx
 import pytest
 
-from daicho.cdk.functions.code import copy_code
 from daicho_cli.local import lifecycle
 from daicho_cli.local.deploy import deploy
 from daicho_cli.local.instance import LocalError, LocalInstance
 from tests.e2e.api import client, eventually
+from tests.e2e.redeployed import redeploy
 from tests.support.changing_project import KINDS, REVERTED, ChangingProject, Kind
 from tests.support.dynoxide import free_port
 from tests.support.trials import IS_TRIAL
@@ -220,14 +217,8 @@ class Trial:
 
     def deploy_code_only(self) -> None:
         """Give every function the code of the project as it is, and nothing else."""
-        with tempfile.TemporaryDirectory() as folder:
-            code, packed = Path(folder), io.BytesIO()
-            copy_code(self.changing.project, code)
-            with zipfile.ZipFile(packed, "w") as whole:
-                for path in sorted(code.rglob("*.py")):
-                    whole.write(path, path.relative_to(code))
-        for function in self.instance.stack()["functions"].values():
-            self.functions.update_function_code(FunctionName=function, ZipFile=packed.getvalue())
+        names = self.instance.stack()["functions"].values()
+        redeploy(self.functions, names, {}, self.changing.project)
 
     @property
     def functions(self) -> Any:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
 
 from daicho.declare.registry import Daicho
 from daicho.layout.backfill_state import RECORDED_KEY
@@ -26,6 +29,7 @@ from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.web import openapi
 from daicho_cli.contract.committed import DESCRIPTION
+from daicho_cli.main import app
 
 _HEAD = '''"""Users."""
 
@@ -110,3 +114,16 @@ def write_users(table: Table, ledger: Ledger, users: Iterable[Mapping[str, Any]]
         build_base_item("acme", generation, to_image({"id": f"{n:026d}", **values}), utc_now())
         for n, values in enumerate(users)
     )
+
+
+def make_runner(
+    command: str, endpoint: str, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    """A function that calls a command in a folder, on a table unless ``--table`` names another."""
+
+    def call(root: Path, *options: str, **given: Any) -> Result:
+        monkeypatch.chdir(root)
+        where = [] if "--table" in options else ["--table", table_name]
+        return CliRunner().invoke(app, [command, *where, "--endpoint", endpoint, *options], **given)
+
+    return call

@@ -131,6 +131,21 @@ def answers_same_question(older: DerivedPlan, newer: DerivedPlan) -> bool:
             return False
 
 
+def can_answer_for(older: DerivedPlan, newer: DerivedPlan, *, ranked: bool = True) -> bool:
+    """Whether an instance that retires answers the queries of the one that replaced it.
+
+    ``ranked``: also queries of a ranking, if the newer one has one. Routes of a ranked aggregate
+    always show ranks.
+    """
+    if not answers_same_question(older, newer):
+        return False
+    return not (ranked and _is_ranked(newer)) or _is_ranked(older)
+
+
+def _is_ranked(declaration: DerivedPlan) -> bool:
+    return isinstance(declaration, AggregatePlan) and declaration.ranked
+
+
 def _get_question(aggregate: AggregatePlan) -> tuple[Any, ...]:
     return (aggregate.measure, aggregate.field, aggregate.within, aggregate.by)
 

@@ -9,7 +9,7 @@ Most entities never changed, so every generation derives what they declare. Then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from daicho.layout.backfill_state import (
 )
 from daicho.layout.item_keys import NEWEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
-from daicho.plan.instances import answers_same_question
+from daicho.plan.instances import can_answer_for
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import GetsItems
@@ -82,7 +82,7 @@ class InstanceChooser:
             plan.aggregates,
             plan.retiring.aggregates,
             skip_from=skip_from,
-            is_usable=lambda older, newer: older.ranked or not (ranked and newer.ranked),
+            ranked=ranked,
         )
 
     def is_complete(self, plan: EntityPlan, instance: tuple[str, int]) -> bool:
@@ -138,12 +138,13 @@ class InstanceChooser:
         retiring: Sequence[Derived],
         *,
         skip_from: int | None,
-        is_usable: Callable[[Derived, Derived], bool] = lambda older, newer: True,
+        ranked: bool = False,
     ) -> Derived:
         """The newest complete instance that answers the question of the declared one.
 
         ``skip_from``: rather the one that retires, if this is complete and the declared one was
-        introduced in this generation or later: a cursor may be of it.
+        introduced in this generation or later: a cursor may be of it. ``ranked``: see
+        `can_answer_for`.
 
         In a table without any backfill item, completeness is unknown. Then the declared instance
         answers if no other one is complete.
@@ -156,9 +157,7 @@ class InstanceChooser:
         candidates += [
             declaration
             for declaration in retiring
-            if declaration.name == name
-            and answers_same_question(declaration, current)
-            and is_usable(declaration, current)
+            if declaration.name == name and can_answer_for(declaration, current, ranked=ranked)
         ]
         if skip_from is not None and current.since >= skip_from:
             candidates.reverse()

@@ -14,7 +14,7 @@ from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, ListingP
 from daicho.plan.instances import (
     DeclarationPlan,
     DerivedPlan,
-    answers_same_question,
+    can_answer_for,
     list_declarations,
     list_retiring,
 )
@@ -87,7 +87,7 @@ def find_answering(
     known = state or BackfillState.from_item(plan.name, None, ledger)
     older = list_retiring(plan).get(name)
     candidates: list[DerivedPlan] = [current]
-    candidates += [older] if older is not None and _can_answer_for(older, current) else []
+    candidates += [older] if older is not None and can_answer_for(older, current) else []
     for candidate in candidates:
         if is_complete((name, candidate.since), known, ledger):
             return candidate
@@ -101,18 +101,6 @@ def list_incomplete(
     return frozenset(
         instance for instance in plan.derived_instances if not is_complete(instance, state, ledger)
     )
-
-
-def _can_answer_for(older: DerivedPlan, newer: DerivedPlan) -> bool:
-    """Whether an instance that retires answers queries of the one that replaced it.
-
-    Routes of a ranked aggregate also show ranks.
-    """
-    return answers_same_question(older, newer) and (_is_ranked(older) or not _is_ranked(newer))
-
-
-def _is_ranked(declaration: DeclarationPlan) -> bool:
-    return isinstance(declaration, AggregatePlan) and declaration.ranked
 
 
 def _find_declared_state(

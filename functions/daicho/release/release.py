@@ -85,7 +85,13 @@ class Release:
             ReleaseRefusedError: with all reasons.
             UnavailableError: the table does not answer.
         """
-        stage = retry(lambda: read_stage_states(self._store), retry_budget)
+        return self._check_stage(self._read_stage(retry_budget), source)
+
+    def _read_stage(self, retry_budget: RetryBudget) -> StageStates:
+        return retry(lambda: read_stage_states(self._store), retry_budget)
+
+    def _check_stage(self, stage: StageStates, source: str) -> str:
+        """See `check`."""
         refusals = self._list_refusals(stage)
         if not refusals:
             if stage.is_empty:
@@ -116,9 +122,9 @@ class Release:
             UnavailableError: the heartbeats have not passed every shard in time, or the table does
                 not answer.
         """
-        if self.check(source, retry_budget) != source:
+        stage = self._read_stage(retry_budget)
+        if self._check_stage(stage, source) != source:
             return {}  # older code records at its start what it writes
-        stage = retry(lambda: read_stage_states(self._store), retry_budget)
         if entities := stage.list_unfiltered(self._ledger):
             self._send_heartbeats(HeartbeatRun(run, entities), retry_budget)
         states = retry(lambda: self._record(source), retry_budget)

@@ -7,19 +7,18 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import Decisions
 from daicho.plan.lockfile import write_lock_file
 from daicho.storage.table import Table
-from daicho_cli.main import app
 from tests.support.planned_project import (
     ChangingProject,
+    make_runner,
     record_release,
     render_module,
     write_users,
@@ -44,14 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChangingProject:
 
 @pytest.fixture
 def run(dynamo: str, table_name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Call the command in a folder, on this test's table."""
-
-    def call(root: Path, *options: str, **given: Any) -> Result:
-        monkeypatch.chdir(root)
-        where = [] if "--table" in options else ["--table", table_name]
-        return CliRunner().invoke(app, ["plan", *where, "--endpoint", dynamo, *options], **given)
-
-    return call
+    return make_runner("plan", dynamo, table_name, monkeypatch)
 
 
 @pytest.fixture

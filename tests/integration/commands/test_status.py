@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from daicho.layout.backfill_state import BackfillState
 from daicho.storage.table import Table
-from daicho_cli.main import app
 from tests.support.planned_project import (
     ChangingProject,
+    make_runner,
     record_release,
     render_module,
     write_users,
@@ -34,14 +34,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChangingProject:
 
 @pytest.fixture
 def run(dynamo: str, table_name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Call the command in a folder, on this test's table."""
-
-    def call(root: Path, *options: str) -> Result:
-        monkeypatch.chdir(root)
-        where = [] if "--table" in options else ["--table", table_name]
-        return CliRunner().invoke(app, ["status", *where, "--endpoint", dynamo, *options])
-
-    return call
+    return make_runner("status", dynamo, table_name, monkeypatch)
 
 
 def read_states(result: Result) -> dict[str, str]:

@@ -11,9 +11,8 @@ from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.storage.protocols import StreamShard
 from daicho.stream import claims
 from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
 from tests.support.stream_pump import Context
-from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
-from tests.unit.release.test_states import BASE_ITEM
 
 ENVIRONMENT = {"TABLE_NAME": "daicho", "STAGE": "prod"}
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)

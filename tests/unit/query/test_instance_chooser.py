@@ -11,15 +11,10 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.plan import (
     AggregatePlan,
     Condition,
-    Decisions,
-    EntityPlan,
-    KeyPlan,
     Ledger,
     ListingPlan,
     Part,
-    SearchPlan,
     ThroughPlan,
-    append_generations,
 )
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.runtime.clock import utc_now
@@ -27,21 +22,9 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.sample_members import LISTED, PLAIN, WITH_LIST, number
 
-SEARCH = SearchPlan("search", 0, ("name",), (1, 2))
-LISTED = ListingPlan("listed", 0, (Part("team"),), ("created_at",))
-PLAIN = EntityPlan(
-    "Member", {"id": "str", "name": "str", "team": "str"}, KeyPlan(("id",), ()), searches=(SEARCH,)
-)
-MEMBER = replace(PLAIN, listings=(LISTED,))
 THROUGH_TEAM = ThroughPlan("team", "Team", "name", "text", "listed")
-
-
-def number(*plans: EntityPlan, decisions: Decisions = Decisions()) -> Ledger:  # noqa: B008
-    ledger = Ledger()
-    for plan in plans:
-        ledger = append_generations([plan], ledger, decisions)
-    return ledger
 
 
 class CountingTable(MemoryTable):
@@ -63,7 +46,7 @@ def choose(ledger: Ledger, oldest: int | None = None) -> tuple[InstanceChooser, 
 
 
 def test_nothing_is_read_while_every_generation_derives_the_instance() -> None:
-    ledger = number(PLAIN, MEMBER)
+    ledger = number(PLAIN, WITH_LIST)
     chooser, table = choose(ledger, oldest=1)
     plan = ledger.current_generation("Member").plan
     assert chooser.choose_search(plan, "search").since == 1
@@ -75,7 +58,7 @@ def test_nothing_is_read_while_every_generation_derives_the_instance() -> None:
 
 @pytest.mark.parametrize(("oldest", "since"), [(1, 1), (2, 2)])
 def test_the_newest_complete_instance_answers(oldest: int, since: int) -> None:
-    ledger = number(MEMBER, replace(MEMBER, listings=(replace(LISTED, shards=4),)))
+    ledger = number(WITH_LIST, replace(WITH_LIST, listings=(replace(LISTED, shards=4),)))
     chooser, _ = choose(ledger, oldest)
     plan = ledger.current_generation("Member").plan
     assert chooser.choose_listing(plan, "listed").since == since
@@ -84,7 +67,7 @@ def test_the_newest_complete_instance_answers(oldest: int, since: int) -> None:
 
 
 def test_an_item_of_a_generation_that_this_code_does_not_know_makes_nothing_complete() -> None:
-    ledger = number(PLAIN, MEMBER)
+    ledger = number(PLAIN, WITH_LIST)
     chooser, _ = choose(ledger, oldest=3)
     plan = ledger.current_generation("Member").plan
     assert not chooser.is_complete(plan, ("listed", 2))
@@ -98,7 +81,7 @@ def test_rows_have_what_every_possible_generation_copies(
     oldest: int | None, copied: set[str]
 ) -> None:
     plans = [
-        replace(MEMBER, listings=(replace(LISTED, copies=(*names, "version")),))
+        replace(WITH_LIST, listings=(replace(LISTED, copies=(*names, "version")),))
         for names in (("id", "team"), ("id",), ("id", "team", "name"))
     ]
     ledger = number(plans[0], plans[1], plans[2])
@@ -112,7 +95,7 @@ def test_rows_have_what_every_possible_generation_copies(
 
 def test_copies_that_never_changed_need_no_read() -> None:
     listing = replace(LISTED, copies=("id", "version"))
-    ledger = number(PLAIN, replace(MEMBER, listings=(listing,)))
+    ledger = number(PLAIN, replace(WITH_LIST, listings=(listing,)))
     chooser, table = choose(ledger, oldest=1)
     plan = ledger.current_generation("Member").plan
     assert chooser.list_copied_names(plan, plan.listings[0]) == {"id", "version"}
@@ -142,7 +125,7 @@ def test_a_rank_is_read_from_an_instance_that_has_one() -> None:
 def test_a_search_goes_through_a_listing_by_its_own_field(
     before: ListingPlan, expected: int | None
 ) -> None:
-    ledger = number(replace(MEMBER, listings=(before,)), MEMBER)
+    ledger = number(replace(WITH_LIST, listings=(before,)), WITH_LIST)
     chooser, _ = choose(ledger)
     plan = ledger.current_generation("Member").plan
     found = chooser.find_related_listing(plan, THROUGH_TEAM)

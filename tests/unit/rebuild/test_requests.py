@@ -21,7 +21,7 @@ from daicho.release.states import build_record_update, read_deployed
 from daicho.storage.protocols import apply_update
 from daicho.tenants.jobs import Jobs, OvertakenError
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import CHANGED, PLAIN, WITH_LIST, number
+from tests.support.sample_members import CHANGED, PLAIN, WITH_LIST, number
 
 NOW = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
 TWO = number(PLAIN, WITH_LIST)

@@ -9,7 +9,7 @@ from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import try_update
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import PLAIN, WITH_LIST
+from tests.support.sample_members import PLAIN, WITH_LIST
 
 IMAGE = to_image(
     {

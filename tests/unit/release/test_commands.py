@@ -12,7 +12,7 @@ from daicho.release.commands import admit_command
 from daicho.release.older_writers import READERS_KNOW_S
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+from tests.support.sample_members import PLAIN, WITH_LIST, number
 
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 

@@ -14,14 +14,10 @@ from daicho.plan import (
     AggregatePlan,
     Condition,
     CounterPlan,
-    Decisions,
-    EntityPlan,
-    KeyPlan,
     Ledger,
     ListingPlan,
     Part,
     SearchPlan,
-    append_generations,
 )
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.release.instance_states import (
@@ -33,13 +29,10 @@ from daicho.release.instance_states import (
 from daicho.runtime.clock import utc_now
 from daicho.storage.item_cache import ItemCache
 from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.sample_members import LISTED, PLAIN, number
 
-SEARCH = SearchPlan("search", 0, ("name",), (1, 2))
-LISTED = ListingPlan("listed", 0, (Part("team"),), ("created_at",))
 COUNT = AggregatePlan("count", 0, "count", None, (Part("team"),), ())
 VOTES = CounterPlan("votes", 0, (Part("team"),), (), 4)
-FIELDS = {"id": "str", "name": "str", "team": "str"}
-PLAIN = EntityPlan("Member", FIELDS, KeyPlan(("id",), ()), searches=(SEARCH,))
 MEMBER = replace(PLAIN, listings=(LISTED,), aggregates=(COUNT,), counters=(VOTES,))
 SHARDED = replace(MEMBER, listings=(replace(LISTED, shards=4),))
 RESHAPED = replace(MEMBER, listings=(replace(LISTED, order=("name",)),))
@@ -55,13 +48,6 @@ HISTORIES = {
     "removed": (MEMBER, PLAIN),
     "added and replaced": (PLAIN, MEMBER, SHARDED),
 }
-
-
-def number(*plans: EntityPlan, decisions: Decisions = Decisions()) -> Ledger:  # noqa: B008
-    ledger = Ledger()
-    for plan in plans:
-        ledger = append_generations([plan], ledger, decisions)
-    return ledger
 
 
 def describe(ledger: Ledger, oldest: int | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from daicho.storage.attributes import to_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+from tests.support.sample_members import PLAIN, WITH_LIST, number
 
 TWO = number(PLAIN, WITH_LIST)
 OLDER = replace(TWO, written={"Member": 1})

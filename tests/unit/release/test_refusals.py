@@ -5,35 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daicho.layout.backfill_state import BackfillState, digest_plan
-from daicho.plan import (
-    Condition,
-    Decisions,
-    EntityPlan,
-    KeyPlan,
-    Ledger,
-    ListingPlan,
-    Part,
-    SearchPlan,
-    append_generations,
-)
+from daicho.plan import Ledger, append_generations
 from daicho.release.refusals import list_refusals
-
-SEARCH = SearchPlan("search", 0, ("name",), (1, 2))
-LISTED = ListingPlan("listed", 0, (Part("team"),), ("created_at",))
-PLAIN = EntityPlan(
-    "Member", {"id": "str", "name": "str", "team": "str"}, KeyPlan(("id",), ()), searches=(SEARCH,)
+from tests.support.sample_members import (
+    CHANGED,
+    DISABLE,
+    PLAIN,
+    SEARCH,
+    WITH_LIST,
+    disable,
+    number,
 )
-WITH_LIST = replace(PLAIN, listings=(LISTED,))
-NARROWED = replace(LISTED, where=Condition("team", ("a",)))
-CHANGED = replace(PLAIN, listings=(NARROWED,))
-DISABLE = Decisions(disabled=frozenset({"Member.listed"}))
-
-
-def number(*plans: EntityPlan, decisions: Decisions = Decisions()) -> Ledger:  # noqa: B008
-    ledger = Ledger()
-    for plan in plans:
-        ledger = append_generations([plan], ledger)
-    return append_generations([plans[-1]], ledger, decisions)
 
 
 def record(ledger: Ledger, oldest: int, newest: int) -> dict[str, BackfillState]:
@@ -75,7 +57,7 @@ def test_an_edited_generation_is_refused() -> None:
 
 
 def test_an_instance_ends_only_when_its_successor_is_complete() -> None:
-    ledger = number(WITH_LIST, CHANGED, decisions=DISABLE)
+    ledger = disable(WITH_LIST, CHANGED)
     assert ledger.newest_generation("Member").number == 3
     (refusal,) = list_refusals(ledger, record(ledger, 1, 2))
     assert refusal.startswith("Member.listed@1 ends in generation 3, but @2")
@@ -83,25 +65,25 @@ def test_an_instance_ends_only_when_its_successor_is_complete() -> None:
 
 
 def test_a_stage_that_skips_a_generation_is_refused_too() -> None:
-    ledger = number(WITH_LIST, CHANGED, decisions=DISABLE)
+    ledger = disable(WITH_LIST, CHANGED)
     (refusal,) = list_refusals(ledger, record(ledger, 1, 1))
     assert "has not had a generation in which it retires" in refusal
 
 
 def test_a_removed_declaration_does_not_end_in_one_step() -> None:
-    ledger = number(WITH_LIST, PLAIN, decisions=DISABLE)
+    ledger = disable(WITH_LIST, PLAIN)
     (refusal,) = list_refusals(ledger, record(ledger, 1, 1))
     assert "has not had a generation in which it retires" in refusal
 
 
 def test_an_instance_that_was_never_complete_may_end() -> None:
     """It was added in generation 2, and what replaced it is not complete either."""
-    ledger = number(PLAIN, WITH_LIST, CHANGED, decisions=DISABLE)
+    ledger = disable(PLAIN, WITH_LIST, CHANGED)
     assert list_refusals(ledger, record(ledger, 1, 3)) == []
 
 
 def test_a_removed_declaration_may_end() -> None:
-    ledger = number(WITH_LIST, PLAIN, decisions=DISABLE)
+    ledger = disable(WITH_LIST, PLAIN)
     assert ("listed", 1) not in ledger.newest_generation("Member").plan.derived_instances
     assert list_refusals(ledger, record(ledger, 1, 2)) == []
 

@@ -18,16 +18,14 @@ from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import to_image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ItemPage, Query
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import CHANGED, DISABLE, PLAIN, WITH_LIST, number
+from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
 
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 THREE = number(PLAIN, WITH_LIST, CHANGED)
-BASE_ITEM = to_image({"PK": "t#Member#1", "SK": "#", "type": "Member", "gen": 1})
 PASSED = HeartbeatProgress(1, 1)
 WAITING = HeartbeatProgress(1, 1, {"Member": ("shard-1",)})
 
@@ -227,7 +225,7 @@ def test_what_ends_is_refused_also_in_a_table_without_backfill_items() -> None:
     house = House()
     house.table.batch_write([BASE_ITEM])
     with pytest.raises(ReleaseRefusedError, match=r"Member\.listed@1 ends"):
-        house.check(number(WITH_LIST, CHANGED, decisions=DISABLE))
+        house.check(disable(WITH_LIST, CHANGED))
     house.check(number(WITH_LIST, CHANGED))
 
 

@@ -15,11 +15,10 @@ from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.attributes import to_image
 from daicho.storage.requests import ItemPage, Scan
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
 
 LEDGER = number(PLAIN, WITH_LIST)
 DIGESTS = {each.number: digest_plan(each.plan) for each in LEDGER.list_generations("Member")}
-BASE_ITEM = to_image({"PK": "t#Member#1", "SK": "#", "type": "Member", "gen": 1})
 
 
 def build_stage(

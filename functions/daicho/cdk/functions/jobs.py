@@ -12,7 +12,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
@@ -53,13 +53,7 @@ class Jobs(Construct):
         )
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         function = self.python.function
-        lambda_.EventInvokeConfig(
-            self,
-            "Invocation",
-            function=function,
-            retry_attempts=0,
-            max_event_age=Duration.seconds(60),
-        )
+        forbid_retries(self, function)
         self.machine = stepfunctions.CfnStateMachine(
             self,
             "Machine",

@@ -107,6 +107,17 @@ def build_ledger_layer(scope: Construct, *, settings: Settings, project: Project
     ).layer_version_arn
 
 
+def forbid_retries(scope: Construct, function: lambda_.Function) -> None:
+    """Invoke a function once for an asynchronous request, within a minute, or not at all."""
+    lambda_.EventInvokeConfig(
+        scope,
+        "Invocation",
+        function=function,
+        retry_attempts=0,
+        max_event_age=Duration.seconds(60),
+    )
+
+
 class PythonFunction(Construct):
     """One function of the project's package of handlers, with its log group and its role."""
 

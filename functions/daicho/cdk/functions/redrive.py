@@ -7,7 +7,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
 
 # All that Lambda gives. An invocation stops by itself when little of it is left, says that it is
 # not finished, and is called again.
@@ -50,10 +50,4 @@ class Redrive(Construct):
             },
         )
         # Called without waiting for the answer, it is not repeated behind the caller's back.
-        lambda_.EventInvokeConfig(
-            self,
-            "Invocation",
-            function=self.python.function,
-            retry_attempts=0,
-            max_event_age=Duration.seconds(60),
-        )
+        forbid_retries(self, self.python.function)

@@ -7,11 +7,10 @@ import json
 
 from aws_cdk import Aws, CustomResource, Duration
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
 from daicho.plan import Ledger
 
 # All that Lambda gives: heartbeats wait for a projector that is late.
@@ -55,13 +54,7 @@ class Release(Construct):
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         self.python.allow("cloudformation", grants.STACK_DESCRIBE, Aws.STACK_ID)
         # A step that crashed must not run on after CloudFormation has given up.
-        lambda_.EventInvokeConfig(
-            self,
-            "Invocation",
-            function=self.python.function,
-            retry_attempts=0,
-            max_event_age=Duration.seconds(60),
-        )
+        forbid_retries(self, self.python.function)
         self._properties = {
             "Source": shared.ledger_source,
             "Stream": shared.stream,

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +109,7 @@ def add_schedule(
     The schedule's role may start this function, and nothing else.
     """
     function = python.function
-    lambda_.EventInvokeConfig(
-        scope, "Invocation", function=function, retry_attempts=0, max_event_age=LATE
-    )
+    forbid_retries(scope, function)
     title = python.settings.title
     role = iam.Role(
         scope,

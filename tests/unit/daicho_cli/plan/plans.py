@@ -9,14 +9,11 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.plan import (
     AggregatePlan,
     CounterPlan,
-    Decisions,
     EntityPlan,
     KeyPlan,
-    Ledger,
     ListingPlan,
     Part,
     SearchPlan,
-    append_generations,
 )
 from daicho.release.states import StageStates
 
@@ -28,14 +25,6 @@ FIELDS = {"id": "str", "name": "str", "country": "str"}
 PLAIN = EntityPlan("User", FIELDS, KeyPlan(("id",), ()), searches=(SEARCH,))
 SHARDED = replace(LISTED, shards=4)
 RESHAPED = replace(LISTED, order=("name",))
-
-
-def number(*plans: EntityPlan, decisions: Decisions = Decisions()) -> Ledger:  # noqa: B008
-    """A ledger with a generation for each plan."""
-    ledger = Ledger()
-    for plan in plans:
-        ledger = append_generations([plan], ledger, decisions)
-    return ledger
 
 
 def make_stage(newest: Mapping[str, int], *, oldest: int = 1) -> StageStates:

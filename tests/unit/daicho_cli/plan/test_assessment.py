@@ -15,6 +15,7 @@ from daicho_cli.plan.assessment import (
     list_deployed,
     list_entity_changes,
 )
+from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import (
     COUNT,
     LISTED,
@@ -23,7 +24,6 @@ from tests.unit.daicho_cli.plan.plans import (
     SHARDED,
     VOTES,
     make_stage,
-    number,
 )
 
 ROUTES = {

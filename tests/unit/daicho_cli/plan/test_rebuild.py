@@ -15,7 +15,8 @@ from daicho_cli.plan.assessment import EntityChange, list_entity_changes
 from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck
 from daicho_cli.plan.rebuild import estimate_both_sides, estimate_entity
-from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, SHARDED, make_stage, number
+from tests.support.sample_members import number
+from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, SHARDED, make_stage
 
 PRICES = load_prices()
 

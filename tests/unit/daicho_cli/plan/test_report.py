@@ -25,6 +25,7 @@ from daicho_cli.plan.limits import FoundItems, LimitCheck
 from daicho_cli.plan.rebuild import EntityRebuild
 from daicho_cli.plan.report import format_count, format_duration, format_plan
 from daicho_cli.severity import Severity
+from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import (
     COUNT,
     LISTED,
@@ -32,7 +33,6 @@ from tests.unit.daicho_cli.plan.plans import (
     RESHAPED,
     VOTES,
     make_stage,
-    number,
 )
 
 ROUTES = {
