@@ -12,7 +12,7 @@ from enum import Enum
 from daicho.plan.instances import (
     DeclarationPlan,
     DerivedPlan,
-    answers_same_question,
+    can_answer_for,
     can_be_derived,
     list_declarations,
     list_retiring,
@@ -157,11 +157,11 @@ def _find_effect(
     if isinstance(new, CounterPlan):
         return Effect.RESTARTED if isinstance(old, CounterPlan) else Effect.COUNTER_ADDED
     if old is None:
-        is_answered = retiring is not None and answers_same_question(retiring, new)
+        is_answered = retiring is not None and can_answer_for(retiring, new)
         return Effect.REPLACED if is_answered else Effect.ADDED
     if retiring is None:
         return Effect.UNREADABLE
-    return Effect.REPLACED if answers_same_question(retiring, new) else Effect.RESHAPED
+    return Effect.REPLACED if can_answer_for(retiring, new) else Effect.RESHAPED
 
 
 def _list_references(declaration: DeclarationPlan) -> frozenset[ThroughPlan]:

@@ -114,7 +114,7 @@ def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:
     return frozenset(alone.list_read_fields())
 
 
-def answers_same_question(older: DerivedPlan, newer: DerivedPlan) -> bool:
+def _answers_same_question(older: DerivedPlan, newer: DerivedPlan) -> bool:
     """Whether a query of an instance can be answered by the one that it replaced.
 
     The answers differ: the older one includes what was declared before. But the arguments mean the
@@ -137,7 +137,7 @@ def can_answer_for(older: DerivedPlan, newer: DerivedPlan, *, ranked: bool = Tru
     ``ranked``: also queries of a ranking, if the newer one has one. Routes of a ranked aggregate
     always show ranks.
     """
-    if not answers_same_question(older, newer):
+    if not _answers_same_question(older, newer):
         return False
     return not (ranked and _is_ranked(newer)) or _is_ranked(older)
 

@@ -58,6 +58,7 @@ def test_a_new_entity_has_no_effects() -> None:
             replace(THING, aggregates=(replace(COUNT, measure="sum", field="size"),)),
             [Effect.RESHAPED],
         ),
+        (THING, replace(THING, aggregates=(replace(COUNT, ranked=True),)), [Effect.RESHAPED]),
         (
             THING,
             replace(THING, fields={"id": "str", "name": "int"}),
