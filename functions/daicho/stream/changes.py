@@ -218,7 +218,7 @@ def _compute_kept_amounts(
     taken_back: dict[str, Amount] = {}
     for reading in readings:
         kept = _list_kept_aggregates(reading.plan)
-        for tally, amount in (reading.amounts.items() if kept else ()):
+        for tally, amount in reading.amounts.items() if kept else ():
             if _get_instance(tally) in kept:
                 taken_back[tally] = amount
     return taken_back
