@@ -1,18 +1,23 @@
-"""The archiver: writes every expired item to the bucket, exactly once."""
+"""The archiver: writes every expired item to the bucket, exactly once.
+
+After a batch is archived, its heartbeats are announced (`daicho.archive.shard_progress`).
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
 from daicho.archive.chain_writer import ArchiverBucket, ArchiverTable, BrokenChainError, ChainWriter
+from daicho.archive.shard_progress import announce_update
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, retry_all
+from daicho.storage.protocols import try_update
 from daicho.stream.records import Batch, StreamRecord
 
 __all__ = ["Archiver", "BrokenChainError", "RecordRun", "split_into_runs"]
@@ -38,7 +43,9 @@ class Archiver:
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._appender = ChainWriter(store, objects, ledger, now)
+        self._store = store
         self._ledger = ledger
+        self._now = now
 
     def archive(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Archive expired items. Returns the lowest number that is not known to be done, or None.
@@ -48,7 +55,15 @@ class Archiver:
         """
         left = retry_all(split_into_runs(batch.records, self._ledger), self._append, retry_budget)
         undone = [run.records[0] for run in left]
+        heartbeats = [record for record in batch.records if record.heartbeat is not None]
+        if heartbeats and not undone:
+            # Only now: a heartbeat states that the items which expired before it are archived.
+            announcements = [tuple(heartbeats)]
+            undone = [run[0] for run in retry_all(announcements, self._announce, retry_budget)]
         return min(undone, key=lambda record: record.seq).number if undone else None
+
+    def _announce(self, heartbeats: Sequence[StreamRecord]) -> None:
+        try_update(self._store, announce_update(heartbeats[0].shard, heartbeats, self._now()))
 
     def _append(self, stretch: RecordRun) -> None:
         self._appender.append(stretch.chain, stretch.records)

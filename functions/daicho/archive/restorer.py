@@ -4,12 +4,13 @@ A restored item lives as long as a new one and has its entity's current generati
 items follow through the stream. It carries a mark of its row, and the table keeps a record of each
 restored row (`daicho.layout.restorations`). So a second run recognises its own work. A tally that
 still counts the expired item takes its amount back once, however often the row is restored
-(rule 42).
+(rule 42). A rebuild that adds archived rows to a newer aggregate decides by the generation that the
+first restore of a row wrote (rule 33). So a restore ends when a newer generation is released, and
+older code does not restore a row that only the newest generation can count.
 """
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
 import threading
 import time
@@ -19,10 +20,10 @@ from typing import Any, Literal, Protocol
 
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
+from daicho.archive.restored_image import UnrestorableError, build_restored_image
 from daicho.archive.row_format import ArchivedRow
-from daicho.derive import contributions, derived_items
-from daicho.errors import DaichoError, TransactionFailedError, UnavailableError
-from daicho.layout import item_keys
+from daicho.errors import TransactionFailedError, UnavailableError
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.layout.restorations import (
     RESTORED_MARK,
     RestoredMark,
@@ -31,10 +32,11 @@ from daicho.layout.restorations import (
     is_recorded,
 )
 from daicho.layout.tenant_items import build_closed_mark_key
-from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
+from daicho.plan import Ledger
+from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
-from daicho.storage import attributes, item_key, keys
+from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems, TransactsWrites
@@ -45,18 +47,15 @@ WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
 ATTEMPTS = 8
 MAX_NAMED = 1_000
 """The most rows that a report names one by one."""
-CLOSED_RECHECK_S = 5.0
+RECHECK_S = 5.0
 """How long a tenant is taken for open after its mark was read: as long as the API takes it so. The
-proof of a tenant's deletion waits for longer than that."""
+proof of a tenant's deletion waits for longer than that. So does a rebuild after a release, whose
+generation is read as often."""
 RESTORED_LIFETIME = 48 * 3600.0
 
 
 class RestorerTable(GetsItems, TransactsWrites, Protocol):
     """The operations of the table that a restore needs."""
-
-
-class UnrestorableError(DaichoError):
-    """A row that cannot become an item under the current declarations."""
 
 
 @dataclass
@@ -135,6 +134,9 @@ class Restorer:
         ``over_newer`` is set. ``resume``: the cursor of an unfinished report. ``on_progress``
         receives the report after each object. It may be run again: restored items stay as they
         are.
+
+        Raises:
+            ReleaseRefusedError: a generation was released meanwhile that the ledger lacks.
         """
         retry_budget = retry_budget or RetryBudget.for_seconds(RESTORED_LIFETIME)
         report = RestoreReport(dry_run, cursor=resume)
@@ -184,13 +186,17 @@ class _RestoreRun:
     lock: threading.Lock = field(default_factory=threading.Lock)
     closed: dict[str, tuple[float, bool]] = field(default_factory=dict)
     """By tenant: when its mark was read, and whether it is closed."""
+    checked: dict[str, float] = field(default_factory=dict)
+    """By entity: when its backfill item was read."""
 
     def restore_row(self, row: ArchivedRow) -> None:
         """Restore the item of one row, or note why that is not possible.
 
         Raises:
             UnavailableError: the result is unknown.
+            ReleaseRefusedError: a newer generation of its entity was released.
         """
+        self._check_release(row.entity)
         try:
             if self._is_closed(row.tenant):
                 raise UnrestorableError(f"the tenant {row.tenant} is closed for good")
@@ -233,11 +239,27 @@ class _RestoreRun:
     def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant was deleted: nobody could read or remove its restored items."""
         read_at, is_closed = self.closed.get(tenant, (-_NEVER, False))
-        if not is_closed and time.monotonic() - read_at > CLOSED_RECHECK_S:
+        if not is_closed and time.monotonic() - read_at > RECHECK_S:
             mark = self.store.get(build_closed_mark_key(tenant), consistent=True)
             is_closed = mark is not None
             self.closed[tenant] = (time.monotonic(), is_closed)
         return is_closed
+
+    def _check_release(self, entity: str) -> None:
+        """Stop if a newer generation was released: this ledger does not know what it counts."""
+        if entity not in self.ledger.entities or (
+            time.monotonic() - self.checked.get(entity, -_NEVER) <= RECHECK_S
+        ):
+            return
+        item = self.store.get(build_backfill_key(entity), consistent=True)
+        released = 0 if item is None else BackfillState.parse(entity, item).newest
+        known = self.ledger.newest_generation(entity).number
+        if released > known:
+            raise ReleaseRefusedError(
+                f"{entity} generation {released} was released, and this checkout knows generation "
+                f"{known}: take the lock file that was deployed"
+            )
+        self.checked[entity] = time.monotonic()
 
     def _decide_outcome(
         self, image: Image, existing: Image | None, record: Image | None
@@ -276,68 +298,6 @@ class _RestoreRun:
             report.waiting += outcome == "waiting"
 
 
-def build_restored_image(
-    row: ArchivedRow, ledger: Ledger, now: dt.datetime
-) -> dict[str, AttributeValue]:
-    """The image of the restored item of a row.
-
-    Raises:
-        UnrestorableError: no image can be made. The message gives the reason.
-    """
-    try:
-        current = ledger.current_generation(row.entity)
-        plan, old = current.plan, dict(row.item)
-        image: dict[str, AttributeValue] = {
-            **{name: to_storable(value) for name, value in old.items() if name not in _SET_ANEW},
-            "version": {"N": str((attributes.get_integer(old, "version") or 0) + 1)},
-            "gen": {"N": str(current.number)},
-        }
-        if plan.expires is not None:
-            image["ttl"] = {"N": str(int(now.timestamp()) + plan.expires.seconds)}
-        if plan.key.edge:
-            inverted = item_keys.build_inverted_key(row.tenant, plan, image)
-            image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
-        if item_keys.build_base_key(row.tenant, plan, image) != item_key.get_key(image):
-            raise UnrestorableError("its declarations give it another key today")
-        derived_items.compute_index_rows(plan, image)
-        contributions.compute_contributions(plan, image)
-        # The projector also reads it by the plan under which it was archived.
-        contributions.compute_contributions(ledger.find_plan(row.entity, row.gen or 0), image)
-    except UnrestorableError:
-        raise
-    except (UnknownEntityError, NewerGenerationError) as error:
-        raise UnrestorableError(str(error)) from error
-    except Exception as error:  # whatever it is: one row must not end the restore of the others
-        raise UnrestorableError(f"it cannot be read: {error!r}") from error
-    version = int(image["version"]["N"])
-    mark = RestoredMark(row.seq, keys.render_instant(now), row.gen or 0, version)
-    image[RESTORED_MARK] = mark.as_repeated().to_value()  # it adds bytes
-    if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
-        raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")
-    image[RESTORED_MARK] = mark.to_value()
-    return image
-
-
-def to_storable(value: AttributeValue) -> dict[str, Any]:
-    """An attribute value in botocore's form. The archive holds binary values as base64."""
-    ((kind, content),) = value.items()
-    match kind:
-        case "B":
-            return {"B": _decode_value(content)}
-        case "BS":
-            return {"BS": [_decode_value(element) for element in content]}
-        case "M":
-            return {"M": {name: to_storable(member) for name, member in content.items()}}
-        case "L":
-            return {"L": [to_storable(element) for element in content]}
-        case _:
-            return {kind: content}
-
-
-def _decode_value(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
-
-
 def _get_mark(image: Image) -> RestoredMark:
     """The mark of an image that `build_restored_image` made."""
     mark = RestoredMark.from_image(image)
@@ -360,5 +320,4 @@ def _build_item_put(existing: Image | None, image: Image) -> Put:
     return Put(image, " AND ".join(same), names, values)
 
 
-_SET_ANEW = frozenset({"ttl", "version", "gen", "GSI1PK", "GSI1SK", RESTORED_MARK})
 _NEVER = float("inf")

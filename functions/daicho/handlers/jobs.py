@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
 from daicho.plan import Ledger
@@ -33,7 +34,12 @@ def build(
     emulated = EmulatedStream() if settings.emulated_stream else None
     stream = emulated or dependencies.stream(settings.table_name)
     ledger = ledger or Ledger.load_newest(settings.lock_file)
-    rebuild = Rebuild.build(settings, table, stream, failures, ledger, threads=threads, now=now)
+    archive = None
+    if settings.archive_bucket:
+        archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
+    rebuild = Rebuild.build(
+        settings, table, stream, failures, ledger, archive, threads=threads, now=now
+    )
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")

@@ -173,7 +173,7 @@ def complete_update(
         build_backfill_key(entity),
         "SET #oldest = :generation, #completed = :now"
         + (", #lacking = :lacking REMOVE #progress" if lacking else " REMOVE #progress, #lacking"),
-        condition=f"#newest = :generation AND #oldest < :generation AND {seen}",
+        condition=f"#newest = :generation AND #oldest <= :generation AND {seen}",
         names={
             "#oldest": "oldest",
             "#newest": "newest",

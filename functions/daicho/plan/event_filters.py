@@ -31,32 +31,37 @@ def project_filters(types: Sequence[str]) -> list[str]:
     selected only if it is of one of these entities. So its arrival proves that the filter which
     knows the entity is in use (rule 28).
     """
-    heartbeat = {
-        "type": {"S": [HEARTBEAT_TYPE]},
-        HEARTBEAT_ENTITY: {"S": list(types or NOTHING)},
-    }
-    return _render_patterns(
-        [
-            *({"dynamodb": {image: _match_types(types)}} for image in ("NewImage", "OldImage")),
-            {"dynamodb": {"NewImage": heartbeat}},
-        ]
-    )
+    images = ({"dynamodb": {image: _match_types(types)}} for image in ("NewImage", "OldImage"))
+    return _render_patterns([*images, _match_heartbeats(types)])
 
 
 def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
-    """Select the removals by DynamoDB's own TTL process, of the archived entities.
+    """Select the removals by DynamoDB's own TTL process, and heartbeats, of the archived entities.
 
+    A heartbeat shows that every item which expired before it is archived (rule 33).
     ``emulated``: the local AWS does not record who deleted an item, so its TTL process marks the
     old image.
     """
     old: dict[str, Any] = _match_types(types)
     if emulated:
         marked = {**old, "_ttl_expired": {"N": [{"exists": True}]}}
-        return _render_patterns([{"eventName": ["REMOVE"], "dynamodb": {"OldImage": marked}}])
-    by_dynamodb = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
-    return _render_patterns(
-        [{"eventName": ["REMOVE"], "userIdentity": by_dynamodb, "dynamodb": {"OldImage": old}}]
-    )
+        removal = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": marked}}
+    else:
+        by_dynamodb = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
+        removal = {
+            "eventName": ["REMOVE"],
+            "userIdentity": by_dynamodb,
+            "dynamodb": {"OldImage": old},
+        }
+    return _render_patterns([removal, _match_heartbeats(types)])
+
+
+def _match_heartbeats(types: Sequence[str]) -> dict[str, Any]:
+    heartbeat = {
+        "type": {"S": [HEARTBEAT_TYPE]},
+        HEARTBEAT_ENTITY: {"S": list(types or NOTHING)},
+    }
+    return {"dynamodb": {"NewImage": heartbeat}}
 
 
 def _match_types(types: Sequence[str]) -> dict[str, Any]:

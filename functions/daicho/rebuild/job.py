@@ -17,7 +17,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import to_key_image
 
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
-Phase = Literal["touch", "prove"]
+Phase = Literal["touch", "prove", "fill"]
 JOB_KEY = ItemKey(keys.render("", "rebuild"), "job")
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
@@ -33,7 +33,8 @@ class RebuildJob:
     ``total``: items of the whole table, about. ``counts``: of all passes; ``seen``: items read in
     this pass. ``left``: keys of items that the new generation cannot derive, with the reasons.
     ``without``: whether the operator accepts that these are missing. ``rate``: write units a
-    second. ``older_seen``: of each backfill item, when the pass began.
+    second. ``older_seen``: of each backfill item, when the pass began. ``filled_behind``: the last
+    object of the archive whose rows were added to aggregates that keep expired items.
     """
 
     id: str
@@ -53,6 +54,7 @@ class RebuildJob:
     without: bool = False
     rate: float = 500.0
     older_seen: dict[str, int] = field(default_factory=dict)
+    filled_behind: str = ""
     reason: str = ""
     updated_at: str = ""
     finished_at: str = ""

@@ -5,8 +5,9 @@ older code that was running when the rebuild was asked for has ended (``settle``
 rolled back announces what it writes; such an announcement makes another pass necessary. A pass that
 reads consistently and finds nothing is the proof that no item of an older generation is left.
 Then heartbeats go through every shard, so the projector has handled all
-touches (rule 31). If no record of the entities is set aside, the backfill items get the new
-generation as the oldest one, and readers choose the new instances.
+touches (rule 31). If no record of the entities is set aside, archived rows are added to aggregates
+that keep what expired (rule 33). Then the backfill items get the new generation as the oldest one,
+and readers choose the new instances.
 
 If a step is killed, the next one continues from the job's item. A page that is read again finds
 only what was not touched.
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Protocol
 
+from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError
 from daicho.layout.backfill_state import (
     BackfillState,
@@ -31,13 +33,14 @@ from daicho.layout.backfill_state import (
 )
 from daicho.plan import Ledger
 from daicho.rebuild.job import MAX_NAMED, RebuildJob
+from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
+from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import (
     build_touch,
     estimate_units,
     find_obstacle,
-    list_lacking,
     select_older_items,
 )
 from daicho.release.older_writers import LEASE_S
@@ -51,14 +54,12 @@ from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import (
     DescribesStream,
-    GetsItems,
     PutsItems,
     ScansItems,
-    UpdatesItems,
     try_update,
 )
 from daicho.storage.requests import ItemPage
-from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatTable, HeartbeatWatcher
+from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.tenants.jobs import Jobs
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
@@ -74,9 +75,7 @@ BLOCKED_WAIT_S = 60
 _log = logging.getLogger(__name__)
 
 
-class RebuildTable(
-    GetsItems, ScansItems, HeartbeatTable, ObstacleTable, UpdatesItems, PutsItems, Protocol
-):
+class RebuildTable(KeptPartsTable, ScansItems, ObstacleTable, PutsItems, Protocol):
     """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
 
     @property
@@ -101,7 +100,8 @@ class Rebuild:
     """The dependencies of a rebuild.
 
     ``settle``: seconds after which every writer has ended that was running when the rebuild was
-    asked for. ``read`` limits read units a second.
+    asked for. ``read`` limits read units a second. ``archive``: None without an archive.
+    ``dirty_shards``: how many partitions dirty marks are spread over.
     """
 
     store: RebuildTable
@@ -114,6 +114,8 @@ class Rebuild:
     segments: int = SEGMENTS
     parallelism: int = MAX_PARALLELISM
     read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+    archive: ArchiveReader | None = None
+    dirty_shards: int = 1
 
     @classmethod
     def build(
@@ -123,6 +125,7 @@ class Rebuild:
         stream: DescribesStream,
         failures: ObstacleBucket,
         ledger: Ledger,
+        archive: ArchiveReader | None,
         *,
         threads: int,
         now: Callable[[], dt.datetime],
@@ -138,6 +141,8 @@ class Rebuild:
             settle=settings.settle_seconds,
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
+            archive=archive,
+            dirty_shards=settings.dirty_shards,
         )
 
     def run_step(self, retry_budget: RetryBudget) -> RebuildStep:
@@ -184,6 +189,9 @@ class _Step:
         self._saved = on.now()
         self._lock = Lock()
         self._written = RateLimiter(job.rate)
+        kept = KeptParts(on.store, on.stream, on.archive, on.ledger, on.now, on.dirty_shards)
+        kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._written)
+        self._kept = KeptPhase(kept, job, self._read_state, self._save)
 
     def run(self) -> RebuildStep:
         """Continue the pass or its proof."""
@@ -198,7 +206,7 @@ class _Step:
                 self._save()
                 return RebuildStep(done=False)
             return self._finish_pass()
-        return self._prove()
+        return self._prove() if job.phase == "prove" else self._fill_kept_parts()
 
     def _follow_release(self) -> RebuildStep | None:
         """Begin again with newer generations, if a release came meanwhile.
@@ -314,14 +322,26 @@ class _Step:
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         run = HeartbeatRun(f"{job.id}-{job.passes}", entities)
         progress = watcher.watch(run, self._budget)
-        if not progress.has_passed:
-            job.reason = str(progress)
+        waiting = "" if progress.has_passed else str(progress)
+        if waiting := waiting or self._kept.wait_for_archiver(run.id, self._budget):
+            job.reason = waiting
             self._save()
             return RebuildStep(done=False)
         if obstacles := find_obstacles(on.store, on.stream, on.failures, entities):
             return self._block("; ".join(obstacles))
         watcher.forget(run)
-        if {self._complete(entity) for entity in entities} != {True}:
+        job.phase, job.filled_behind = "fill", ""
+        return self._fill_kept_parts()
+
+    def _fill_kept_parts(self) -> RebuildStep:
+        """Complete aggregates that keep what expired; then switch the readers."""
+        job, on = self._job, self._on
+        outcome = self._kept.fill(self._budget)
+        if outcome.blocked:
+            return self._block(outcome.blocked)
+        if not outcome.finished:
+            return RebuildStep(done=False)
+        if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
@@ -330,13 +350,13 @@ class _Step:
 
     def _complete(self, entity: str) -> bool:
         """Switch the readers of an entity; False if it has to be touched again."""
-        job, ledger = self._job, self._on.ledger
+        job = self._job
         generation = job.targets[entity]
         state = self._read_state(entity)
-        if state.oldest >= generation:
+        lacking = self._kept.list_lacking(state)
+        if state.oldest >= generation and state.lacking == lacking:
             return True
         began = replace(state, older_seen=job.older_seen[entity])
-        lacking = list_lacking(state, ledger)
         return try_update(
             self._on.store, complete_update(began, generation, lacking, self._on.now())
         )

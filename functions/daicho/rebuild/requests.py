@@ -8,9 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from daicho.layout.backfill_state import BackfillState, is_complete, list_possible_plans
+from daicho.layout.backfill_state import (
+    BackfillState,
+    is_complete,
+    list_possible_plans,
+    render_instance,
+)
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob
+from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
 from daicho.release.states import StateStore, build_deployed_update, read_stage_states
 from daicho.storage import keys
 from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
@@ -117,12 +123,19 @@ def start_execution(machine: Machine, job: RebuildJob) -> None:
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
     """Whether an instance lacks items, or rows of a listing lack fields that they may copy.
 
-    Not if it lacks expired items alone, because nothing can touch these.
+    Not if it lacks expired items alone that are not in the archive, because nothing has these.
     """
     newest, touchable = (
         ledger.newest_generation(state.entity).plan,
         replace(state, lacking=frozenset()),
     )
+    archived = {
+        render_instance(instance)
+        for instance in list_incomplete_kept(state, ledger)
+        if is_in_archive(state.entity, instance, ledger)
+    }
+    if state.lacking & archived:
+        return True
     if any(not is_complete(each, touchable, ledger) for each in newest.derived_instances):
         return True
     copies = {

@@ -78,7 +78,7 @@ def list_lacking(state: BackfillState, ledger: Ledger) -> frozenset[str]:
     """Instances that lack expired items: they count these for ever, and a touch finds none.
 
     An aggregate that keeps what expired, and was introduced after items may have expired, lacks
-    those.
+    those, unless they are added from the archive (`daicho.rebuild.kept_parts`).
     """
     newest = ledger.newest_generation(state.entity).plan
     derived = {render_instance(instance) for instance in newest.derived_instances}

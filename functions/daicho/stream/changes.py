@@ -174,7 +174,7 @@ def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
             changes.append((slots.build_kept_key(tally, record.shard), amount))
     for tally, amount in new.amounts.items():
         changes.append((slots.build_slot_key(tally, record.shard), amount))
-    for tally, amount in _compute_kept_amounts(record, ledger).items():
+    for tally, amount in _compute_kept_amounts(record, new, ledger).items():
         # The item is live again, and is counted with the live items.
         changes.append((slots.build_kept_key(tally, record.shard), -amount))
     return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes))
@@ -198,23 +198,30 @@ def _is_newer(image: Image | None, ledger: Ledger) -> bool:
     return False
 
 
-def _compute_kept_amounts(record: StreamRecord, ledger: Ledger) -> Mapping[str, Amount]:
-    """The amounts that stayed counted of an item that this record restores from the archive.
+def _compute_kept_amounts(
+    record: StreamRecord, new: PlannedImage, ledger: Ledger
+) -> Mapping[str, Amount]:
+    """The amounts that a record subtracts from kept parts, because it restores an archived item.
 
-    They follow from the plan that it was archived under: a later aggregate never counted it. A row
-    gives its amounts back once: at its first restore, and at no later write of the item (rule 42).
+    They follow from the plan of the image that is written: what this plan keeps and the archived
+    image did not contribute to, a rebuild adds from the archive, before or after (rule 33). A
+    restore by older code also subtracts what the newer plan of the archived image kept. A row gives
+    its amounts back once: at its first restore, and at no later write of the item (rule 42).
     """
     mark = RestoredMark.from_image(record.new)
     if mark is None or record.new is None or not takes_back_amounts(record.old, record.new):
         return {}
-    archived = {**record.new, "gen": {"N": str(mark.generation)}}
-    reading = PlannedImage.parse(archived, ledger)
-    kept = _list_kept_aggregates(reading.plan)
-    return {
-        tally: amount
-        for tally, amount in (reading.amounts.items() if kept else ())
-        if _get_instance(tally) in kept
-    }
+    readings = [new]
+    if mark.generation > (attributes.get_integer(record.new, "gen") or 0):
+        archived = {**record.new, "gen": attributes.to_value(mark.generation)}
+        readings.append(PlannedImage.parse(archived, ledger))
+    taken_back: dict[str, Amount] = {}
+    for reading in readings:
+        kept = _list_kept_aggregates(reading.plan)
+        for tally, amount in reading.amounts.items() if kept else ():
+            if _get_instance(tally) in kept:
+                taken_back[tally] = amount
+    return taken_back
 
 
 def _list_kept_aggregates(plan: EntityPlan | None) -> frozenset[tuple[str, int]]:

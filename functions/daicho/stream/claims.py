@@ -228,17 +228,20 @@ def announce_update(
         values[":first"] = {"S": announcement.first}
     for place, (name, seq) in enumerate(announcement.heartbeats.items()):
         sets.append(f"#h{place} = if_not_exists(#h{place}, :h{place})")
-        names[f"#h{place}"] = _render_heartbeat(name)
+        names[f"#h{place}"] = render_heartbeat(name)
         values[f":h{place}"] = {"S": seq}
     update = f"SET {', '.join(sets)}"
     return Update(build_shard_key(shard), update, condition, names, values)
 
 
-def forget_heartbeats_update(shard: str, names: Sequence[HeartbeatName]) -> Update:
-    """Remove the heartbeats of a run that is over. At most `MAX_HEARTBEATS`."""
-    placeholders = {f"#h{place}": _render_heartbeat(name) for place, name in enumerate(names)}
+def forget_heartbeats_update(key: ItemKey, names: Sequence[HeartbeatName]) -> Update:
+    """Remove the heartbeats of a run that is over. At most `MAX_HEARTBEATS`.
+
+    ``key``: of the item of a shard, as a consumer of the stream keeps it.
+    """
+    placeholders = {f"#h{place}": render_heartbeat(name) for place, name in enumerate(names)}
     return Update(
-        build_shard_key(shard),
+        key,
         f"REMOVE {', '.join(placeholders)}",
         "attribute_exists(PK)",
         placeholders,
@@ -291,7 +294,7 @@ def unlist_shard_update(shard: str, now: dt.datetime) -> Update:
     )
 
 
-def _render_heartbeat(name: HeartbeatName) -> str:
+def render_heartbeat(name: HeartbeatName) -> str:
     """The attribute of the first heartbeat of a name."""
     return keys.render(_HEARTBEAT, name.run, name.entity)
 

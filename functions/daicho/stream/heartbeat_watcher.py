@@ -106,7 +106,8 @@ class HeartbeatProgress:
 class HeartbeatWatcher:
     """Sends the heartbeats of a run, and finds the shards that they have passed.
 
-    ``keys_per_shard``: see `count_keys`.
+    ``keys_per_shard``: see `count_keys`. ``build_key``: the key of a shard's item; by default the
+    items of the projector. The archiver has its own (`daicho.archive.shard_progress`).
     """
 
     def __init__(
@@ -116,11 +117,13 @@ class HeartbeatWatcher:
         *,
         now: Callable[[], dt.datetime] = utc_now,
         keys_per_shard: float = KEYS_PER_SHARD,
+        build_key: Callable[[str], ItemKey] = claims.build_shard_key,
     ) -> None:
         self._store = store
         self._stream = stream
         self._now = now
         self._keys_per_shard = keys_per_shard
+        self._build_key = build_key
 
     def watch(self, run: HeartbeatRun, retry_budget: RetryBudget) -> HeartbeatProgress:
         """Send heartbeats every 10 s until they have passed every shard, or little time is left.
@@ -150,7 +153,7 @@ class HeartbeatWatcher:
             UnavailableError: the stream or the shard items cannot be read.
         """
         shards = self._stream.list_shards()
-        shard_keys = {claims.build_shard_key(shard.id): shard.id for shard in shards}
+        shard_keys = {self._build_key(shard.id): shard.id for shard in shards}
         images = self._store.batch_get(shard_keys, consistent=True).require_all()
         items = {
             shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
@@ -190,7 +193,8 @@ class HeartbeatWatcher:
         for shard in self._stream.list_shards():
             for begin in range(0, len(run.names), claims.MAX_HEARTBEATS):
                 names = run.names[begin : begin + claims.MAX_HEARTBEATS]
-                try_update(self._store, claims.forget_heartbeats_update(shard.id, names))
+                key = self._build_key(shard.id)
+                try_update(self._store, claims.forget_heartbeats_update(key, names))
 
 
 def count_keys(open_count: int, waiting_count: int, keys_per_shard: float) -> int:

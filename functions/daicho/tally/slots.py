@@ -3,8 +3,9 @@
 A *tally* is one value of an aggregate: the number of some items and the sum of their measure, for
 one group. All items of a tally share its partition key. A *slot* is the part that one stream shard
 has counted: ``slot#<shard>`` for live items, ``kept#<shard>`` for items that expired under
-``on_expiry="keep"``. Every write to a slot increases its revision ``rev``. ``at`` is the time of
-its last count (epoch seconds), and ``seq`` the sequence number of the last record that it counted.
+``on_expiry="keep"``. A rebuild adds archived rows to ``kept#archive`` (rule 33). Every write to a
+slot increases its revision ``rev``. ``at`` is the time of its last count (epoch seconds), and
+``seq`` the sequence number of the last record that it counted.
 
 A slot is *dirty* (it has GSI2 keys, its dirty mark) until a rollup has written a total that
 includes all of it. The mark is set only if there is none, so most writes of a busy slot write to no
@@ -31,6 +32,8 @@ from daicho.storage.requests import Delete, Update, Write
 TOTAL_SORT_KEY = "total"
 SLOT_PREFIX = "slot"
 KEPT_PREFIX = "kept"
+FILLED_SHARD = "archive"
+"""The name, in place of a shard's, of the kept slot to which a rebuild adds archived rows."""
 IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
 """The retention of the stream, rounded up: no older record can come again. So the sequence number
 of the slot has nothing left to refuse, and may be deleted (rule 11)."""

@@ -86,7 +86,9 @@ def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
             now,
             raises_low_watermark=rng.random() < 0.5,
         ),
-        claims.forget_heartbeats_update(SHARD, [HeartbeatName("run", "E#1")]),
+        claims.forget_heartbeats_update(
+            claims.build_shard_key(SHARD), [HeartbeatName("run", "E#1")]
+        ),
         claims.finish_update(SHARD, stood, now),
         claims.expire_claims_update(SHARD, [stood]),
         claims.unlist_shard_update(SHARD, now),

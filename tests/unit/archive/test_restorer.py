@@ -9,13 +9,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restorer import (
-    CLOSED_RECHECK_S,
-    Restorer,
-    RestoreReport,
-    build_restored_image,
-    to_storable,
-)
+from daicho.archive.restored_image import build_restored_image, to_storable
+from daicho.archive.restorer import RECHECK_S, Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.errors import UnansweredError
@@ -332,7 +327,7 @@ def test_an_item_with_an_unknown_mark_is_left_alone_and_the_rest_comes_back(kept
 def test_a_tenant_that_is_closed_meanwhile_gets_nothing_more(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passed = itertools.count(0, CLOSED_RECHECK_S)
+    passed = itertools.count(0, RECHECK_S)
     monkeypatch.setattr("daicho.archive.restorer.time.monotonic", lambda: next(passed))
     mark = build_closed_mark_key("t")
 

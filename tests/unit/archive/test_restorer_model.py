@@ -190,7 +190,11 @@ ACTIONS: tuple[Callable[[World], World | None], ...] = (
 
 
 def count_plainly(world: World) -> Figures:
-    """The figures: live items, and expired ones of which no row was ever restored."""
+    """The figures: live items, and expired ones of which no row was ever restored.
+
+    A restored row is also subtracted from what is newer than the row: a rebuild adds it there
+    (rule 33, `tests/unit/rebuild/test_kept_parts_model.py`).
+    """
     counted: Figures = Counter()
     live = [(item, True) for item in world.base_items.values()]
     kept = [(row.item, False) for row in world.rows if row.seq not in world.restored]
@@ -199,6 +203,9 @@ def count_plainly(world: World) -> Figures:
         counted[f"t#+Download.chart#1#{month}#{song}"] += 1
         counted[f"t#+Download.played#2#{song}"] += gen == 2
         counted[f"t#+Download.alive#1#{song}"] += is_live
+    for row in world.rows:
+        song, _, gen = _read(row.item)
+        counted[f"t#+Download.played#2#{song}"] -= gen == 1 and row.seq in world.restored
     return Counter({tally: count for tally, count in counted.items() if count})
 
 

@@ -39,9 +39,9 @@ def test_the_projector_gets_the_heartbeats_of_what_derives_and_of_nothing_else()
 
 
 def test_the_archive_gets_what_the_ttl_process_of_dynamodb_removed() -> None:
-    (pattern,) = (json.loads(text) for text in archive_filters(["Visit"], emulated=False))
+    pattern, _ = (json.loads(text) for text in archive_filters(["Visit"], emulated=False))
     assert pattern["userIdentity"]["principalId"] == ["dynamodb.amazonaws.com"]
-    (local,) = (json.loads(text) for text in archive_filters(["Visit"], emulated=True))
+    local, _ = (json.loads(text) for text in archive_filters(["Visit"], emulated=True))
     assert "userIdentity" not in local
     assert local["dynamodb"]["OldImage"]["_ttl_expired"] == {"N": [{"exists": True}]}
 

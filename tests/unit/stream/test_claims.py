@@ -145,9 +145,11 @@ def test_an_announcement_is_not_too_long_for_an_expression() -> None:
 def test_heartbeats_of_a_run_can_be_forgotten() -> None:
     house = House()
     names = [HeartbeatName("r#1", "Song"), HeartbeatName("r#2", "Song")]
-    assert house.refused(claims.forget_heartbeats_update(SHARD, names))  # no item to create
+    assert house.refused(
+        claims.forget_heartbeats_update(claims.build_shard_key(SHARD), names)
+    )  # no item to create
     house.change(announce(9, first=5, Song=8, Album=9))
-    left = house.change(claims.forget_heartbeats_update(SHARD, names))
+    left = house.change(claims.forget_heartbeats_update(claims.build_shard_key(SHARD), names))
     assert list(left.heartbeats) == [HeartbeatName("r#1", "Album")]
     assert left.low_watermark == claim(5).seq
 

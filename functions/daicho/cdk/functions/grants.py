@@ -98,7 +98,8 @@ FORGET = Grants(
 )
 
 # It may Scan: nothing else shows all that is a tenant's, or of an older generation. It cuts a
-# tenant's records out of what was set aside, in every version of it.
+# tenant's records out of what was set aside, in every version of it. It reads the archive for
+# aggregates that count expired items.
 _OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVersion")
 JOBS = Grants(
     table=(
@@ -112,6 +113,8 @@ JOBS = Grants(
         "done/*": (*_OF_VERSIONS, "PutObject"),
     },
     failure_bucket=("ListBucket", "ListBucketVersions"),
+    archive=("GetObject",),
+    archive_bucket=("ListBucket",),
     objects=("DeleteObjectVersion",),
     object_bucket=("ListBucketVersions",),
 )

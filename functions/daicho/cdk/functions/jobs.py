@@ -46,6 +46,7 @@ class Jobs(Construct):
             environment={
                 "FAILURE_BUCKET": shared.failures.bucket_name,
                 "OBJECT_BUCKET": shared.objects.bucket_name,
+                "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Context, Inexact
+from types import MappingProxyType
 
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
+from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.testing.oracle.stream_history import ExpiredItem
@@ -23,7 +25,9 @@ class Recomputation:
     """What follows from the base items, item by item, without any stream.
 
     ``items``: the current base items. ``expired``: those that TTL has removed. ``restored_rows``:
-    the numbers of the archived rows that were restored, as in `ExpiredItem.row`.
+    the image that the first restore of an archived row wrote, by its number as in
+    `ExpiredItem.row`. ``filled``: aggregates to which a rebuild has added what expired before they
+    existed: the entity, the name and ``since``.
     """
 
     def __init__(
@@ -31,12 +35,14 @@ class Recomputation:
         entities: SimulatedEntities,
         items: Mapping[ItemKey, Image],
         expired: Sequence[ExpiredItem],
-        restored_rows: Collection[str] = frozenset(),
+        restored_rows: Mapping[str, Image] = MappingProxyType({}),
+        filled: Collection[tuple[str, str, int]] = (),
     ) -> None:
         self._entities = entities
         self._items = items
         self._expired = expired
         self._restored_rows = restored_rows
+        self._filled = filled
 
     def compute_rows(self) -> dict[ItemKey, IndexRow]:
         """The derived items that there should be."""
@@ -48,18 +54,44 @@ class Recomputation:
     def compute_amounts(self) -> dict[str, Amount]:
         """The tallies that there should be.
 
-        An expired item stays counted under ``on_expiry="keep"`` until its row is restored.
+        An expired item stays counted under ``on_expiry="keep"`` until its row is restored. A
+        restore also subtracts from aggregates that are newer than the row, which a rebuild adds.
         """
         amounts: dict[str, Amount] = {}
         for item in self._items.values():
             for tally, amount in self._entities.compute_amounts(item).items():
                 amounts[tally] = add_exactly(amounts.get(tally, Amount()), amount)
         for expired in self._expired:
-            if expired.row in self._restored_rows:
-                continue
-            for tally, amount in self._entities.compute_kept_amounts(expired.image).items():
-                amounts[tally] = add_exactly(amounts.get(tally, Amount()), amount)
+            for sign, kept in self._list_kept_amounts(expired):
+                for tally, amount in kept.items():
+                    change = amount if sign > 0 else -amount
+                    amounts[tally] = add_exactly(amounts.get(tally, Amount()), change)
         return {tally: amount for tally, amount in amounts.items() if amount}
+
+    def _list_kept_amounts(self, expired: ExpiredItem) -> Iterator[tuple[int, dict[str, Amount]]]:
+        """What an expired item adds to tallies (+1), and what its restore subtracts (-1)."""
+        own = self._entities.compute_kept_amounts(expired.image)
+        restored = self._restored_rows.get(expired.row)
+        newest = self._entities.ledger.newest_generation(expired.image["type"]["S"]).number
+        as_newest = {**expired.image, "gen": {"N": str(newest)}}
+        filled = {
+            tally: amount
+            for tally, amount in self._entities.compute_kept_amounts(as_newest).items()
+            if tally not in own and self._is_filled(tally)
+        }
+        if restored is None:
+            yield 1, {**own, **filled}
+            return
+        taken_back = self._entities.compute_kept_amounts(restored)
+        if int(restored["gen"]["N"]) < int(expired.image["gen"]["N"]):
+            taken_back = {**own, **taken_back}
+        yield 1, {**own, **{tally: filled[tally] for tally in filled if tally in taken_back}}
+        yield -1, taken_back
+
+    def _is_filled(self, tally: str) -> bool:
+        _, name, since, *_ = keys.parse(tally)
+        entity, _, aggregate = name.removeprefix("+").rpartition(".")
+        return (entity, aggregate, int(since)) in self._filled
 
     def count_archived_rows(self) -> Counter[str]:
         """The rows that there should be in the archive, each with its number."""

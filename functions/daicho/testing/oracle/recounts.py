@@ -71,12 +71,13 @@ def _find_changed_tallies(deployment: SimulatedDeployment, record: Record) -> se
 
 
 def _find_restored_tallies(deployment: SimulatedDeployment, change: Mapping[str, Any]) -> set[str]:
-    """The tallies that kept counting an item which a change restores."""
+    """The tallies from whose kept parts a change that restores an item may subtract."""
     old, new = change.get("OldImage", {}), change.get("NewImage", {})
     if "_restored" not in new or new["_restored"] == old.get("_restored"):
         return set()
     archived = {**new, "gen": new["_restored"]["M"]["gen"]}
-    return set(deployment.entities.compute_kept_amounts(archived))
+    kept = deployment.entities.compute_kept_amounts
+    return {*kept(archived), *kept(new)}
 
 
 def _list_discarded_records(deployment: SimulatedDeployment) -> Iterator[tuple[str, str]]:

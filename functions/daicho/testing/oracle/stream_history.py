@@ -51,10 +51,15 @@ def is_base_item(image: Image) -> bool:
     return "type" in image and image["type"] != _HEARTBEAT
 
 
-def find_restored_rows(stream: TableStream) -> set[str]:
-    """The archived rows of which an item was restored, by the number of their record."""
-    images = (record["dynamodb"].get("NewImage", {}) for record in _list_records(stream))
-    return {image["_restored"]["M"]["seq"]["S"] for image in images if "_restored" in image}
+def find_restored_rows(stream: TableStream) -> dict[str, Image]:
+    """The image that the first restore of each row wrote, by the number of the row's record."""
+    restored: dict[str, Image] = {}
+    for record in _list_records(stream):
+        image = record["dynamodb"].get("NewImage", {})
+        mark = image.get("_restored", {}).get("M", {})
+        if mark and "again" not in mark and mark.get("version") == image.get("version"):
+            restored.setdefault(mark["seq"]["S"], image)
+    return restored
 
 
 def find_repeated_claims(stream: TableStream) -> list[str]:

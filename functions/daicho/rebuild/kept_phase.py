@@ -1,0 +1,100 @@
+"""The phase of a rebuild that completes kept parts: after the proving pass, before the switch."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from daicho.layout.backfill_state import BackfillState, render_instance
+from daicho.rebuild.job import MAX_NAMED, RebuildJob
+from daicho.rebuild.kept_parts import FillReport, KeptParts
+from daicho.rebuild.touches import list_lacking
+from daicho.runtime.retry import RetryBudget
+
+SAVE_INTERVAL = dt.timedelta(seconds=5)
+"""The longest stretch of work that is repeated after an interruption."""
+
+
+@dataclass(frozen=True)
+class FillOutcome:
+    """How far the phase is. ``blocked``: why it cannot go on; empty if it can."""
+
+    finished: bool
+    blocked: str = ""
+
+
+class KeptPhase:
+    """The phase, in one step of a rebuild.
+
+    ``read_state`` reads the backfill item of an entity, and ``save`` saves the job.
+    """
+
+    def __init__(
+        self,
+        parts: KeptParts,
+        job: RebuildJob,
+        read_state: Callable[[str], BackfillState],
+        save: Callable[[], None],
+    ) -> None:
+        self._parts, self._job, self._read_state, self._save = parts, job, read_state, save
+
+    def wait_for_archiver(self, run: str, retry_budget: RetryBudget) -> str:
+        """Wait until the archiver has passed the heartbeats of a run, or time is over.
+
+        A failed batch of the archiver is in the failure bucket afterwards, so that bucket is
+        checked next. Returns what it still waits for; empty if for nothing.
+        """
+        entities = tuple(self._list_filled())
+        if not entities:
+            return ""
+        progress = self._parts.watch_archiver(run, entities, retry_budget)
+        if not progress.has_passed:
+            return f"archive: {progress}"
+        self._parts.forget_heartbeats(run, entities)
+        return ""
+
+    def fill(self, retry_budget: RetryBudget) -> FillOutcome:
+        """Add the archived rows behind the job's position to what lacks them.
+
+        Raises:
+            StoreError: a store fails; the next step goes on.
+        """
+        job, saved = self._job, self._parts.now()
+
+        def save_round(report: FillReport) -> None:
+            nonlocal saved
+            self._record(report)
+            if self._parts.now() >= saved + SAVE_INTERVAL:
+                self._save()
+                saved = self._parts.now()
+
+        filled = self._list_filled()
+        report = self._parts.fill(filled, job.filled_behind, retry_budget, save_round)
+        self._record(report)
+        self._save()
+        for name, error in report.broken.items():
+            return FillOutcome(False, f"{name} of the archive cannot be read: {error}")
+        if report.finished and job.left and not job.without:
+            return FillOutcome(
+                False,
+                f"{len(job.left)} archived rows cannot be derived by the new generation: daicho "
+                "rebuild --status names them. Accept that aggregates lack them by --without",
+            )
+        return FillOutcome(report.finished)
+
+    def list_lacking(self, state: BackfillState) -> frozenset[str]:
+        """The instances that lack expired items although the phase is over: not all is archived."""
+        completed = map(render_instance, self._parts.list_completable(state))
+        return list_lacking(state, self._parts.ledger).difference(completed)
+
+    def _list_filled(self) -> dict[str, frozenset[tuple[str, int]]]:
+        return self._parts.list_filled(map(self._read_state, self._job.targets))
+
+    def _record(self, report: FillReport) -> None:
+        job = self._job
+        job.filled_behind = report.position
+        job.add_counts(archived_rows=report.take_rows())
+        for row, reason in report.left.items():
+            if len(job.left) < MAX_NAMED:
+                job.left[row] = reason
