@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from daicho.rebuild.recounts import list_recounts
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
@@ -33,11 +34,12 @@ def status(
     with end_on_errors("status", INCOMPLETE):
         ledger = load_ledger()
         deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
+        waiting = list(list_recounts(deployed.table)) if deployed else []
     if deployed is None:
         end_command("there is no table: nothing is deployed", INCOMPLETE)
     statuses = list_entity_statuses(ledger, deployed.states)
     if as_json:
-        document = build_document(deployed.table.name, statuses)
+        document = build_document(deployed.table.name, statuses, waiting)
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
-        print_statuses(deployed.table.name, statuses)
+        print_statuses(deployed.table.name, statuses, waiting)

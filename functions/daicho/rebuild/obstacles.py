@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
-from daicho.storage import keys
+from daicho.plan import Ledger
+from daicho.rebuild.recounts import RecountTable, list_recounts, select_blocking
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import DescribesStream, QueriesItems
+from daicho.storage.protocols import DescribesStream
 from daicho.storage.requests import Query
 from daicho.storage.table import BatchGetResult
-from daicho.stream import claims, recount_list
+from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.stream.recount_list import Recount
 
 MAX_NAMED = 5
 """Claims or tallies that a message names."""
 
 
-class ObstacleTable(QueriesItems, Protocol):
+class ObstacleTable(RecountTable, Protocol):
     """The operations of the table that this needs."""
 
     def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
@@ -37,6 +37,7 @@ def find_obstacles(
     store: ObstacleTable,
     stream: DescribesStream,
     failures: ObstacleBucket,
+    ledger: Ledger,
     entities: Collection[str],
 ) -> list[str]:
     """Why entities are not complete although all of their items were touched; a sentence each.
@@ -61,20 +62,12 @@ def find_obstacles(
         found.append(f"{open_count} records are set aside: daicho redrive applies them")
     if next(failures.list_names(ON_FAILURE_PREFIX), None) is not None:
         found.append("batches are in the failure bucket: daicho redrive applies them")
-    tallies = [
-        Recount.from_item(item).tally
-        for page in store.query_pages(Query(recount_list.LIST, consistent=True))
-        for item in page.items
-    ]
-    named = [tally for tally in tallies if _parse_entity(tally) in entities]
-    if named:
+    waiting = select_blocking(list_recounts(store), ledger, entities)
+    if waiting:
+        tallies = [entry.tally for entry in waiting][:MAX_NAMED]
+        aggregates = sorted({entry.aggregate for entry in waiting})[:MAX_NAMED]
         found.append(
-            f"{len(named)} tallies wait for a recount ({', '.join(named[:MAX_NAMED])}): "
-            "daicho generation --recount makes a new instance of their aggregate"
+            f"{len(waiting)} tallies wait for a recount ({', '.join(tallies)}): daicho generation "
+            f"{' '.join(f'--recount {name}' for name in aggregates)} makes a new instance"
         )
     return found
-
-
-def _parse_entity(tally: str) -> str:
-    """The entity that a tally's partition key names."""
-    return keys.parse(tally)[1].removeprefix("+").rpartition(".")[0]

@@ -36,6 +36,7 @@ from daicho.rebuild.job import MAX_NAMED, RebuildJob
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
+from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import (
     build_touch,
@@ -327,7 +328,7 @@ class _Step:
             job.reason = waiting
             self._save()
             return RebuildStep(done=False)
-        if obstacles := find_obstacles(on.store, on.stream, on.failures, entities):
+        if obstacles := find_obstacles(on.store, on.stream, on.failures, on.ledger, entities):
             return self._block("; ".join(obstacles))
         watcher.forget(run)
         job.phase, job.filled_behind = "fill", ""
@@ -344,6 +345,7 @@ class _Step:
         if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
+        remove_replaced_recounts(on.store, on.ledger, entities)
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
         self._save()
         return RebuildStep(done=True)

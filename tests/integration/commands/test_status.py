@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from collections.abc import Callable
@@ -11,7 +12,9 @@ import pytest
 from typer.testing import Result
 
 from daicho.layout.backfill_state import BackfillState
+from daicho.storage.protocols import apply_update
 from daicho.storage.table import Table
+from daicho.stream.recount_list import build_recount_mark
 from tests.support.planned_project import (
     ChangingProject,
     make_runner,
@@ -23,6 +26,7 @@ from tests.support.planned_project import (
 Run = Callable[..., Result]
 FIRST = render_module("search = Search(name)", "newest = Listing()")
 SECOND = render_module("search = Search(name, email)", "by_country = Listing(country)")
+NOW = dt.datetime(2026, 11, 23, tzinfo=dt.UTC)
 ADA = {"name": "Ada", "email": "ada@example.com", "country": "uk"}
 
 
@@ -81,6 +85,17 @@ def test_a_reader_sees_a_table(project: ChangingProject, run: Run, table: Table)
     assert ["User.newest@1", "listing", "1", "serving", "100", "%"] in rows
     assert ["User.search@1", "search", "1", "serving", "100", "%"] in rows
     assert "the stage has" not in result.stdout
+
+
+def test_tallies_that_wait_for_a_recount_are_counted(
+    project: ChangingProject, run: Run, table: Table
+) -> None:
+    first = project.write(FIRST)
+    record_release(table, project.ledger)
+    for tally in ("t#+User.all#2#uk", "t#+User.all#2#jp"):
+        apply_update(table, build_recount_mark(tally, "1", None, NOW))
+    assert "User.all@2: 2 tallies wait for a recount" in run(first).stdout
+    assert json.loads(run(first, "--json").stdout)["recounts"] == {"User.all@2": 2}
 
 
 def test_another_generation_than_the_checkout_is_reported(

@@ -1,0 +1,102 @@
+"""The recount list during a rebuild: a rebuild into a new instance is the recount (rule 17)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from daicho.plan import Ledger
+from daicho.plan.instances import describe_derivation, list_declarations, list_retiring
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import QueriesItems
+from daicho.storage.requests import Query
+from daicho.stream.recount_list import LIST, Recount
+from daicho.tally.slots import TallyName
+
+
+class RecountTable(QueriesItems, Protocol):
+    """The operations of the table that this needs."""
+
+    def batch_write(self, *, deletes: Sequence[ItemKey]) -> None:
+        """Remove many items."""
+
+
+@dataclass(frozen=True)
+class RecountEntry:
+    """A tally on the recount list, and the instance of which it is: its name and its ``since``."""
+
+    key: ItemKey
+    tally: str
+    entity: str
+    instance: tuple[str, int]
+
+    @property
+    def aggregate(self) -> str:
+        """The aggregate as `daicho generation --recount` takes it."""
+        return f"{self.entity}.{self.instance[0]}"
+
+
+def list_recounts(store: QueriesItems) -> Iterator[RecountEntry]:
+    """All tallies on the recount list.
+
+    Raises:
+        UnavailableError: the table does not answer.
+    """
+    for page in store.query_pages(Query(LIST, consistent=True)):
+        for item in page.items:
+            tally = Recount.from_item(item).tally
+            name = TallyName.parse(tally)
+            yield RecountEntry(get_key(item), tally, name.entity, (name.aggregate, name.since))
+
+
+def select_blocking(
+    entries: Iterable[RecountEntry], ledger: Ledger, entities: Collection[str]
+) -> list[RecountEntry]:
+    """The tallies of instances that these entities declare: no rebuild may complete those.
+
+    An instance that retires does not answer once its successor is complete.
+    """
+    declared = {
+        (entity, name, declaration.since)
+        for entity in entities
+        for name, declaration in list_declarations(ledger.newest_generation(entity).plan).items()
+    }
+    return [entry for entry in entries if (entry.entity, *entry.instance) in declared]
+
+
+def remove_replaced_recounts(
+    store: RecountTable, ledger: Ledger, entities: Collection[str]
+) -> None:
+    """Remove tallies that nothing will read again, once these entities are complete.
+
+    These are tallies of instances that are not derived any more, and of those that were recounted.
+    An instance that retires because its declaration changed may be declared again by a revert: its
+    tallies remain on the list.
+
+    Raises:
+        UnavailableError: the table does not answer.
+    """
+    kept = {(entity, *instance) for entity in entities for instance in _list_kept(ledger, entity)}
+    replaced = [
+        entry.key
+        for entry in list_recounts(store)
+        if entry.entity in entities and (entry.entity, *entry.instance) not in kept
+    ]
+    if replaced:
+        store.batch_write(deletes=replaced)
+
+
+def _list_kept(ledger: Ledger, entity: str) -> Iterator[tuple[str, int]]:
+    """The instances of an entity that answer, or may answer after a revert."""
+    plan = ledger.newest_generation(entity).plan
+    declared = list_declarations(plan)
+    for name, declaration in declared.items():
+        yield name, declaration.since
+    for name, retiring in list_retiring(plan).items():
+        current = declared.get(name)
+        is_recounted = current is not None and (
+            describe_derivation(plan, current) == describe_derivation(plan, retiring)
+        )
+        if not is_recounted:
+            yield name, retiring.since

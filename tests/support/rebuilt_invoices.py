@@ -1,0 +1,128 @@
+"""A stage with old invoices, whose stream is fed to the projector, and a rebuild of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from daicho import Aggregate, Count, Listing, Search
+from daicho.handlers import project
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.plan.event_filters import HEARTBEAT_TYPE
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.rebuild import Rebuild, RebuildStep
+from daicho.rebuild.requests import find_job
+from daicho.release.states import build_deployed_update, build_record_update
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.table import Table
+from daicho.tenants.jobs import Jobs
+from tests.support.changed_invoices import NOON, Stage
+from tests.support.stream_pump import SHARD, Consumer, Pump, environment
+
+BEGIN = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+SETTLE = 60
+
+
+def change_three(body: dict[str, Any]) -> None:
+    body["by_country"] = Listing(body["country"])
+    body["search"] = Search(body["customer"], body["country"])
+    body["count"] = Aggregate(Count(), body["status"], ranked=True)
+
+
+def change_four(body: dict[str, Any]) -> None:
+    change_three(body)
+    body["all"] = Listing()
+
+
+def add_country(body: dict[str, Any]) -> None:
+    body["by_country"] = Listing(body["country"], body["status"])
+
+
+@dataclass
+class House:
+    """A stage with old invoices, whose stream is fed to the projector at every pause."""
+
+    stage: Stage
+    pump: Pump
+    now: dt.datetime = BEGIN
+    paused: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        return (StreamShard(SHARD),)
+
+    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        return iter(self.names)
+
+    @property
+    def table(self) -> Table:
+        return Table(self.stage.dynamodb, self.stage.name).with_metering()
+
+    @property
+    def rebuild(self) -> Rebuild:
+        table = self.table
+        jobs = Jobs(table, lambda: self.now)
+        return Rebuild(
+            table, self, self, self.stage.ledger, jobs, lambda: self.now, SETTLE, parallelism=1
+        )
+
+    def finish_deployment(self) -> None:
+        apply_update(self.table, build_record_update("arn", frozenset()))
+        apply_update(self.table, build_deployed_update(self.now))
+
+    def start(self, **options: Any) -> None:
+        self.finish_deployment()
+        targets = {"Invoice": self.stage.ledger.newest_generation("Invoice").number}
+        job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9, **options)
+        self.rebuild.jobs.save(job)
+
+    def pause(self, seconds: float) -> None:
+        self.now += dt.timedelta(seconds=seconds)
+        self.pump.run()
+
+    def step(self, seconds: float = 300.0) -> RebuildStep:
+        """One invocation."""
+        until = self.now + dt.timedelta(seconds=seconds)
+        budget = RetryBudget(
+            lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
+            20.0,
+            self.pause,
+            lambda: 0.5,
+        )
+        step = self.rebuild.run_step(budget)
+        self.pause(step.wait)
+        return step
+
+    def finish(self) -> RebuildJob:
+        for _ in range(20):
+            if self.step().done:
+                break
+        return self.find_job()
+
+    def find_job(self) -> RebuildJob:
+        job = find_job(self.table)
+        assert job is not None
+        return job
+
+    def read_state(self) -> BackfillState:
+        item = self.table.get(build_backfill_key("Invoice"))
+        assert item is not None
+        return BackfillState.parse("Invoice", item)
+
+
+def deploy_projector(house: House) -> None:
+    handler = project.build(environment(house.stage.name), house.stage.ledger)
+    house.pump.consumers = [Consumer(handler, ("Invoice", HEARTBEAT_TYPE))]
+
+
+def put(house: House, id: str, **values: Any) -> None:
+    given = {"customer": "Ada", "status": "open", "country": "jp", "amount": 100, "at": NOON}
+    house.stage.book.put(house.stage.entity(id=id, **{**given, **values}))
+
+
+def deploy_change(house: House) -> None:
+    house.stage.deploy(change_three)
+    deploy_projector(house)
