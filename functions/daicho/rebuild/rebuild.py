@@ -345,7 +345,7 @@ class _Step:
         if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
-        remove_replaced_recounts(on.store, on.ledger, entities)
+        remove_replaced_recounts(on.store, on.ledger, tuple(job.targets))
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
         self._save()
         return RebuildStep(done=True)
