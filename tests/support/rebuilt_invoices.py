@@ -11,8 +11,8 @@ from daicho import Aggregate, Count, Listing, Search
 from daicho.handlers import project
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.rebuild import Rebuild, RebuildStep
+from daicho.rebuild.job import RebuildJob, RebuildStep
+from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import find_job
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget

@@ -23,6 +23,18 @@ MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
 
+@dataclass(frozen=True)
+class RebuildStep:
+    """The result of a step: whether the job is over for now, or how many seconds to wait."""
+
+    done: bool
+    wait: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """As the state machine reads it."""
+        return {"done": self.done, "wait": self.wait}
+
+
 @dataclass
 class RebuildJob:
     """One rebuild.

@@ -25,6 +25,7 @@ from typing import Protocol
 from daicho.errors import StoreError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, purge_update
 from daicho.plan import Ledger
+from daicho.rebuild.job import RebuildStep
 from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
 from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
 from daicho.rebuild.rebuild import (
@@ -33,7 +34,6 @@ from daicho.rebuild.rebuild import (
     MAX_PARALLELISM,
     SAVE_INTERVAL,
     SEGMENTS,
-    RebuildStep,
 )
 from daicho.rebuild.requests import find_job
 from daicho.release.states import StateStore, read_deployed, read_stage_states
@@ -54,7 +54,7 @@ REBUILD_WAIT_S = 120
 2,700 steps, and a rebuild of a large table takes days."""
 
 
-class PurgeTable(GetsItems, UpdatesItems, ItemRemoverTable, StateStore, Protocol):
+class PurgeTable(GetsItems, UpdatesItems, StateStore, ItemRemoverTable, Protocol):
     """The operations of the table that a purge needs. ``units``: consumed by its requests."""
 
     @property

@@ -32,7 +32,7 @@ from daicho.layout.backfill_state import (
     progress_update,
 )
 from daicho.plan import Ledger
-from daicho.rebuild.job import MAX_NAMED, RebuildJob
+from daicho.rebuild.job import MAX_NAMED, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
@@ -76,24 +76,12 @@ BLOCKED_WAIT_S = 60
 _log = logging.getLogger(__name__)
 
 
-class RebuildTable(KeptPartsTable, ScansItems, ObstacleTable, PutsItems, Protocol):
+class RebuildTable(KeptPartsTable, ObstacleTable, ScansItems, PutsItems, Protocol):
     """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
 
     @property
     def units(self) -> CapacityUnits:
         """The units that were consumed since the last reading."""
-
-
-@dataclass(frozen=True)
-class RebuildStep:
-    """The result of a step: whether the job is over for now, or how many seconds to wait."""
-
-    done: bool
-    wait: int = 0
-
-    def to_json(self) -> dict[str, object]:
-        """As the state machine reads it."""
-        return {"done": self.done, "wait": self.wait}
 
 
 @dataclass(frozen=True)

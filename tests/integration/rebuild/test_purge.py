@@ -13,11 +13,10 @@ from daicho import Aggregate, Listing, Search, Sum, month
 from daicho.handlers import project
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
-from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.job import RebuildJob, RebuildStep
 from daicho.rebuild.purge import Purge
 from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
 from daicho.rebuild.purged_items import is_item_of
-from daicho.rebuild.rebuild import RebuildStep
 from daicho.release.states import build_deployed_update, build_record_update, read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
