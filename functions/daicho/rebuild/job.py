@@ -46,7 +46,8 @@ class RebuildJob:
     this pass. ``left``: keys of items that the new generation cannot derive, with the reasons.
     ``without``: whether the operator accepts that these are missing. ``rate``: write units a
     second. ``older_seen``: of each backfill item, when the pass began. ``filled_behind``: the last
-    object of the archive whose rows were added to aggregates that keep expired items.
+    object of the archive whose rows were added to aggregates that keep expired items, and
+    ``filled_at``: when the last rows were added.
     """
 
     id: str
@@ -67,6 +68,7 @@ class RebuildJob:
     rate: float = 500.0
     older_seen: dict[str, int] = field(default_factory=dict)
     filled_behind: str = ""
+    filled_at: str = ""
     reason: str = ""
     updated_at: str = ""
     finished_at: str = ""
