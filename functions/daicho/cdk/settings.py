@@ -12,6 +12,8 @@ from aws_cdk import aws_logs as logs
 
 from daicho.errors import SettingsError
 
+RETIREMENT_S = 86_400
+"""As long as clients may hold a cursor, in seconds."""
 LOCAL_API_ID = "da1c40ed"
 
 
@@ -80,9 +82,11 @@ class Settings:
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
-    invocations only. ``scan_units``: read units a second of a scan. ``rebuild_units``: write units
-    a second of a rebuild, which a deployment starts if it needs one; None starts none. ``faults``,
-    for stage local only: how often the projector is to fail on purpose, as a share of its writes.
+    invocations only. ``retirement_seconds``: how long an instance is kept after its successor
+    became complete; None ends it at once. ``scan_units``: read units a second of a scan.
+    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one;
+    None starts none. ``faults``, for stage local only: how often the projector is to fail on
+    purpose, as a share of its writes.
     """
 
     stage: str
@@ -97,6 +101,7 @@ class Settings:
     dirty_shards: int = 16
     settle_seconds: int = 1_000
     filter_spread_seconds: int | None = 90
+    retirement_seconds: int | None = RETIREMENT_S
     scan_units: int = 1_000
     rebuild_units: int | None = 500
     archive_window_seconds: int
@@ -216,6 +221,7 @@ STAGES = {
         dirty_shards=1,
         settle_seconds=8,
         filter_spread_seconds=None,
+        retirement_seconds=None,
         archive_window_seconds=0,
         glacier_after_days=90,
         saved_queries=False,

@@ -11,6 +11,8 @@ from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
 from daicho.plan import Ledger
+from daicho.rebuild.purge import Purge
+from daicho.rebuild.purge_job import PURGE_PREFIX
 from daicho.rebuild.rebuild import Rebuild
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
@@ -41,17 +43,23 @@ def build(
         settings, table, stream, failures, ledger, archive, threads=threads, now=now
     )
 
+    purge = Purge.build(settings, table, ledger, threads=threads, now=now)
+
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
+        id = job.removeprefix(PURGE_PREFIX) if job.startswith(PURGE_PREFIX) else ""
         if failure:
             if tenant:
                 deleting.fail_job(tenant, job, failure)
+            elif id:
+                purge.fail_job(id, failure)
             else:
                 rebuild.fail_job(failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
-        step = deleting.run_step(tenant, job, budget) if tenant else rebuild.run_step(budget)
-        return step.to_json()
+        if tenant:
+            return deleting.run_step(tenant, job, budget).to_json()
+        return (purge.run_step(id, budget) if id else rebuild.run_step(budget)).to_json()
 
     return handler
 

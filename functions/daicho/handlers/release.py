@@ -43,6 +43,8 @@ def build(
             replace(deployed, written=json.loads(properties["Written"])),
             settings.filter_spread_seconds,
             partial(dependencies.is_going_back, event["StackId"]),
+            retirement_s=settings.retirement_seconds,
+            now=dependencies.now,
         )
         step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)

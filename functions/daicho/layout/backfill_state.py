@@ -12,6 +12,8 @@ table of a stage contains differs by stage, so the table says it itself::
     completed      when ``oldest`` was raised last
     lacking        instances that lack what expired before they existed: ``revenue@2``
     progress       the percentage of a rebuild
+    disabled       instances that a release disabled (rule 34): they never answer again
+    purged         instances of which the table has nothing left
 
 An instance that every generation from ``oldest`` on derives is complete: it includes every base
 item. `daicho.release` writes the items at a deployment, before the code that writes a generation
@@ -28,6 +30,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from daicho.plan import EntityPlan, Ledger
+from daicho.plan.disabled import Instance
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -58,6 +61,9 @@ class BackfillState:
     older_seen: int = 0
     progress: int | None = None
     lacking: frozenset[str] = frozenset()
+    completed: str = ""
+    disabled: frozenset[str] = frozenset()
+    purged: frozenset[str] = frozenset()
 
     @classmethod
     def from_item(cls, entity: str, item: Image | None, ledger: Ledger) -> BackfillState:
@@ -86,6 +92,9 @@ class BackfillState:
             attributes.get_integer(item, "older_seen") or 0,
             attributes.get_integer(item, "progress"),
             frozenset(item.get("lacking", {}).get("SS", ())),
+            attributes.get_text(item, "completed") or "",
+            frozenset(item.get("disabled", {}).get("SS", ())),
+            frozenset(item.get("purged", {}).get("SS", ())),
         )
 
     def to_item(self) -> Image:
@@ -98,12 +107,16 @@ class BackfillState:
             "newest": attributes.to_value(self.newest),
             "in_filter": {"BOOL": self.in_filter},
             "plans": {"M": {str(number): {"S": text} for number, text in self.plans.items()}},
+            **({"disabled": {"SS": sorted(self.disabled)}} if self.disabled else {}),
+            **({"purged": {"SS": sorted(self.purged)}} if self.purged else {}),
         }
 
     def to_update(self, read: BackfillState | None) -> Update:
         """Write the item, if it still is as it was read: ``read``, or None for no item."""
         item = self.to_item()
-        names = ("oldest", "newest", "in_filter", "plans")
+        names = ["oldest", "newest", "in_filter", "plans"]
+        if read is None:
+            names += [name for name in ("disabled", "purged") if name in item]
         values = {f":{name}": item[name] for name in names}
         condition = "attribute_not_exists(PK)"
         if read is not None:
@@ -197,13 +210,36 @@ def progress_update(entity: str, percent: int) -> Update:
     )
 
 
+def disable_update(read: BackfillState, instances: Iterable[str]) -> Update:
+    """Record that instances are disabled, if no release came since the item was read."""
+    return _add_instances(read, "disabled", instances)
+
+
+def purge_update(read: BackfillState, instances: Iterable[str]) -> Update:
+    """Record that the table has nothing of these instances, unless a release came meanwhile."""
+    return _add_instances(read, "purged", instances)
+
+
+def _add_instances(read: BackfillState, attribute: str, instances: Iterable[str]) -> Update:
+    return Update(
+        build_backfill_key(read.entity),
+        "ADD #attribute :instances",
+        condition="#newest = :newest",
+        names={"#attribute": attribute, "#newest": "newest"},
+        values={
+            ":instances": {"SS": sorted(instances)},
+            ":newest": attributes.to_value(read.newest),
+        },
+    )
+
+
 def digest_plan(plan: EntityPlan) -> str:
     """A short digest of a plan, which an edit of the lock file changes."""
     text = json.dumps(plan.to_json(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-def is_derived_by_all(instance: tuple[str, int], plans: Iterable[EntityPlan]) -> bool:
+def is_derived_by_all(instance: Instance, plans: Iterable[EntityPlan]) -> bool:
     """Whether each of these generations derives an instance: its name, and its ``since``."""
     return all(instance in plan.derived_instances for plan in plans)
 
@@ -214,15 +250,15 @@ def list_possible_plans(state: BackfillState, ledger: Ledger) -> list[EntityPlan
     return [each.plan for each in generations if each.number >= state.oldest]
 
 
-def is_complete(instance: tuple[str, int], state: BackfillState, ledger: Ledger) -> bool:
+def is_complete(instance: Instance, state: BackfillState, ledger: Ledger) -> bool:
     """Whether an instance includes every base item of its entity in the table of this stage."""
-    if render_instance(instance) in state.lacking:
+    if render_instance(instance) in state.lacking | state.disabled:
         return False
     possible = list_possible_plans(state, ledger)
     return bool(possible) and is_derived_by_all(instance, possible)
 
 
-def render_instance(instance: tuple[str, int]) -> str:
+def render_instance(instance: Instance) -> str:
     """An instance as text: ``revenue@2``."""
     name, since = instance
     return f"{name}@{since}"

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from daicho.plan.disabled import Instance, list_disabled, remove_instances
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
 from daicho.runtime.settings import LOCK_FILE
 
@@ -154,7 +155,7 @@ class Ledger:
         return self.list_generations(name)[-1]
 
     def find_plan(self, name: str, generation: int) -> EntityPlan:
-        """The plan by which an image of ``generation`` is derived.
+        """The plan by which an image of ``generation`` is read.
 
         Raises:
             NewerGenerationError: the code is older than the image.
@@ -167,6 +168,19 @@ class Ledger:
         if generation > generations[-1].number:
             raise NewerGenerationError(f"{name} generation {generation}")
         raise UnknownEntityError(f"{name} has no generation {generation}")
+
+    def find_enabled_plan(self, name: str, generation: int) -> EntityPlan:
+        """The plan by which an image of ``generation`` is derived: without disabled instances.
+
+        Raises:
+            NewerGenerationError, UnknownEntityError: see `find_plan`.
+        """
+        plan = self._enabled_plans.get((name, generation))
+        return self.find_plan(name, generation) if plan is None else plan
+
+    def list_disabled(self, name: str) -> frozenset[Instance]:
+        """The disabled instances of an entity: see `daicho.plan.disabled`."""
+        return self.disabled_instances.get(name, frozenset())
 
     def find_aggregate(
         self, entity: str, name: str, since: int
@@ -199,6 +213,15 @@ class Ledger:
         return tuple(sorted(self.entities))
 
     @cached_property
+    def disabled_instances(self) -> Mapping[str, frozenset[Instance]]:
+        """The disabled instances of each entity that has any."""
+        disabled = {
+            entity: list_disabled([generation.plan for generation in generations])
+            for entity, generations in self.entities.items()
+        }
+        return {entity: instances for entity, instances in disabled.items() if instances}
+
+    @cached_property
     def derived_types(self) -> tuple[str, ...]:
         """Entities that derive anything in any generation: their records wake the projector."""
         return self._select_types(lambda plan: plan.has_derived_state)
@@ -212,7 +235,11 @@ class Ledger:
             for generation in generations
             for aggregate in generation.plan.derived_aggregates
         }
-        return frozenset(key for key, rolled_up in newest.items() if rolled_up == "at once")
+        return frozenset(
+            key
+            for key, rolled_up in newest.items()
+            if rolled_up == "at once" and key[1:] not in self.list_disabled(key[0])
+        )
 
     @cached_property
     def archived_types(self) -> tuple[str, ...]:
@@ -223,6 +250,16 @@ class Ledger:
     def pointer_types(self) -> frozenset[str]:
         """Entities whose items point at their newest version. No other may become one."""
         return frozenset(self._select_types(lambda plan: plan.versions == "pointer"))
+
+    @cached_property
+    def _enabled_plans(self) -> Mapping[tuple[str, int], EntityPlan]:
+        return {
+            (entity, generation.number): remove_instances(
+                generation.plan, self.list_disabled(entity)
+            )
+            for entity, generations in self.entities.items()
+            for generation in generations
+        }
 
     def _render_fields(self) -> dict[str, dict[str, str]]:
         return {

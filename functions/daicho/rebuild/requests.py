@@ -17,6 +17,7 @@ from daicho.layout.backfill_state import (
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob
 from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
+from daicho.rebuild.purge_job import PurgeJob, list_unpurged, request_purge
 from daicho.release.states import StateStore, build_deployed_update, read_stage_states
 from daicho.storage import keys
 from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
@@ -97,17 +98,41 @@ def finish_deployment(
 ) -> RebuildJob | None:
     """Record that the API has its new code, and start a rebuild of what the stage needs.
 
-    Returns None if it needs none, or if ``rate`` is 0: then only `daicho rebuild` starts one.
+    Also starts a purge of disabled instances. Returns None if the stage needs no rebuild, or if
+    ``rate`` is 0: then only `daicho rebuild` starts either.
 
     Raises:
         StoreError: the table or the state machine does not answer.
     """
     try_update(store, build_deployed_update(now))
-    targets = plan_targets(ledger, read_stage_states(store).states)
-    if not targets or not rate:
+    states = read_stage_states(store).states
+    targets = plan_targets(ledger, states)
+    job = request_rebuild(store, targets, now, rate=rate) if targets and rate else None
+    if job is not None:
+        start_execution(machine, job)
+    if rate:
+        start_purge(store, machine, ledger, states, now, rate)
+    return job
+
+
+def start_purge(
+    store: RequestTable,
+    machine: Machine,
+    ledger: Ledger,
+    states: Mapping[str, BackfillState],
+    now: dt.datetime,
+    rate: float,
+) -> PurgeJob | None:
+    """Start a purge of the instances that are disabled and not purged; None if there are none.
+
+    Raises:
+        StoreError: the table or the state machine does not answer.
+    """
+    unpurged = list_unpurged(ledger, states)
+    if not unpurged:
         return None
-    job = request_rebuild(store, targets, now, rate=rate)
-    start_execution(machine, job)
+    job = request_purge(store, unpurged, now, rate=rate)
+    machine.start(f"purge-{job.id}", job.machine_input)
     return job
 
 

@@ -6,6 +6,7 @@ early hides data. Both are refused before any function changes.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 
 from daicho.errors import DaichoError
@@ -14,8 +15,10 @@ from daicho.layout.backfill_state import (
     digest_plan,
     is_complete,
     is_derived_by_all,
+    render_instance,
 )
 from daicho.plan import Ledger
+from daicho.plan.disabled import list_declared
 from daicho.plan.instances import list_declarations, list_retiring
 
 
@@ -33,6 +36,48 @@ def list_refusals(ledger: Ledger, states: Mapping[str, BackfillState]) -> list[s
         for entity in sorted(states)
         for refusal in _list_entity_refusals(ledger, states[entity])
     ]
+
+
+def list_early_disables(
+    ledger: Ledger, states: Mapping[str, BackfillState], now: dt.datetime, kept: dt.timedelta
+) -> list[str]:
+    """Instances that a ledger disables too soon after readers switched, in a sentence each.
+
+    A cursor names its instance, and is valid until this is disabled (rule 26).
+
+    Args:
+        ledger: the one that is to be deployed.
+        states: see `list_refusals`.
+        now: the time.
+        kept: how long an instance answers such cursors after its successor became complete.
+    """
+    return [
+        refusal
+        for entity in sorted(states.keys() & ledger.entities.keys())
+        for refusal in _list_early_entity_disables(ledger, states[entity], now, kept)
+    ]
+
+
+def _list_early_entity_disables(
+    ledger: Ledger, state: BackfillState, now: dt.datetime, kept: dt.timedelta
+) -> Iterator[str]:
+    if not state.completed:
+        return  # readers never switched in this stage
+    allowed = dt.datetime.fromisoformat(state.completed) + kept
+    plans = {each.number: each.plan for each in ledger.list_generations(state.entity)}
+    if now >= allowed or state.newest not in plans:
+        return
+    followed = list_declarations(ledger.newest_generation(state.entity).plan)
+    # What the stage has disabled before may be disabled again, and what was removed has no readers.
+    for name, since in sorted(
+        ledger.list_disabled(state.entity) & plans[state.newest].derived_instances
+    ):
+        if name in followed and render_instance((name, since)) not in state.disabled:
+            yield (
+                f"{state.entity}.{name}@{since} ends in generation {max(plans)}, but clients may "
+                f"continue lists that it began: its successor became complete at "
+                f"{state.completed[:19]}Z. Deploy from {allowed:%Y-%m-%dT%H:%M:%S}Z on"
+            )
 
 
 def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]:
@@ -59,7 +104,22 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
             "control"
         )
         return
+    yield from _list_returns(ledger, state)
     yield from _list_early_ends(ledger, state)
+
+
+def _list_returns(ledger: Ledger, state: BackfillState) -> Iterator[str]:
+    """Instances that are declared, although this stage has disabled them: they lack changes."""
+    newest = ledger.newest_generation(state.entity)
+    for instance in sorted(list_declared(newest.plan)):
+        rendered = render_instance(instance)
+        if rendered in state.disabled:
+            yield (
+                f"{state.entity}.{rendered} is declared in generation {newest.number}, but a "
+                "deployment to this stage has disabled it, so it lacks changes. Take the lock file "
+                "of that deployment; a declaration that comes back after it is a new instance: "
+                f"daicho generation --revert {state.entity}"
+            )
 
 
 def _list_early_ends(ledger: Ledger, state: BackfillState) -> Iterator[str]:
@@ -78,7 +138,18 @@ def _list_early_ends(ledger: Ledger, state: BackfillState) -> Iterator[str]:
     }
     deployed = [each.plan for each in generations if state.oldest <= each.number <= state.newest]
     serving = find_declared(ledger, state)
-    for name, since in sorted(retired - newest.plan.derived_instances):
+    ended = ledger.list_disabled(state.entity) | (retired - newest.plan.derived_instances)
+    for name, since in sorted(ended):
+        is_derived = is_derived_by_all((name, since), deployed)
+        if (name, since) in serving and (name, since) not in retired and is_derived:
+            yield (
+                f"{state.entity}.{name}@{since} is disabled in generation {newest.number}, but the "
+                f"code of this stage answers by it. Deploy the generation after {state.newest} "
+                "first"
+            )
+            continue
+        if (name, since) not in retired:
+            continue
         if (name, since) in serving:
             yield (
                 f"{state.entity}.{name}@{since} ends in generation {newest.number}, but this stage "
@@ -86,7 +157,7 @@ def _list_early_ends(ledger: Ledger, state: BackfillState) -> Iterator[str]:
                 "the deployment would miss changes. Deploy such a generation first"
             )
             continue
-        if name not in declared or not is_derived_by_all((name, since), deployed):
+        if name not in declared or not is_derived:
             continue
         # What is declared now, or what retires now because it was declared before.
         followers = [each for each in newest.plan.derived_instances if each[0] == name]

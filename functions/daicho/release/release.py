@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from daicho.errors import TransactionFailedError, UnavailableError
-from daicho.layout.backfill_state import BackfillState
+from daicho.layout.backfill_state import BackfillState, disable_update, render_instance
 from daicho.plan import Ledger
 from daicho.release.older_writers import READERS_KNOW_S
-from daicho.release.refusals import ReleaseRefusedError, list_refusals
+from daicho.release.refusals import ReleaseRefusedError, list_early_disables, list_refusals
 from daicho.release.states import (
     StageStates,
     StateStore,
@@ -19,6 +21,7 @@ from daicho.release.states import (
     narrow_filter_update,
     read_stage_states,
 )
+from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage.protocols import TransactsWrites, UpdatesItems, try_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES
@@ -38,7 +41,8 @@ class Release:
     and before the API. Both may be repeated.
 
     ``filter_spread_s``: how long an event filter may apply to some invocations only.
-    ``is_going_back``: whether CloudFormation rolls back a failed update.
+    ``is_going_back``: whether CloudFormation rolls back a failed update. ``retirement_s``: how long
+    an instance is kept after its successor became complete.
     """
 
     def __init__(
@@ -48,12 +52,17 @@ class Release:
         ledger: Ledger,
         filter_spread_s: float,
         is_going_back: Callable[[], bool] = lambda: False,
+        *,
+        retirement_s: float = 0.0,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store = store
         self._watcher = watcher
         self._ledger = ledger
         self._filter_spread_s = filter_spread_s
         self._is_going_back = is_going_back
+        self._retirement = dt.timedelta(seconds=retirement_s)
+        self._now = now
 
     def run_step(self, step: str, run: str, source: str, retry_budget: RetryBudget) -> str:
         """Run the step ``check`` or ``open``, as CloudFormation names them.
@@ -74,8 +83,8 @@ class Release:
     def check(self, source: str, retry_budget: RetryBudget) -> str:
         """Check that the stage has nothing that the ledger lacks.
 
-        It writes nothing but, before the first release is complete, what the event filters that
-        were deployed so far have in common.
+        It writes only which instances the ledger disables (rule 34), and, before the first release
+        is complete, what the event filters that were deployed so far have in common.
 
         Returns where the functions find their ledger: ``source``. But while CloudFormation goes
         back to older code after the stage was opened to newer code, this is the newer ledger, with
@@ -85,7 +94,30 @@ class Release:
             ReleaseRefusedError: with all reasons.
             UnavailableError: the table does not answer.
         """
-        return self._check_stage(self._read_stage(retry_budget), source)
+        stage = self._read_stage(retry_budget)
+        chosen = self._check_stage(stage, source)
+        if chosen == source:
+            self._disable_instances(stage, retry_budget)
+        return chosen
+
+    def _disable_instances(self, stage: StageStates, retry_budget: RetryBudget) -> None:
+        """Record what the projector of this ledger does not derive, before it is deployed.
+
+        Otherwise older code that is rolled back during the deployment could make the instance
+        answer again.
+        """
+        ended = {
+            entity: frozenset(map(render_instance, self._ledger.list_disabled(entity)))
+            - state.disabled
+            - state.purged
+            for entity, state in stage.states.items()
+        }
+        updates = [disable_update(stage.states[name], each) for name, each in ended.items() if each]
+        for update in updates:
+            if not retry(partial(try_update, self._store, update), retry_budget):
+                raise UnavailableError("another release came meanwhile: deploy again")
+        if updates:
+            retry_budget.sleep(READERS_KNOW_S)
 
     def _read_stage(self, retry_budget: RetryBudget) -> StageStates:
         return retry(lambda: read_stage_states(self._store), retry_budget)
@@ -134,7 +166,9 @@ class Release:
         return states
 
     def _list_refusals(self, stage: StageStates) -> list[str]:
-        return list_refusals(self._ledger, stage.list_known_states(self._ledger))
+        states = stage.list_known_states(self._ledger)
+        early = list_early_disables(self._ledger, states, self._now(), self._retirement)
+        return [*list_refusals(self._ledger, states), *early]
 
     def _narrow_filter(self, stage: StageStates) -> None:
         update = narrow_filter_update(stage, self._ledger)

@@ -13,6 +13,7 @@ from daicho.layout.backfill_state import (
     RECORDED_KEY,
     BackfillState,
     digest_plan,
+    render_instance,
 )
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
@@ -85,6 +86,13 @@ class StageStates:
             is_new = self.is_recorded or self.is_empty
             oldest = written if is_new else generations[0].number
             state = BackfillState(entity, oldest, written)
+            disabled = frozenset(map(render_instance, ledger.list_disabled(entity)))
+            # There is nothing to purge of an entity that has no items.
+            state = replace(
+                state,
+                disabled=frozenset() if is_new else disabled,
+                purged=disabled if is_new else frozenset(),
+            )
         # Any code that has this ledger may write its newest generation, also without a release.
         newest = max(state.newest, generations[-1].number)
         digests = {

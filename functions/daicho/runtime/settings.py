@@ -26,6 +26,7 @@ class Settings:
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
     writers for a closed tenant may continue. ``scan_units``: read units a second.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
+    ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files. ``lock_file``: the generations; a relative
     path begins at the folder of the function's code, which holds the package `daicho`.
     """
@@ -45,6 +46,7 @@ class Settings:
     faults: float = 0.0
     api_url: str = ""
     filter_spread_seconds: int = 0
+    retirement_seconds: int = 0
     domain_package: str = "domains"
     lock_file: Path = LOCK_FILE
 
@@ -67,9 +69,12 @@ class Settings:
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units, spread = (
+        settle, units, spread, retirement = (
             _parse_whole_number(environ, name, wrong)
-            for name in ("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS")
+            for name in (
+                *("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS"),
+                "RETIREMENT_SECONDS",
+            )
         )
         faults = _parse_share(environ, "FAULTS", wrong)
         if faults and stage != "local":
@@ -90,6 +95,7 @@ class Settings:
             settle_seconds=settle,
             scan_units=units,
             filter_spread_seconds=spread,
+            retirement_seconds=retirement,
             faults=faults,
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",

@@ -74,7 +74,7 @@ class PlannedImage:
 
     @classmethod
     def parse(cls, image: Image | None, ledger: Ledger) -> PlannedImage:
-        """Read an image by the plan of its own generation.
+        """Read an image by the plan of its own generation, without disabled instances (rule 34).
 
         Raises:
             NewerGenerationError: the code is older than the image.
@@ -85,7 +85,7 @@ class PlannedImage:
         generation = attributes.get_integer(image, "gen")
         if generation is None:
             raise components.UnderivableError("an image without a generation")
-        return cls(ledger.find_plan(image["type"]["S"], generation), image)
+        return cls(ledger.find_enabled_plan(image["type"]["S"], generation), image)
 
     @property
     def rows(self) -> IndexRows:

@@ -164,11 +164,11 @@ class Rollup(TotalWriter):
         seen: set[str] = set()
         self._store.units.take_total()
         for page in self._query_dirty_pages():
-            marked += [item["GSI2SK"]["S"] for item in page.items]
+            marks = [item for item in page.items if not self._is_disabled(item["PK"]["S"])]
+            marked += [item["GSI2SK"]["S"] for item in marks]
             # The index shows a mark for a while after it is gone: each tally once a run.
             partitions = {
-                counter_items.read_whole_number(item["PK"]["S"]): item["PK"]["S"]
-                for item in page.items
+                counter_items.read_whole_number(item["PK"]["S"]): item["PK"]["S"] for item in marks
             }
             tallies = [partition for whole, partition in partitions.items() if whole not in seen]
             seen.update(partitions)
@@ -222,6 +222,13 @@ class Rollup(TotalWriter):
                 continue  # one was counted in, or another rollup was faster: at the next rollup
             folded += len(some)
         return folded
+
+    def _is_disabled(self, tally: str) -> bool:
+        """Whether a tally is of a disabled instance: nothing counts in it, and it is purged."""
+        if not self._ledger.disabled_instances or counter_items.is_counter_partition(tally):
+            return False
+        name = slots.TallyName.parse(tally)
+        return (name.aggregate, name.since) in self._ledger.list_disabled(name.entity)
 
     def _try_roll_up(self, tally: str, retry_budget: RetryBudget) -> _RolledUpTally:
         if not retry_budget.has_time_left:

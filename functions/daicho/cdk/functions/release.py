@@ -38,7 +38,7 @@ class Release(Construct):
         """Create the function and its steps. The caller orders them by dependencies."""
         super().__init__(scope, id)
         settings = shared.settings
-        spread = settings.filter_spread_seconds
+        spread, retirement = settings.filter_spread_seconds, settings.retirement_seconds
         self.python = PythonFunction(
             self,
             "Release",
@@ -49,6 +49,7 @@ class Release(Construct):
             environment={
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
                 **({"FILTER_SPREAD_SECONDS": str(spread)} if spread else {}),
+                **({"RETIREMENT_SECONDS": str(retirement)} if retirement else {}),
             },
         )
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)

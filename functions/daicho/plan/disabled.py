@@ -1,0 +1,51 @@
+"""Disabled instances: earlier generations derive them, and the newest one does not (rule 34). Pure.
+
+Images of the earlier generations may still be stored. The stream functions, the redrive and the
+rollups read them by plans without these instances, so nothing derives or counts in them any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from daicho.plan.model import EntityPlan, RetiringPlan
+
+Instance = tuple[str, int]
+"""The name of a declaration, and the generation that introduced the instance (``since``)."""
+
+
+def list_disabled(plans: Sequence[EntityPlan]) -> frozenset[Instance]:
+    """The disabled instances of an entity. ``plans``: of its generations, oldest first.
+
+    What the last but one generation declares is left out: while the newest one is deployed, code of
+    the one before it may still answer queries by it. It is disabled by the next generation.
+    """
+    newest = plans[-1]
+    derived = frozenset[Instance]().union(*(plan.derived_instances for plan in plans))
+    declared = list_declared(plans[-2]) if len(plans) > 1 else frozenset[Instance]()
+    return derived - newest.derived_instances - declared
+
+
+def list_declared(plan: EntityPlan) -> frozenset[Instance]:
+    """The instances that a generation declares; not those that retire in it, nor its counters."""
+    return replace(plan, retiring=RetiringPlan()).derived_instances
+
+
+def remove_instances(plan: EntityPlan, instances: AbstractSet[Instance]) -> EntityPlan:
+    """A plan that derives none of these instances, and is the same otherwise."""
+    if plan.derived_instances.isdisjoint(instances):
+        return plan
+    retiring = plan.retiring
+    return replace(
+        plan,
+        searches=tuple(e for e in plan.searches if (e.name, e.since) not in instances),
+        listings=tuple(e for e in plan.listings if (e.name, e.since) not in instances),
+        aggregates=tuple(e for e in plan.aggregates if (e.name, e.since) not in instances),
+        retiring=RetiringPlan(
+            tuple(e for e in retiring.searches if (e.name, e.since) not in instances),
+            tuple(e for e in retiring.listings if (e.name, e.since) not in instances),
+            tuple(e for e in retiring.aggregates if (e.name, e.since) not in instances),
+        ),
+    )

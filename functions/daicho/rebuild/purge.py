@@ -1,0 +1,248 @@
+"""Deletes all that the table has of disabled instances, and proves that nothing is left (rule 34).
+
+A pass scans the whole table. The first one begins at once, unless a rebuild is running: that one
+has priority. The next one waits until every attempt of the code before the last deployment has
+ended (``settle``), because such code may still have derived the instances. A pass that began after
+that, reads consistently and finds nothing is the proof. Then the backfill items list the instances
+as purged.
+
+Nothing leaves a tombstone: no code derives the instances any more, so no late record can restore
+them. For the same reason deletions need no condition. Base items are not written.
+
+If a step is killed, the next one continues from the job's item. A page that is read again has only
+what was not deleted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol
+
+from daicho.errors import StoreError
+from daicho.layout.backfill_state import BackfillState, build_backfill_key, purge_update
+from daicho.plan import Ledger
+from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
+from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
+from daicho.rebuild.rebuild import (
+    BLOCKED_WAIT_S,
+    DEPLOYMENT_WAIT_S,
+    MAX_PARALLELISM,
+    SAVE_INTERVAL,
+    SEGMENTS,
+    RebuildStep,
+)
+from daicho.rebuild.requests import find_job
+from daicho.release.states import StateStore, read_deployed, read_stage_states
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
+from daicho.runtime.settings import Settings
+from daicho.storage import keys
+from daicho.storage.capacity import CapacityUnits
+from daicho.storage.item_key import get_key
+from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
+from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
+from daicho.storage.requests import ItemPage
+from daicho.tenants.item_remover import WRITES_PER_REQUEST, ItemRemoverTable
+from daicho.tenants.jobs import Jobs
+
+REBUILD_WAIT_S = 120
+"""The pause before a purge looks again whether a rebuild is over, in seconds. A state machine has
+2,700 steps, and a rebuild of a large table takes days."""
+
+
+class PurgeTable(GetsItems, UpdatesItems, ItemRemoverTable, StateStore, Protocol):
+    """The operations of the table that a purge needs. ``units``: consumed by its requests."""
+
+    @property
+    def units(self) -> CapacityUnits:
+        """The units that were consumed since the last reading."""
+
+
+@dataclass(frozen=True)
+class Purge:
+    """The dependencies of a purge.
+
+    ``settle``: seconds after which every attempt has ended that ran when the last deployment was
+    over. ``read`` limits read units a second.
+    """
+
+    store: PurgeTable
+    ledger: Ledger
+    jobs: Jobs
+    now: Callable[[], dt.datetime]
+    settle: int
+    segments: int = SEGMENTS
+    parallelism: int = MAX_PARALLELISM
+    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        store: PurgeTable,
+        ledger: Ledger,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> Purge:
+        """Build the purge of a deployed stack."""
+        return cls(
+            store,
+            ledger,
+            Jobs(store, now),
+            now,
+            settle=settings.settle_seconds,
+            parallelism=min(MAX_PARALLELISM, threads),
+            read=RateLimiter(settings.scan_units),
+        )
+
+    def run_step(self, id: str, retry_budget: RetryBudget) -> RebuildStep:
+        """Do as much work as there is time for. ``id``: of the job; another one replaced it if not.
+
+        Raises:
+            StoreError: a store fails; the next step goes on.
+        """
+        job = find_purge(self.store)
+        if job is None or job.id != id or job.state == "succeeded":
+            return RebuildStep(done=True)
+        if job.waits and (wait := dt.datetime.fromisoformat(job.waits) - self.now()) > dt.timedelta(
+            0
+        ):
+            return RebuildStep(done=False, wait=math.ceil(wait.total_seconds()))
+        return _Step(self, job, retry_budget).run()
+
+    def fail_job(self, id: str, reason: str) -> None:
+        """Record that nobody works on the purge any more. A new request begins it again."""
+        job = find_purge(self.store)
+        if job is not None and job.id == id and job.state != "succeeded":
+            job.state, job.reason = "failed", reason[:1000]
+            self.jobs.save(job)
+
+
+class _Step:
+    """One step of a purge."""
+
+    def __init__(self, on: Purge, job: PurgeJob, retry_budget: RetryBudget) -> None:
+        self._on, self._job, self._budget = on, job, retry_budget
+        self._saved = on.now()
+        self._lock = Lock()
+        self._written = RateLimiter(job.rate)
+
+    def run(self) -> RebuildStep:
+        """Continue the pass, or wait for what has to be over before it."""
+        job, on = self._job, self._on
+        job.state, job.waits, job.reason = "running", "", ""
+        if (waiting := self._follow_release()) is not None:
+            return waiting
+        if not job.began:
+            job.began, job.seen, job.segments = keys.render_instant(on.now()), 0, None
+            self._save()
+        if not self._delete_items():
+            self._save()
+            return RebuildStep(done=False)
+        job.total = job.seen
+        if job.passes > 1 and job.finding_pass < job.passes:
+            return self._finish()
+        found_more = job.passes > 1
+        job.passes, job.began, job.segments = job.passes + 1, "", None
+        # An attempt of older code wrote meanwhile: others may still.
+        return self._wait(min(on.settle, BLOCKED_WAIT_S) if found_more else 0)
+
+    def _follow_release(self) -> RebuildStep | None:
+        """Wait for a rebuild, a deployment, or the end of what ran before it."""
+        job, on = self._job, self._on
+        for entity, instances in job.instances.items():
+            disabled = {f"{name}@{since}" for name, since in on.ledger.list_disabled(entity)}
+            if not disabled.issuperset(instances):
+                job.state, job.reason = "blocked", "this function has an older lock file"
+                return self._wait(BLOCKED_WAIT_S)
+        rebuild = find_job(on.store)
+        if rebuild is not None and rebuild.state == "running":
+            job.reason = "a rebuild has priority"
+            return self._wait(min(on.settle, REBUILD_WAIT_S))
+        deployed = read_deployed(on.store)
+        if deployed is None:
+            job.reason = "a deployment is under way"
+            return self._wait(DEPLOYMENT_WAIT_S)
+        settled = deployed + dt.timedelta(seconds=on.settle)
+        if job.passes > 1 and not job.began and settled > on.now():
+            return self._wait(math.ceil((settled - on.now()).total_seconds()))
+        return None
+
+    def _delete_items(self) -> bool:
+        """Scan and delete; whether the pass is at its end."""
+        on, job = self._on, self._job
+        position = (
+            ScanSegments.from_json(job.segments)
+            if job.segments
+            else ScanSegments.start(on.segments)
+        )
+
+        def save_round(scan_round: ScanRound[int]) -> None:
+            job.segments = position.to_json()
+            job.seen += scan_round.scanned
+            read, written = on.store.units.take_total()
+            job.add_counts(deleted=sum(scan_round.results), read_units=read, write_units=written)
+            if on.now() >= self._saved + SAVE_INTERVAL:
+                self._save()
+
+        # The first pass proves nothing, so it may use reads that cost half as much.
+        scan = select_items_of(job.instances, consistent=job.passes > 1)
+        return ParallelScan(on.store, scan, self._delete_page, on.parallelism, on.read).run(
+            position, self._budget, save_round
+        )
+
+    def _delete_page(self, page: ItemPage) -> int:
+        """Delete what a page has of the instances; returns the number of items."""
+        images = [image for image in page.items if is_item_of(self._job.instances, image)]
+        if images:
+            self._record_finding()
+        for begin in range(0, len(images), WRITES_PER_REQUEST):
+            some = images[begin : begin + WRITES_PER_REQUEST]
+            self._written.wait(sum(map(estimate_units, some)))
+            self._on.store.batch_write(deletes=[get_key(image) for image in some])
+        return len(images)
+
+    def _finish(self) -> RebuildStep:
+        """Record what is purged. What another release disabled meanwhile is purged then."""
+        job, on = self._job, self._on
+        for entity, instances in job.instances.items():
+            state = self._read_state(entity)
+            if state is not None and not try_update(on.store, purge_update(state, instances)):
+                return self._wait(DEPLOYMENT_WAIT_S)
+        if more := list_unpurged(on.ledger, read_stage_states(on.store).states):
+            job.instances = choose_instances(more)
+            job.passes, job.finding_pass, job.began, job.segments = 1, 0, "", None
+            return self._wait(0)
+        job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
+        self._save()
+        return RebuildStep(done=True)
+
+    def _read_state(self, entity: str) -> BackfillState | None:
+        item = self._on.store.get(build_backfill_key(entity), consistent=True)
+        return None if item is None else BackfillState.parse(entity, item)
+
+    def _wait(self, seconds: int) -> RebuildStep:
+        until = self._on.now() + dt.timedelta(seconds=seconds)
+        self._job.waits = keys.render_instant(until) if seconds else ""
+        self._save()
+        return RebuildStep(done=False, wait=seconds)
+
+    def _record_finding(self) -> None:
+        """Record that this pass has found something, before any of it is deleted."""
+        with self._lock:
+            before, self._job.finding_pass = self._job.finding_pass, self._job.passes
+            if before < self._job.passes:
+                try:
+                    self._save()
+                except StoreError:
+                    self._job.finding_pass = before
+                    raise
+
+    def _save(self) -> None:
+        self._on.jobs.save(self._job)
+        self._saved = self._on.now()

@@ -1,0 +1,156 @@
+"""The item of a purge: which disabled instances are deleted, and how far it has come (rule 34).
+
+There is one for the whole table, because one scan serves all instances::
+
+    PK #rebuild   SK purge
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from daicho.layout.backfill_state import BackfillState, render_instance
+from daicho.plan import Ledger
+from daicho.rebuild.job import JOB_KEY
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import GetsItems, PutsItems
+from daicho.storage.requests import to_key_image
+from daicho.tenants.jobs import Jobs
+
+State = Literal["running", "blocked", "succeeded", "failed"]
+PURGE_KEY = ItemKey(JOB_KEY.pk, "purge")
+PURGE_PREFIX = "purge-"
+"""With the id of a purge: what the state machine of jobs gets as the job."""
+MAX_INSTANCES = 20
+"""Instances of one purge: the filter of its scan names each, and has 4 KB. The rest follow."""
+
+ABANDONED_AFTER = dt.timedelta(hours=1)
+"""Nobody works on a job that was not saved for longer than this."""
+
+
+@dataclass
+class PurgeJob:
+    """One purge.
+
+    ``instances``: by entity, as text: ``revenue@2``. ``passes``: the number of the pass;
+    ``finding_pass``: the last one that found anything to delete. ``began``: when the pass began.
+    ``waits``: when the next step may begin. ``segments``: the position of the scan. ``total``:
+    items of the whole table, about; ``seen``: items read in this pass. ``counts``: of all passes.
+    ``rate``: write units a second.
+    """
+
+    id: str
+    instances: dict[str, list[str]]
+    asked_at: str
+    state: State = "running"
+    passes: int = 1
+    finding_pass: int = 0
+    began: str = ""
+    waits: str = ""
+    segments: dict[str, Any] | None = None
+    total: int = 0
+    seen: int = 0
+    counts: dict[str, float] = field(default_factory=dict)
+    rate: float = 500.0
+    reason: str = ""
+    updated_at: str = ""
+    finished_at: str = ""
+    rev: int = 0
+
+    def add_counts(self, **more: float) -> None:
+        """Add to the counts."""
+        for name, number in more.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    @property
+    def percent(self) -> int:
+        """How much of this pass is done, as far as the size of the table is known."""
+        return min(99, 100 * self.seen // self.total) if self.total else 0
+
+    def is_under_way(self, now: dt.datetime) -> bool:
+        """Whether an execution works on it. A step saves it, and takes 15 minutes at most."""
+        if self.state not in ("running", "blocked"):
+            return False
+        return now < dt.datetime.fromisoformat(self.updated_at) + ABANDONED_AFTER
+
+    @property
+    def machine_input(self) -> dict[str, str]:
+        """What the state machine of jobs gets. No tenant has an empty name."""
+        return {"tenant": "", "job": f"{PURGE_PREFIX}{self.id}"}
+
+    def to_image(self) -> Image:
+        """The item."""
+        values = {name: value for name, value in vars(self).items() if value not in ("", None)}
+        return {**to_key_image(PURGE_KEY), **attributes.to_image(values)}
+
+    @classmethod
+    def from_image(cls, image: Image) -> PurgeJob:
+        """Read an item."""
+        stored = attributes.from_image(image)
+        names = {each.name for each in dataclasses.fields(cls)}
+        values = {name: value for name, value in stored.items() if name in names}
+        values["counts"] = {name: float(number) for name, number in stored["counts"].items()}
+        values["rate"] = float(values["rate"])
+        return cls(**values)
+
+
+class PurgeRequestTable(GetsItems, PutsItems, Protocol):
+    """The operations of the table that a request needs."""
+
+
+def find_purge(store: GetsItems) -> PurgeJob | None:
+    """The last purge of the table, if there was one."""
+    image = store.get(PURGE_KEY, consistent=True)
+    return None if image is None else PurgeJob.from_image(image)
+
+
+def list_unpurged(ledger: Ledger, states: Mapping[str, BackfillState]) -> dict[str, list[str]]:
+    """By entity, the instances that a released ledger disables, and that are not purged yet.
+
+    Those of a ledger that is not released may still answer.
+    """
+    unpurged = {
+        entity: sorted(set(map(render_instance, ledger.list_disabled(entity))) - state.purged)
+        for entity, state in sorted(states.items())
+        if entity in ledger.entities and state.newest == ledger.newest_generation(entity).number
+    }
+    return {entity: instances for entity, instances in unpurged.items() if instances}
+
+
+def request_purge(
+    store: PurgeRequestTable, unpurged: Mapping[str, list[str]], now: dt.datetime, *, rate: float
+) -> PurgeJob:
+    """Record a request; returns the job. An execution of the state machine then works on it.
+
+    A job that is under way continues, and takes the other instances afterwards.
+
+    Raises:
+        OvertakenError: the job was changed by another process; call again.
+        StoreError: the table does not answer.
+    """
+    before = find_purge(store)
+    if before is not None and before.is_under_way(now):
+        return before
+    job = PurgeJob(
+        secrets.token_hex(4), choose_instances(unpurged), keys.render_instant(now), rate=rate
+    )
+    if before is not None:
+        job.rev, job.total = before.rev, before.total
+    Jobs(store, lambda: now).save(job)
+    return job
+
+
+def choose_instances(unpurged: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """As many instances as one purge takes."""
+    flat = [(entity, each) for entity, some in sorted(unpurged.items()) for each in some]
+    chosen: dict[str, list[str]] = {}
+    for entity, instance in flat[:MAX_INSTANCES]:
+        chosen.setdefault(entity, []).append(instance)
+    return chosen

@@ -1,0 +1,320 @@
+"""A purge over Dynoxide: all of the disabled instances goes, and nothing else."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import Aggregate, Listing, Search, Sum, month
+from daicho.handlers import project
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.plan import Decisions, Ledger
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.purge import Purge
+from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
+from daicho.rebuild.purged_items import is_item_of
+from daicho.rebuild.rebuild import RebuildStep
+from daicho.release.states import build_deployed_update, build_record_update, read_stage_states
+from daicho.runtime.retry import RetryBudget
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.capacity import CapacityUnits
+from daicho.storage.protocols import apply_update
+from daicho.storage.requests import Scan
+from daicho.storage.table import Table
+from daicho.stream.recount_list import build_recount_key
+from daicho.tenants.jobs import Jobs
+from tests.support.changed_invoices import NOON, Stage
+from tests.support.stream_pump import Consumer, Pump, environment
+
+BEGIN = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+SETTLE = 60
+NAMES = ("by_status", "revenue", "search")
+DISABLED = {"Invoice": [f"{name}@1" for name in NAMES]}
+DISABLE = Decisions(disabled=frozenset(f"Invoice.{name}" for name in NAMES))
+
+
+def change_all(body: dict[str, Any]) -> None:
+    body["by_status"] = Listing(body["status"], shards=2)
+    body["search"] = Search(body["customer"], body["country"])
+    body["revenue"] = Aggregate(
+        Sum(body["amount"]), body["country"], within=month(body["at"]), ranked=True, shards=2
+    )
+
+
+class KilledError(BaseException):
+    """The process ended."""
+
+
+class KillingTable(Table):
+    """A table whose user is killed at a write: before it, or after it was done."""
+
+    def __init__(
+        self, client: DynamoDBClient, name: str, kill_at: int, is_done_first: bool
+    ) -> None:
+        super().__init__(client, name, CapacityUnits())
+        self.kill_at, self.is_done_first, self.writes = kill_at, is_done_first, 0
+
+    def _write(self, method: Any, *given: Any, **named: Any) -> Any:
+        self.writes += 1
+        if self.writes == self.kill_at and not self.is_done_first:
+            raise KilledError
+        result = method(*given, **named)
+        if self.writes == self.kill_at:
+            raise KilledError
+        return result
+
+    def put(self, *given: Any, **named: Any) -> Any:
+        return self._write(super().put, *given, **named)
+
+    def update(self, *given: Any, **named: Any) -> Any:
+        return self._write(super().update, *given, **named)
+
+    def batch_write(self, *given: Any, **named: Any) -> Any:
+        return self._write(super().batch_write, *given, **named)
+
+
+@dataclass
+class House:
+    """A stage whose invoices have rows and totals of disabled instances."""
+
+    stage: Stage
+    pump: Pump
+    older: Ledger
+    now: dt.datetime = BEGIN
+    paused: list[float] = field(default_factory=list)
+
+    @property
+    def table(self) -> Table:
+        return Table(self.stage.dynamodb, self.stage.name)
+
+    def build(self, table: Table | None = None) -> Purge:
+        metered = table or self.table.with_metering()
+        jobs = Jobs(metered, lambda: self.now)
+        return Purge(
+            metered, self.stage.ledger, jobs, lambda: self.now, SETTLE, segments=2, parallelism=1
+        )
+
+    def request(self) -> PurgeJob:
+        states = read_stage_states(self.table).states
+        unpurged = list_unpurged(self.stage.ledger, states)
+        return request_purge(self.table, unpurged, self.now, rate=1e9)
+
+    def step(self, purge: Purge, id: str) -> RebuildStep:
+        until = self.now + dt.timedelta(seconds=300)
+        budget = RetryBudget(
+            lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
+            20.0,
+            self.paused.append,
+            lambda: 0.5,
+        )
+        step = purge.run_step(id, budget)
+        self.now += dt.timedelta(seconds=step.wait)
+        return step
+
+    def finish(self, id: str) -> PurgeJob:
+        for _ in range(20):
+            if self.step(self.build(), id).done:
+                break
+        job = find_purge(self.table)
+        assert job is not None
+        return job
+
+    def scan(self) -> list[Image]:
+        return list(self.table.scan(Scan(consistent=True)).items)
+
+    def list_disabled_items(self) -> list[Image]:
+        return [image for image in self.scan() if is_item_of(DISABLED, image)]
+
+    def list_others(self) -> list[Image]:
+        """What must not change, in order."""
+        stack = (keys.render("", "rebuild"), keys.render("", "backfill"))
+        others = [
+            image
+            for image in self.scan()
+            if image["PK"]["S"] not in stack and not is_item_of(DISABLED, image)
+        ]
+        return sorted(others, key=lambda image: (image["PK"]["S"], image["SK"]["S"]))
+
+    def read_state(self) -> BackfillState:
+        item = self.table.get(build_backfill_key("Invoice"))
+        assert item is not None
+        return BackfillState.parse("Invoice", item)
+
+    def write_as_older_code(self, id: str) -> None:
+        """An attempt of the ledger before derives an item of its own generation."""
+        released, self.stage.ledger = self.stage.ledger, self.older
+        put(self.stage, id)
+        deploy_projector(self.stage, self.pump)
+        self.pump.run()
+        self.stage.ledger = released
+        deploy_projector(self.stage, self.pump)
+
+
+@pytest.fixture
+def house(
+    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> House:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
+    stage = Stage(dynamodb, table_name)
+    stage.deploy()
+    pump = Pump(dynamodb, dynamo, table_name, [])
+    deploy_projector(stage, pump)
+    for number in range(6):
+        put(stage, str(number), country=("jp", "fr")[number % 2], customer=f"Ada {number % 4}")
+    pump.run()
+    stage.deploy(change_all)
+    older = stage.ledger
+    deploy_projector(stage, pump)
+    put(stage, "0", status="paid")  # a tombstone of the listing that retires
+    pump.run()
+    stage.deploy(change_all, DISABLE)
+    deploy_projector(stage, pump)
+    apply_update(Table(dynamodb, table_name), build_record_update("arn", frozenset()))
+    apply_update(Table(dynamodb, table_name), build_deployed_update(BEGIN))
+    return House(stage, pump, older)
+
+
+def deploy_projector(stage: Stage, pump: Pump) -> None:
+    handler = project.build(environment(stage.name), stage.ledger)
+    pump.consumers = [Consumer(handler, ("Invoice",))]
+
+
+def put(stage: Stage, id: str, **values: Any) -> None:
+    given = {"customer": "Ada", "status": "open", "country": "jp", "amount": 100, "at": NOON}
+    stage.book.put(stage.entity(id=id, **{**given, **values}))
+
+
+def put_neighbours(house: House) -> None:
+    """Items of other instances, whose keys begin or end like those of the disabled ones."""
+    row = keys.render("t", "~Invoice", "9", "-")
+    tally = keys.render("t", "+Invoice.revenue", "11", "2026-11", "jp")
+    for pk, sk in (
+        (row, keys.render("search", "11", "a")),
+        (row, keys.render("search", "11")),
+        (row, keys.render("searches", "1", "a")),
+        (row, keys.render("re.search", "1", "a")),
+        (keys.render("t", "~Invoices", "9", "-"), keys.render("search", "1", "a")),
+        (keys.render("t", "~My.Invoice", "9", "-"), keys.render("search", "1", "a")),
+        (tally, "total"),
+        (keys.render("t", "+Invoice.revenues", "1", "jp"), "total"),
+        (keys.render("t", "+My.Invoice.revenue", "1", "jp"), "total"),
+        (keys.render("t", "Place", "~Invoice", "search"), keys.render("search", "1")),
+        (keys.render("t", "Place", "#+Invoice.revenue#1"), "-"),
+    ):
+        house.table.put({"PK": {"S": pk}, "SK": {"S": sk}})
+    put_recount(house, tally)
+
+
+def put_recount(house: House, tally: str) -> None:
+    key = build_recount_key(tally)
+    item = {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "tally": {"S": tally}}
+    house.table.put(item)
+
+
+def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house: House) -> None:
+    put_neighbours(house)
+    put_recount(house, keys.render("t", "+Invoice.revenue", "1", "2026-11", "jp" + "x" * 1000))
+    found = house.list_disabled_items()
+    assert any("ttl" in image for image in found)  # a tombstone
+    assert any(image["SK"]["S"].startswith("slot#") for image in found)
+    others = house.list_others()
+    job = house.finish(house.request().id)
+    assert (job.state, job.passes, job.instances) == ("succeeded", 2, DISABLED)
+    assert job.counts["deleted"] == len(found)
+    assert house.list_disabled_items() == []
+    assert house.list_others() == others
+    assert house.read_state().purged == set(DISABLED["Invoice"])
+    assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
+
+
+def test_what_is_written_meanwhile_is_not_derived_for_disabled_instances(house: House) -> None:
+    house.finish(house.request().id)
+    put(house.stage, "0", status="late", country="fr")
+    put(house.stage, "new")
+    house.pump.run()
+    assert house.list_disabled_items() == []
+    stage = house.stage
+    stage.set_state(2, 3)
+    assert "new" in stage.list(stage.entity.by_status("open"))
+
+
+def test_a_purge_is_continued_after_a_kill_at_any_write(house: House) -> None:
+    put_neighbours(house)
+    found, others = house.list_disabled_items(), house.list_others()
+    kills = 0
+    for write in range(1, 20):
+        for is_done_first in (False, True):
+            house.table.batch_write(puts=found)
+            house.stage.set_state(1, 3)
+            job = house.request()
+            killing = KillingTable(house.stage.dynamodb, house.stage.name, write, is_done_first)
+            try:
+                while not house.step(house.build(killing), job.id).done:
+                    pass
+            except KilledError:
+                kills += 1
+            assert house.finish(job.id).state == "succeeded"
+            assert house.list_disabled_items() == []
+            assert house.list_others() == others
+            assert house.read_state().purged == set(DISABLED["Invoice"])
+        if killing.writes < write:
+            break
+    assert kills >= 2 * 6
+
+
+def test_what_older_code_writes_after_an_empty_pass_is_found(house: House) -> None:
+    job = house.request()
+    house.step(house.build(), job.id)
+    house.now += dt.timedelta(seconds=SETTLE)
+    assert house.list_disabled_items() == []
+    house.write_as_older_code("zombie")
+    assert house.list_disabled_items()
+    job = house.finish(job.id)
+    assert (job.state, job.passes, job.finding_pass) == ("succeeded", 3, 2)
+    assert house.list_disabled_items() == []
+
+
+def test_the_proving_pass_begins_after_the_attempts_of_older_code(house: House) -> None:
+    apply_update(house.table, build_deployed_update(BEGIN + dt.timedelta(seconds=30)))
+    job = house.finish(house.request().id)
+    assert job.began >= keys.render_instant(BEGIN + dt.timedelta(seconds=30 + SETTLE))
+
+
+def test_a_rebuild_has_priority(house: House) -> None:
+    rebuild = RebuildJob("one", {"Invoice": 3}, keys.render_instant(BEGIN))
+    jobs = Jobs(house.table, lambda: house.now)
+    jobs.save(rebuild)
+    job = house.request()
+    assert house.step(house.build(), job.id).wait == SETTLE
+    stored = find_purge(house.table)
+    assert stored is not None
+    assert (stored.reason, stored.counts) == ("a rebuild has priority", {})
+    rebuild.state = "succeeded"
+    jobs.save(rebuild)
+    assert house.finish(job.id).state == "succeeded"
+
+
+def test_an_older_lock_file_deletes_nothing(house: House) -> None:
+    job = house.request()
+    purge = replace(house.build(), ledger=house.older)
+    before = house.list_disabled_items()
+    house.step(purge, job.id)
+    stored = find_purge(house.table)
+    assert stored is not None
+    assert (stored.state, stored.reason) == ("blocked", "this function has an older lock file")
+    assert house.list_disabled_items() == before
+
+
+def test_another_request_continues_a_purge_that_is_under_way(house: House) -> None:
+    job = house.request()
+    assert house.request().id == job.id
+    house.build().fail_job(job.id, "States.Timeout")
+    again = house.request()
+    assert again.id != job.id
+    assert house.step(house.build(), job.id).done
+    assert house.finish(again.id).state == "succeeded"
