@@ -10,7 +10,14 @@ import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.requests import find_job, plan_targets, request_rebuild, start_execution
+from daicho.rebuild.purge_job import PurgeJob, find_purge
+from daicho.rebuild.requests import (
+    find_job,
+    plan_targets,
+    request_rebuild,
+    start_execution,
+    start_purge,
+)
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
 from daicho.storage.table import Table
@@ -21,7 +28,7 @@ from daicho_cli.aws.stacks import Stack
 from daicho_cli.aws.table_size import read_table_size
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
 from daicho_cli.project import load_ledger
-from daicho_cli.rebuild.report import describe_job
+from daicho_cli.rebuild.report import build_document, describe_job, describe_purge
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
 
 WATCH_S = 2.0
@@ -56,8 +63,9 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     """Bring existing items to the newest generation, so that new declarations answer.
 
     A deployment that changes declarations starts a rebuild itself. This command watches it, changes
-    it, or starts another one. Exit code 0: nothing is left to do. 1: it is not complete. 2: the
-    command could not run.
+    it, or starts another one. It also starts a purge of disabled instances that are not purged,
+    and shows how far the last purge is. Exit code 0: nothing is left to do. 1: the rebuild is not
+    complete. 2: the command could not run.
     """
     with end_on_errors("rebuild"):
         if status + pause + resume > 1:
@@ -70,13 +78,18 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
             job = _change(table, job, "paused")
         elif not status:
             job = _start(table, found, connection, job, rate=rate, without=without, resume=resume)
+            _start_purge(table, found, rate)
             if job is not None and wait:
                 job = _watch(table, job)
-    if job is None:
-        typer.echo("{}" if as_json else "every declaration includes every item: nothing to rebuild")
-        raise typer.Exit(SUCCESS)
-    typer.echo(json.dumps(vars(job), indent=2) if as_json else describe_job(job))
-    raise typer.Exit(SUCCESS if job.state == "succeeded" else INCOMPLETE)
+        purge = find_purge(table)
+    if as_json:
+        typer.echo(json.dumps(build_document(job, purge), indent=2))
+    else:
+        nothing = "every declaration includes every item: nothing to rebuild"
+        typer.echo(describe_job(job) if job else nothing)
+        if purge is not None:
+            typer.echo(describe_purge(purge))
+    raise typer.Exit(SUCCESS if job is None or job.state == "succeeded" else INCOMPLETE)
 
 
 def _start(
@@ -109,6 +122,13 @@ def _start(
     machine = StateMachine(stack["JobMachineArn"], stack.endpoint, stack.region)
     start_execution(machine, requested)
     return requested
+
+
+def _start_purge(table: Table, stack: Stack, rate: float | None) -> PurgeJob | None:
+    """Start a purge of what is disabled and not purged; None if there is nothing."""
+    machine = StateMachine(stack["JobMachineArn"], stack.endpoint, stack.region)
+    states = read_stage_states(table).states
+    return start_purge(table, machine, load_ledger(), states, utc_now(), rate or DEFAULT_RATE)
 
 
 def _change(table: Table, job: RebuildJob | None, state: str) -> RebuildJob:

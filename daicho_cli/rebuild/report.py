@@ -1,8 +1,11 @@
-"""One line about a rebuild."""
+"""One line about a rebuild, and one about a purge."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.purge_job import PurgeJob
 
 
 def describe_job(job: RebuildJob) -> str:
@@ -19,3 +22,23 @@ def describe_job(job: RebuildJob) -> str:
     lines = [f"{entities}: {job.state} · {phase}{percent} · {touched}{waits}{reason}"]
     lines += [f"  {item}: {obstacle}" for item, obstacle in job.left.items()]
     return "\n".join(lines)
+
+
+def describe_purge(job: PurgeJob) -> str:
+    """How far a purge is, in one line."""
+    names = [f"{entity}.{each}" for entity, some in job.instances.items() for each in some]
+    purge, deleted = f"purge of {', '.join(names)}", int(job.counts.get("deleted", 0))
+    if job.state == "succeeded":
+        return f"{purge}: complete · {deleted:,} items deleted"
+    percent = f" · {job.percent} %" if job.total and job.began else ""
+    waits = f" · waits until {job.waits[11:19]}" if job.waits else ""
+    reason = f" · {job.reason}" if job.reason else ""
+    return (
+        f"{purge}: {job.state} · pass {job.passes} of at least 2{percent} · {deleted:,} items "
+        f"deleted{waits}{reason}"
+    )
+
+
+def build_document(job: RebuildJob | None, purge: PurgeJob | None) -> dict[str, Any]:
+    """The last rebuild as plain JSON values, and the last purge as one of them."""
+    return {**(vars(job) if job else {}), **({"purge": vars(purge)} if purge else {})}

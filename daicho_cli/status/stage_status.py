@@ -33,7 +33,9 @@ class EntityStatus:
     progress: int | None = None
 
     def find_percent(self, instance: InstanceStatus) -> int | None:
-        """How much of the items an instance includes; None if that is not known."""
+        """How much of the items an instance includes; None if it is not known, or disabled."""
+        if instance.state in (InstanceState.DISABLED, InstanceState.PURGED):
+            return None
         if instance.state in (InstanceState.BUILDING, InstanceState.UNPROVEN):
             return self.progress
         return 100

@@ -28,8 +28,7 @@ def build(
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
     threads, now = dependencies.parallelism, dependencies.now
-    table = dependencies.table(settings.table_name, attempts=2, connections=threads)
-    table = table.with_metering()
+    table = dependencies.table(settings.table_name, attempts=2, connections=threads).with_metering()
     failures = dependencies.bucket(settings.failure_bucket)
     objects = dependencies.bucket(settings.object_bucket) if settings.object_bucket else None
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)

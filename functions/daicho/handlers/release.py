@@ -33,25 +33,24 @@ def build(
     def work(event: Mapping[str, Any], context: Context) -> dict[str, str]:
         # Here, so that a wrong setting is answered too.
         settings, properties = Settings.parse(environ), event["ResourceProperties"]
-        table = dependencies.table(settings.table_name)
+        table, now = dependencies.table(settings.table_name), dependencies.now
         emulated = EmulatedStream() if settings.emulated_stream else None
         stream = emulated or dependencies.stream(settings.table_name)
         deployed = ledger or Ledger.load_newest(settings.lock_file)
         release = Release(
             table,
-            HeartbeatWatcher(table, stream, now=dependencies.now),
+            HeartbeatWatcher(table, stream, now=now),
             replace(deployed, written=json.loads(properties["Written"])),
             settings.filter_spread_seconds,
             partial(dependencies.is_going_back, event["StackId"]),
-            retirement_s=settings.retirement_seconds,
-            now=dependencies.now,
+            settings.retirement_seconds,
+            now,
         )
         step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)
         if step == "finish":
             machine, rate = dependencies.machine(properties["Machine"]), float(properties["Rate"])
-            now = dependencies.now()
-            retry(lambda: finish_deployment(table, machine, deployed, now, rate), budget)
+            retry(lambda: finish_deployment(table, machine, deployed, now(), rate), budget)
             return {"Source": source}
         return {"Source": release.run_step(step, event["RequestId"], source, budget)}
 

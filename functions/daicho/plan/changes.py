@@ -43,7 +43,7 @@ class Effect(Enum):
     ENDED = "is removed, and @{old} ends at once, because items lose a field that it reads"
     RESTARTED = "starts again at 0, because votes are not items: nothing can count them again"
     DROPPED = "loses @{old}, which retires, at once, because items lose a field that it reads"
-    DISABLED = "is no longer derived as @{old}, which retired"
+    DISABLED = "ends as @{old}, which retired: its rows and totals are purged after the deployment"
 
     @property
     def hides_data(self) -> bool:

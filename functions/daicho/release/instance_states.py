@@ -5,11 +5,12 @@ The lock file says which instances exist. The backfill item says which of them i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from daicho.layout.backfill_state import BackfillState, is_complete
+from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, ListingPlan
 from daicho.plan.instances import (
     DeclarationPlan,
@@ -35,11 +36,19 @@ class InstanceState(StrEnum):
     """It is derived further, and its successor answers; or it was removed."""
     RETIRING_ANSWERS = "retiring, still answers"
     """It is derived further, and answers until its successor is complete."""
+    DISABLED = "disabled"
+    """Nothing derives it any more; a purge deletes what the table has of it."""
+    PURGED = "purged"
+    """The table has nothing of it."""
 
     @property
     def answers(self) -> bool:
         """Whether queries are answered by an instance in this state."""
-        return self not in (InstanceState.BUILDING, InstanceState.RETIRING)
+        return self in (
+            InstanceState.SERVING,
+            InstanceState.UNPROVEN,
+            InstanceState.RETIRING_ANSWERS,
+        )
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ def list_instance_states(
 ) -> list[InstanceStatus]:
     """The state of each instance that a generation declares or retires, in order of name.
 
-    ``state``: the backfill item of the entity in the stage; None if it has none.
+    Then follow those that the stage has disabled. ``state``: the backfill item of the entity in the
+    stage; None if it has none.
     """
     declared, retiring = list_declarations(plan), list_retiring(plan)
     statuses: list[InstanceStatus] = []
@@ -70,7 +80,23 @@ def list_instance_states(
             still = answering is retiring[name]
             found = InstanceState.RETIRING_ANSWERS if still else InstanceState.RETIRING
             statuses.append(_describe(retiring[name], found))
-    return statuses
+    return [*statuses, *_list_disabled_states(plan, state, ledger)]
+
+
+def _list_disabled_states(
+    plan: EntityPlan, state: BackfillState | None, ledger: Ledger
+) -> Iterator[InstanceStatus]:
+    """The instances that the stage has disabled, and that this generation does not derive."""
+    ended: dict[str, DeclarationPlan] = {
+        render_instance((name, declaration.since)): declaration
+        for generation in ledger.list_generations(plan.name)
+        for declarations in (list_declarations(generation.plan), list_retiring(generation.plan))
+        for name, declaration in declarations.items()
+        if (name, declaration.since) not in plan.derived_instances
+    }
+    for instance in sorted(ended.keys() & (state.disabled if state else ())):
+        purged = state is not None and instance in state.purged
+        yield _describe(ended[instance], InstanceState.PURGED if purged else InstanceState.DISABLED)
 
 
 def find_answering(

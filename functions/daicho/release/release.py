@@ -52,7 +52,6 @@ class Release:
         ledger: Ledger,
         filter_spread_s: float,
         is_going_back: Callable[[], bool] = lambda: False,
-        *,
         retirement_s: float = 0.0,
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:

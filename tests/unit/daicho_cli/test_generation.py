@@ -94,7 +94,8 @@ def test_a_misspelt_decision_changes_nothing(declare: Declare) -> None:
     assert "Those that have one: Product.search" in run("--disable", "Product.serch").stderr
     assert read_lock_file() == written
     assert run("--disable", "Product.search").stdout.splitlines() == [
-        "Product.search is no longer derived as @1, which retired",
+        "Product.search ends as @1, which retired: its rows and totals are purged after the "
+        "deployment",
         "generations: Product 3",
     ]
 

@@ -10,6 +10,13 @@ from typing import Any
 import pytest
 
 from daicho.layout.backfill_state import BackfillState
+from daicho.rebuild.purge_job import (
+    ABANDONED_AFTER,
+    MAX_INSTANCES,
+    choose_instances,
+    find_purge,
+    list_unpurged,
+)
 from daicho.rebuild.requests import (
     MACHINE_INPUT,
     find_job,
@@ -21,7 +28,7 @@ from daicho.release.states import build_record_update, read_deployed
 from daicho.storage.protocols import apply_update
 from daicho.tenants.jobs import Jobs, OvertakenError
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.support.sample_members import CHANGED, PLAIN, WITH_LIST, number
+from tests.support.sample_members import CHANGED, PLAIN, WITH_LIST, disable, number
 
 NOW = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
 TWO = number(PLAIN, WITH_LIST)
@@ -96,3 +103,35 @@ def test_a_deployment_starts_what_the_stage_needs() -> None:
     job = finish_deployment(table, machine, TWO, NOW, 500)
     assert job is not None
     assert machine.started == [(f"rebuild-{job.id}-1", MACHINE_INPUT)]
+
+
+def test_a_deployment_starts_a_purge_of_what_is_not_purged() -> None:
+    table, machine, ledger = MemoryTable(), Machine(), disable(WITH_LIST, CHANGED)
+    table.batch_write([state(3, 3)["Member"].to_item()])
+    apply_update(table, build_record_update("arn", frozenset()))
+    assert finish_deployment(table, machine, ledger, NOW, 0) is None
+    assert machine.started == []
+    assert finish_deployment(table, machine, ledger, NOW, 100) is None
+    purge = find_purge(table)
+    assert purge is not None
+    assert (purge.instances, purge.rate) == ({"Member": ["listed@1"]}, 100)
+    assert machine.started == [(f"purge-{purge.id}", purge.machine_input)]
+    # Another deployment does not begin it again, unless nobody works on it any more.
+    finish_deployment(table, machine, ledger, NOW, 100)
+    assert machine.started[1:] == machine.started[:1]
+    finish_deployment(table, machine, ledger, NOW + ABANDONED_AFTER, 100)
+    assert len(dict(machine.started)) == 2
+    purged = replace(state(3, 3)["Member"], purged=frozenset({"listed@1"}))
+    table.batch_write([purged.to_item()])
+    finish_deployment(table, machine, ledger, NOW + ABANDONED_AFTER * 3, 100)
+    assert len(machine.started) == 3
+
+
+def test_only_a_released_ledger_is_purged_and_a_limited_number_at_once() -> None:
+    ledger = disable(WITH_LIST, CHANGED)
+    assert list_unpurged(ledger, state(2, 2)) == {}
+    assert list_unpurged(ledger, state(3, 4)) == {}
+    assert list_unpurged(ledger, state(3, 3)) == {"Member": ["listed@1"]}
+    many = {"A": [f"a@{n}" for n in range(30)], "B": ["b@1"]}
+    assert choose_instances(many) == {"A": many["A"][:MAX_INSTANCES]}
+    assert choose_instances({"A": ["a@1"], "B": ["b@1"]}) == {"A": ["a@1"], "B": ["b@1"]}

@@ -29,7 +29,7 @@ from daicho.release.instance_states import (
 from daicho.runtime.clock import utc_now
 from daicho.storage.item_cache import ItemCache
 from daicho.testing.aws.memory_stores import MemoryTable
-from tests.support.sample_members import LISTED, PLAIN, number
+from tests.support.sample_members import LISTED, PLAIN, disable, number
 
 COUNT = AggregatePlan("count", 0, "count", None, (Part("team"),), ())
 VOTES = CounterPlan("votes", 0, (Part("team"),), (), 4)
@@ -153,3 +153,14 @@ def test_the_instance_that_answers_is_the_one_that_the_api_chooses(
             chosen = None
         assert find_answering(plan, name, state, ledger) == chosen, name
     assert choices
+
+
+def test_disabled_and_purged_instances_do_not_answer() -> None:
+    ledger = disable(MEMBER, SHARDED)
+    plan = ledger.newest_generation("Member").plan
+    state = BackfillState("Member", 3, 3, disabled=frozenset({"listed@1"}))
+    for purged, expected in ((frozenset[str](), "disabled"), (frozenset({"listed@1"}), "purged")):
+        *_, last = list_instance_states(plan, replace(state, purged=purged), ledger)
+        assert (last.declaration, last.kind, last.since) == ("listed", "listing", 1)
+        assert (last.state.value, last.state.answers) == (expected, False)
+    assert "listing listed@1" not in describe(ledger, 3)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 from daicho.layout.backfill_state import BackfillState, digest_plan
-from daicho.plan import Ledger, append_generations
-from daicho.release.refusals import list_refusals
+from daicho.plan import Decisions, Ledger, append_generations
+from daicho.release.refusals import list_early_disables, list_refusals
 from tests.support.sample_members import (
     CHANGED,
     DISABLE,
@@ -95,3 +96,62 @@ def test_what_was_declared_before_answers_for_what_ends() -> None:
     assert list_refusals(ledger, record(ledger, 2, 2)) == []
     (refusal,) = list_refusals(ledger, record(ledger, 1, 2))
     assert refusal.startswith("Member.listed@1 ends in generation 3, but @3")
+
+
+NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+DAY = dt.timedelta(days=1)
+
+
+def test_an_instance_ends_a_day_after_readers_switched() -> None:
+    ledger = disable(WITH_LIST, CHANGED)
+    state = replace(record(ledger, 2, 2)["Member"], completed="2026-11-22T12:00:00.000000Z")
+    (refusal,) = list_early_disables(ledger, {"Member": state}, NOON + DAY / 2, DAY)
+    assert refusal.startswith("Member.listed@1 ends in generation 3, but clients may continue")
+    assert refusal.endswith("Deploy from 2026-11-23T12:00:00Z on")
+    assert list_early_disables(ledger, {"Member": state}, NOON + DAY, DAY) == []
+    assert list_early_disables(ledger, {"Member": state}, NOON, DAY * 0) == []
+
+
+def test_what_the_stage_has_ended_before_may_be_deployed_again_at_once() -> None:
+    """A rebuild of other declarations was complete a moment ago."""
+    ledger = disable(WITH_LIST, CHANGED)
+    completed = "2026-11-22T12:00:00.000000Z"
+    ended = replace(record(ledger, 3, 3)["Member"], completed=completed)
+    checked = replace(record(ledger, 2, 2)["Member"], disabled=frozenset({"listed@1"}))
+    for state in (ended, replace(checked, completed=completed)):
+        assert list_early_disables(ledger, {"Member": state}, NOON, DAY) == []
+
+
+def test_what_was_removed_has_no_readers_to_wait_for() -> None:
+    ledger = disable(WITH_LIST, PLAIN)
+    state = replace(record(ledger, 2, 2)["Member"], completed="2026-11-22T12:00:00.000000Z")
+    assert list_early_disables(ledger, {"Member": state}, NOON, DAY) == []
+
+
+def test_an_instance_that_was_disabled_in_the_stage_is_never_declared_again() -> None:
+    disabled = frozenset({"listed@1"})
+    retiring = number(WITH_LIST, CHANGED)
+    state = replace(record(retiring, 2, 2)["Member"], disabled=disabled)
+    assert list_refusals(retiring, {"Member": state}) == []
+    revert = Decisions(reverted=frozenset({"Member"}))
+    reverted = append_generations([WITH_LIST], retiring, revert)
+    assert ("listed", 1) in reverted.newest_generation("Member").plan.derived_instances
+    (refusal,) = list_refusals(reverted, {"Member": state})
+    assert refusal.startswith("Member.listed@1 is declared in generation 3, but a deployment")
+    # With the generation that ended it, the declaration comes back as a new instance.
+    state = replace(record(disable(WITH_LIST, CHANGED), 3, 3)["Member"], disabled=disabled)
+    reverted = append_generations([WITH_LIST], disable(WITH_LIST, CHANGED), revert)
+    assert list_refusals(reverted, {"Member": state}) == []
+
+
+def test_a_stage_does_not_skip_the_generation_after_one_that_answers() -> None:
+    """Generation 3 superseded what generation 2 declares, and generation 4 disables it."""
+    again = replace(CHANGED, listings=(replace(CHANGED.listings[0], shards=4),))
+    superseded = Decisions(superseded=frozenset({"Member.listed"}))
+    ledger = append_generations([again], number(WITH_LIST, CHANGED), superseded)
+    noted = replace(again, fields={**again.fields, "note": "str"})
+    ledger = append_generations([noted], ledger)
+    assert list_refusals(ledger, record(ledger, 1, 2)) == []  # it is not complete
+    (refusal,) = list_refusals(ledger, record(ledger, 2, 2))
+    assert "Deploy the generation after 2 first" in refusal
+    assert list_refusals(ledger, record(ledger, 2, 3)) == []

@@ -10,6 +10,7 @@ from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import (
     BackfillState,
     build_backfill_key,
+    is_complete,
     lower_oldest_update,
 )
 from daicho.plan import Decisions, Ledger, append_generations
@@ -227,6 +228,39 @@ def test_what_ends_is_refused_also_in_a_table_without_backfill_items() -> None:
     with pytest.raises(ReleaseRefusedError, match=r"Member\.listed@1 ends"):
         house.check(disable(WITH_LIST, CHANGED))
     house.check(number(WITH_LIST, CHANGED))
+
+
+def test_a_check_disables_instances_before_any_function_changes() -> None:
+    house = House()
+    house.table.batch_write([BASE_ITEM, BackfillState("Member", 2, 2, in_filter=True).to_item()])
+    retiring, ended = number(WITH_LIST, CHANGED), disable(WITH_LIST, CHANGED)
+    house.check(retiring)
+    assert (house.read().disabled, house.pauses) == (frozenset(), [])
+    house.check(ended)
+    assert house.read().disabled == {"listed@1"}
+    assert house.pauses == [READERS_KNOW_S]
+    # A reader of the ledger before does not choose it any more, whatever older code writes.
+    assert not is_complete(("listed", 1), replace(house.read(), oldest=1), retiring)
+    house.check(ended)
+    assert house.pauses == [READERS_KNOW_S]
+    house.check(retiring)  # CloudFormation goes back to it
+    house.open(ended)
+    assert (house.read().newest, house.read().disabled) == (3, {"listed@1"})
+
+
+def test_a_new_stage_has_nothing_to_purge() -> None:
+    house = House()
+    ended = disable(WITH_LIST, CHANGED)
+    house.check(ended)
+    assert house.open(ended).purged == house.read().purged == {"listed@1"}
+    assert house.read().disabled == frozenset()
+
+
+def test_instances_of_a_table_without_backfill_items_are_disabled_with_them() -> None:
+    house = House()
+    house.table.batch_write([BASE_ITEM])
+    ended = disable(PLAIN, WITH_LIST, CHANGED)
+    assert house.open(ended).disabled == house.read().disabled == {"listed@2"}
 
 
 class ChangedMeanwhile(MemoryTable):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from daicho.derive.contributions import Amount
 from daicho.errors import ThrottledError
+from daicho.plan import AggregatePlan, Decisions, Part, append_generations
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -16,6 +18,7 @@ from daicho.tally import reader, slots
 from daicho.tally.rollup import Rollup, RollupReport
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
+from tests.support.sample_members import PLAIN, number
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count
 
 CHART = build_tally_key("Download", "chart", 1, "2026-11", "1")
@@ -147,6 +150,19 @@ def test_the_age_of_the_oldest_mark() -> None:
     count(table, slots.build_slot_key(COUNT, "s"), 1, 2)  # the mark stays the first one's
     assert rollup(table).age_of_oldest_mark(NOW) == 300
     assert RollupReport().age_of_oldest_mark(NOW) == 0
+
+
+def test_a_disabled_instance_is_not_rolled_up_and_its_marks_raise_no_alarm() -> None:
+    count_teams = AggregatePlan("count", 0, "count", None, (Part("team"),), ())
+    counted = replace(PLAIN, aggregates=(count_teams,))
+    disabled = Decisions(disabled=frozenset({"Member.count"}))
+    ledger = append_generations([PLAIN], number(counted, PLAIN), disabled)
+    table = MemoryTable()
+    tally = keys.render("t", "+Member.count", "1", "a")
+    count(table, slots.build_slot_key(tally, "s"), 1, minutes=-5)
+    for known, rolled in ((ledger, 0), (number(counted, PLAIN), 1)):
+        report = Rollup(table, known, dirty_shards=4, now=lambda: NOW).run(AMPLE)
+        assert (report.rolled, report.failed, report.oldest_mark is None) == (rolled, 0, not rolled)
 
 
 def test_threads_roll_up_what_one_does() -> None:

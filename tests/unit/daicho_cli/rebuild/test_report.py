@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from daicho.rebuild.job import RebuildJob
-from daicho_cli.rebuild.report import describe_job
+from daicho.rebuild.purge_job import PurgeJob
+from daicho_cli.rebuild.report import build_document, describe_job, describe_purge
 
 
 def build_job(**values: object) -> RebuildJob:
@@ -35,3 +36,18 @@ def test_what_blocks_is_named_with_the_items() -> None:
 def test_the_end_counts_what_was_left_out() -> None:
     job = build_job(state="succeeded", counts={"touched": 7.0}, left={"t#User#1 #": "too long"})
     assert describe_job(job) == "User 2, Sale 3: complete · 7 items touched, 1 left out"
+
+
+def test_a_purge_shows_what_it_deletes() -> None:
+    purge = PurgeJob("two", {"User": ["search@1"], "Sale": ["sum@1", "sum@2"]}, "2026-11-23T10:00")
+    purge.counts["deleted"] = 1840.0
+    line = "purge of User.search@1, Sale.sum@1, Sale.sum@2: "
+    purge.waits, purge.reason = "2026-11-23T10:14:05.123456Z", "a rebuild has priority"
+    assert describe_purge(purge) == (
+        f"{line}running · pass 1 of at least 2 · 1,840 items deleted · waits until 10:14:05 · "
+        "a rebuild has priority"
+    )
+    assert build_document(None, purge) == {"purge": vars(purge)}
+    purge.state = "succeeded"
+    assert describe_purge(purge) == f"{line}complete · 1,840 items deleted"
+    assert build_document(None, None) == {}
