@@ -1,0 +1,68 @@
+"""The jobs of the stack itself, not of a tenant: which one a name is of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from daicho.archive.reader import ArchiveReader
+from daicho.plan import Ledger
+from daicho.rebuild.obstacles import ObstacleBucket
+from daicho.rebuild.purge import Purge, PurgeTable
+from daicho.rebuild.purge_job import PURGE_PREFIX
+from daicho.rebuild.rebuild import Rebuild, RebuildStep, RebuildTable
+from daicho.runtime.retry import RetryBudget
+from daicho.runtime.settings import Settings
+from daicho.storage.protocols import DescribesStream
+
+
+class StackJobTable(RebuildTable, PurgeTable, Protocol):
+    """The operations of the table that the jobs need."""
+
+
+@dataclass(frozen=True)
+class StackJobs:
+    """The rebuild, and the purge. A job is named as in the input of the state machine."""
+
+    rebuild: Rebuild
+    purge: Purge
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        store: StackJobTable,
+        stream: DescribesStream,
+        failures: ObstacleBucket,
+        ledger: Ledger,
+        archive: ArchiveReader | None,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> StackJobs:
+        """Build the jobs of a deployed stack."""
+        return cls(
+            Rebuild.build(
+                settings, store, stream, failures, ledger, archive, threads=threads, now=now
+            ),
+            Purge.build(settings, store, ledger, threads=threads, now=now),
+        )
+
+    def run_step(self, job: str, retry_budget: RetryBudget) -> RebuildStep:
+        """Do as much work on a job as there is time for.
+
+        Raises:
+            StoreError: a store fails; the next step goes on.
+        """
+        if job.startswith(PURGE_PREFIX):
+            return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)
+        return self.rebuild.run_step(retry_budget)
+
+    def fail_job(self, job: str, reason: str) -> None:
+        """Record that nobody works on a job any more. A new request continues it."""
+        if job.startswith(PURGE_PREFIX):
+            self.purge.fail_job(job.removeprefix(PURGE_PREFIX), reason)
+        else:
+            self.rebuild.fail_job(reason)
