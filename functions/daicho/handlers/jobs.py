@@ -11,7 +11,7 @@ from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
 from daicho.plan import Ledger
-from daicho.rebuild.table_jobs import TableJobs
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.stream.shard_progress import EmulatedStream
@@ -26,7 +26,8 @@ def build(
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
     threads, now = dependencies.parallelism, dependencies.now
-    table = dependencies.table(settings.table_name, attempts=2, connections=threads).with_metering()
+    table = dependencies.table(settings.table_name, attempts=2, connections=threads)
+    table = table.with_metering()
     failures = dependencies.bucket(settings.failure_bucket)
     objects = dependencies.bucket(settings.object_bucket) if settings.object_bucket else None
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
@@ -36,7 +37,7 @@ def build(
     archive = None
     if settings.archive_bucket:
         archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
-    table_jobs = TableJobs.build(
+    stack_jobs = StackJobs.build(
         settings, table, stream, failures, ledger, archive, threads=threads, now=now
     )
 
@@ -46,12 +47,12 @@ def build(
             if tenant:
                 deleting.fail_job(tenant, job, failure)
             else:
-                table_jobs.fail_job(job, failure)
+                stack_jobs.fail_job(job, failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
         if tenant:
             return deleting.run_step(tenant, job, budget).to_json()
-        return table_jobs.run_step(job, budget).to_json()
+        return stack_jobs.run_step(job, budget).to_json()
 
     return handler
 

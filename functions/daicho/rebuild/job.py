@@ -8,6 +8,7 @@ There is one for the whole table, because one scan serves all entities::
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +20,8 @@ from daicho.storage.requests import to_key_image
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
 Phase = Literal["touch", "prove", "fill"]
 JOB_KEY = ItemKey(keys.render("", "rebuild"), "job")
+SAVE_INTERVAL = dt.timedelta(seconds=5)
+"""The longest stretch of work that is repeated after an interruption."""
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 

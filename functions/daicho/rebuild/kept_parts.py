@@ -317,10 +317,12 @@ class _ClosedTenants:
 
 def build_marker_key(entity: str, instance: Instance, name: str) -> ItemKey:
     """The key of the marker of an object and an instance. ``name``: of the object."""
-    return ItemKey(
-        keys.render("", "kept", entity, render_instance(instance)),
-        keys.render(name),
-    )
+    return ItemKey(render_marker_partition(entity, render_instance(instance)), keys.render(name))
+
+
+def render_marker_partition(entity: str, instance: str) -> str:
+    """The partition of the markers of an instance, which is given as text: ``revenue@2``."""
+    return keys.render("", "kept", entity, instance)
 
 
 def _move_marker(marker: ItemKey, before: str, tally: str) -> Update:

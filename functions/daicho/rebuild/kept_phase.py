@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from daicho.layout.backfill_state import BackfillState, render_instance
-from daicho.rebuild.job import MAX_NAMED, RebuildJob
+from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob
 from daicho.rebuild.kept_amounts import Instance
 from daicho.rebuild.kept_parts import FillReport, KeptParts
 from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
@@ -15,8 +15,6 @@ from daicho.rebuild.touches import list_lacking
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 
-SAVE_INTERVAL = dt.timedelta(seconds=5)
-"""The longest stretch of work that is repeated after an interruption."""
 ROLLUP_WAIT_S = 15
 """The pause before totals are looked at, in seconds: the index shows marks of slots by then."""
 

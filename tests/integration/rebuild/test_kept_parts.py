@@ -29,6 +29,7 @@ from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import find_job, plan_targets
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.requests import to_key_image
@@ -220,7 +221,7 @@ class House:
         """The same from the stored items and the rows that were never restored."""
         scanned = self.dynamodb.scan(TableName=self.name)["Items"]
         records = {item["PK"]["S"] for item in scanned if "#^Visit#" in item["PK"]["S"]}
-        images = [item for item in scanned if item.get("type") == {"S": "Visit"}]
+        images: list[Image] = [item for item in scanned if item.get("type") == {"S": "Visit"}]
         reader = ArchiveReader(self.bucket)
         for info in reader.list_links("Visit"):
             for row in reader.read(info.name).rows:

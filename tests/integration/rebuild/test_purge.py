@@ -202,6 +202,7 @@ def put_neighbours(house: House) -> None:
         (tally, "total"),
         (keys.render("t", "+Invoice.revenues", "1", "jp"), "total"),
         (keys.render("t", "+My.Invoice.revenue", "1", "jp"), "total"),
+        (keys.render("", "kept", "Invoice", "revenue@11"), "object"),
         (keys.render("t", "Place", "~Invoice", "search"), keys.render("search", "1")),
         (keys.render("t", "Place", "#+Invoice.revenue#1"), "-"),
     ):
@@ -218,9 +219,12 @@ def put_recount(house: House, tally: str) -> None:
 def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house: House) -> None:
     put_neighbours(house)
     put_recount(house, keys.render("t", "+Invoice.revenue", "1", "2026-11", "jp" + "x" * 1000))
+    marker = keys.render("", "kept", "Invoice", "revenue@1")
+    house.table.put({"PK": {"S": marker}, "SK": {"S": "object"}})
     found = house.list_disabled_items()
     assert any("ttl" in image for image in found)  # a tombstone
     assert any(image["SK"]["S"].startswith("slot#") for image in found)
+    assert any(image["PK"]["S"] == marker for image in found)
     others = house.list_others()
     job = house.finish(house.request().id)
     assert (job.state, job.passes, job.instances) == ("succeeded", 2, DISABLED)

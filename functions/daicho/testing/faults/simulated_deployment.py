@@ -77,6 +77,8 @@ class SimulatedDeployment:
         self.stream = TableStream()
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
         first_number = choices.pick((94, 90, 97, 991, 85))
+        self.disabled: set[tuple[str, str, int]] = set()
+        """The instances that a ledger of deployed consumers disables: entity, name and since."""
         self.low_watermarks = LowWatermarkCheck(self.stream, self._list_waiting_records)
         self.recorder = StreamRecorder(
             self.stream,

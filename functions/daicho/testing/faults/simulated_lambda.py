@@ -43,7 +43,7 @@ class SimulatedLambda:
     processes still have. ``detached``: processes that no mapping waits for: zombies, late
     repetitions, scheduled functions, callers. ``unexpected``: failures that no fault explains.
     ``counting_steps``: steps of processes that may have counted something. ``seconds``: the
-    timeouts that processes get.
+    timeouts that processes get. ``fixed_version``: what is deployed when the faults end.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class SimulatedLambda:
         self.fault_counts = fault_counts
         self.note = note
         self.code_version = self.previous_version = OLD_CODE
+        self.fixed_version = FIXED_CODE
         self.polled: list[PolledInvocation] = []
         self.detached: list[SimulatedProcess] = []
         self.unexpected: list[str] = []
@@ -74,7 +75,7 @@ class SimulatedLambda:
 
     def stop_faults(self) -> None:
         """The fixed code is deployed, and no process meets a fault any more."""
-        self.code_version = self.previous_version = FIXED_CODE
+        self.code_version = self.previous_version = self.fixed_version
         self._faults.land_late_requests()
         self._faults = FaultInjector()
         for process in (*self.detached, *(polled.process for polled in self.polled)):

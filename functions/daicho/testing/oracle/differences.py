@@ -17,6 +17,7 @@ from daicho.plan import AggregatePlan
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey
 from daicho.tally import reader, slots
 from daicho.testing.clock import START
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -32,18 +33,33 @@ def find_differences(
 ) -> list[str]:
     """Every difference, in a line each, once everything is delivered and rolled up.
 
-    ``unknowable_tallies`` are not compared: only a recount can determine them.
+    ``unknowable_tallies`` are not compared: only a recount can determine them. Nor is what belongs
+    to an instance that a deployed ledger has disabled: nobody reads it.
     """
-    items = dict(deployment.dynamodb.items)
+    items = {
+        key: item
+        for key, item in deployment.dynamodb.items
+        if not _is_disabled(key, deployment.disabled)
+    }
     rows = {
         key: IndexRow.from_item(item)
         for key, item in items.items()
         if "~" in key.pk and "GSI2PK" in item
     }
-    differences = _compare("derived items", recomputation.compute_rows(), rows)
+    expected_rows = {
+        key: row
+        for key, row in recomputation.compute_rows().items()
+        if not _is_disabled(key, deployment.disabled)
+    }
+    differences = _compare("derived items", expected_rows, rows)
     tallies = {key.pk for key in items if "#+" in key.pk}
     table = deployment.open_table()
-    expected = _omit(recomputation.compute_amounts(), unknowable_tallies)
+    amounts = {
+        tally: amount
+        for tally, amount in recomputation.compute_amounts().items()
+        if not _is_disabled(slots.build_total_key(tally), deployment.disabled)
+    }
+    expected = _omit(amounts, unknowable_tallies)
     live = {tally: reader.read_live_amount(table, tally) for tally in tallies}
     differences += _compare("slots", expected, _omit(live, unknowable_tallies))
     totals = {
@@ -142,6 +158,18 @@ def _verify_archive(deployment: SimulatedDeployment, recomputation: Recomputatio
     return [
         f"archive: {finding.kind}: {finding.name}: {finding.detail}" for finding in report.findings
     ]
+
+
+def _is_disabled(key: ItemKey, disabled: Collection[tuple[str, str, int]]) -> bool:
+    """Whether a derived item, a slot or a total belongs to one of these instances."""
+    _, owner, *_ = [*keys.parse(key.pk), ""]
+    parts = keys.parse(key.sk) if owner.startswith("~") else keys.parse(key.pk)[2:]
+    for entity, name, since in disabled:
+        if owner == f"~{entity}" and parts[:2] == (name, str(since)):
+            return True
+        if owner == f"+{entity}.{name}" and parts[:1] == (str(since),):
+            return True
+    return False
 
 
 def _get_gsi2_partition(item: Image) -> str:

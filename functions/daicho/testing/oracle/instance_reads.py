@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.errors import BeingBuilt
+from daicho.layout.backfill_state import build_backfill_key
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.storage.item_cache import ItemCache
@@ -237,7 +238,13 @@ class ReadJudge:
                     self._report(f"{instance} refuses {candidate}, which is complete")
 
     def _may_answer(self, ledger: Ledger, instance: Instance) -> bool:
-        """Whether each generation of which there may be items derives an instance."""
+        """Whether each generation of which there may be items derives an instance.
+
+        One that a release has disabled may not, even if its deployment failed.
+        """
+        item = dict(self.deployment.dynamodb.items).get(build_backfill_key(instance.entity), {})
+        if f"{instance.name}@{instance.since}" in item.get("disabled", {}).get("SS", ()):
+            return False
         oldest = min(self.writable.get(instance.entity, {1}))
         return all(
             derives(generation.plan, instance)

@@ -164,6 +164,9 @@ class Lifecycle:
         """The first release is deployed, by a library that stored no backfill items."""
         api = self._api
         api.consumers, api.version = 1, (1, 1)
+        running = self._lambda
+        running.code_version = running.previous_version = get_code_version(1)
+        running.fixed_version = running.code_version
         api.start()
         api.put(api.running[0], name)
         item = {"PK": {"S": LASTING_KEY.pk}, "SK": {"S": LASTING_KEY.sk}}
@@ -343,7 +346,16 @@ class Lifecycle:
         is_first = self._api.consumers == 0
         running.previous_version = version if is_first else running.code_version
         running.code_version = version
+        # No other ledger is deployed without a release: it may disable what still answers.
+        running.fixed_version = version
         self._api.consumers = release.found
+        self._deployment.disabled.update(
+            (entity, *instance)
+            for entity, instances in self._history.get_ledger(
+                release.found
+            ).disabled_instances.items()
+            for instance in instances
+        )
         delays = (0.0,) if is_first else FILTER_DELAYS_S
         filters = self._history.get_ledger(release.number)
         self._deployment.change_filters(lambda: self._choices.pick(delays), filters)

@@ -1,4 +1,4 @@
-"""The jobs of the whole table, by the name under which the state machine of jobs runs each."""
+"""The jobs of the stack itself, not of a tenant: which one a name is of."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from daicho.runtime.settings import Settings
 from daicho.storage.protocols import DescribesStream
 
 
-class TableJobsTable(PurgeTable, RebuildTable, Protocol):
-    """The operations of the table that these jobs need."""
+class StackJobTable(PurgeTable, RebuildTable, Protocol):
+    """The operations of the table that the jobs need."""
 
 
 @dataclass(frozen=True)
-class TableJobs:
-    """The rebuild of the table, and its purges. A job's name is in the state machine's input."""
+class StackJobs:
+    """The rebuild, and the purge. A job is named as in the input of the state machine."""
 
     rebuild: Rebuild
     purge: Purge
@@ -34,7 +34,7 @@ class TableJobs:
     def build(
         cls,
         settings: Settings,
-        store: TableJobsTable,
+        store: StackJobTable,
         stream: DescribesStream,
         failures: ObstacleBucket,
         ledger: Ledger,
@@ -42,8 +42,8 @@ class TableJobs:
         *,
         threads: int,
         now: Callable[[], dt.datetime],
-    ) -> TableJobs:
-        """Build the jobs of a deployed stack. ``archive``: None if nothing is archived."""
+    ) -> StackJobs:
+        """Build the jobs of a deployed stack."""
         return cls(
             Rebuild.build(
                 settings, store, stream, failures, ledger, archive, threads=threads, now=now
@@ -51,19 +51,19 @@ class TableJobs:
             Purge.build(settings, store, ledger, threads=threads, now=now),
         )
 
-    def run_step(self, name: str, retry_budget: RetryBudget) -> RebuildStep:
-        """Do as much of a job as there is time for.
+    def run_step(self, job: str, retry_budget: RetryBudget) -> RebuildStep:
+        """Do as much work on a job as there is time for.
 
         Raises:
             StoreError: a store fails; the next step goes on.
         """
-        if name.startswith(PURGE_PREFIX):
-            return self.purge.run_step(name.removeprefix(PURGE_PREFIX), retry_budget)
+        if job.startswith(PURGE_PREFIX):
+            return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)
         return self.rebuild.run_step(retry_budget)
 
-    def fail_job(self, name: str, reason: str) -> None:
+    def fail_job(self, job: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
-        if name.startswith(PURGE_PREFIX):
-            self.purge.fail_job(name.removeprefix(PURGE_PREFIX), reason)
+        if job.startswith(PURGE_PREFIX):
+            self.purge.fail_job(job.removeprefix(PURGE_PREFIX), reason)
         else:
             self.rebuild.fail_job(reason)
