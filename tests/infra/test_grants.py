@@ -152,6 +152,8 @@ def test_jobs_are_granted_what_they_need() -> None:
     protocols = ("daicho.tenants.deletion:DeletionTable", "daicho.rebuild.rebuild:RebuildTable")
     needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
     assert set(grants.JOBS.table) == needs | {"DescribeTable"}
+    archive = needed("daicho.archive.reader:ArchiveReaderBucket", BUCKET)
+    assert {*grants.JOBS.archive, *grants.JOBS.archive_bucket} == archive
 
 
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:

@@ -141,7 +141,8 @@ def test_the_archive_wakes_for_the_ttl_deletions_of_what_it_keeps(on_aws: Synthe
             "eventName": ["REMOVE"],
             "userIdentity": BY_TTL,
             **build_stream_image("OldImage", ["Message", "Reading"]),
-        }
+        },
+        build_heartbeat_image(["Message", "Reading"]),
     ]
 
 
@@ -151,7 +152,8 @@ def test_the_local_archive_wakes_for_marked_deletions(local: Synthesis) -> None:
         {
             "eventName": ["REMOVE"],
             **build_stream_image("OldImage", ["Message", "Reading"], _ttl_expired=mark),
-        }
+        },
+        build_heartbeat_image(["Message", "Reading"]),
     ]
 
 
@@ -184,7 +186,8 @@ def test_a_plan_that_declares_nothing_still_gives_valid_mappings(tmp_path: Path)
         build_stream_image("OldImage", [""]),
         build_heartbeat_image([""]),
     ]
-    (pattern,) = empty.filters("archive")
+    pattern, heartbeats = empty.filters("archive")
+    assert heartbeats == build_heartbeat_image([""])
     assert pattern["dynamodb"]["OldImage"]["type"] == {"S": [""]}
 
 
