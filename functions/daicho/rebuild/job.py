@@ -8,6 +8,7 @@ There is one for the whole table, because one scan serves all entities::
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +20,8 @@ from daicho.storage.requests import to_key_image
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
 Phase = Literal["touch", "prove", "fill"]
 JOB_KEY = ItemKey(keys.render("", "rebuild"), "job")
+SAVE_INTERVAL = dt.timedelta(seconds=5)
+"""The longest stretch of work that is repeated after an interruption."""
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
@@ -46,7 +49,8 @@ class RebuildJob:
     this pass. ``left``: keys of items that the new generation cannot derive, with the reasons.
     ``without``: whether the operator accepts that these are missing. ``rate``: write units a
     second. ``older_seen``: of each backfill item, when the pass began. ``filled_behind``: the last
-    object of the archive whose rows were added to aggregates that keep expired items.
+    object of the archive whose rows were added to aggregates that keep expired items, and
+    ``filled_at``: when the last rows were added.
     """
 
     id: str
@@ -67,6 +71,7 @@ class RebuildJob:
     rate: float = 500.0
     older_seen: dict[str, int] = field(default_factory=dict)
     filled_behind: str = ""
+    filled_at: str = ""
     reason: str = ""
     updated_at: str = ""
     finished_at: str = ""

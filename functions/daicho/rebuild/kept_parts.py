@@ -43,6 +43,7 @@ from daicho.rebuild.kept_amounts import (
     select_lacking_rows,
     sum_rows,
 )
+from daicho.rebuild.rolled_up import DirtyMarksTable
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage import attributes, keys
@@ -67,7 +68,7 @@ CLOSED_RECHECK_S = 5.0
 waits for longer than that."""
 
 
-class KeptPartsTable(GetsItems, TransactsWrites, HeartbeatTable, Protocol):
+class KeptPartsTable(DirtyMarksTable, TransactsWrites, HeartbeatTable, Protocol):
     """The operations of the table that this needs."""
 
 

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from daicho.layout.backfill_state import BackfillState, render_instance
-from daicho.rebuild.job import MAX_NAMED, RebuildJob
+from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob
+from daicho.rebuild.kept_amounts import Instance
 from daicho.rebuild.kept_parts import FillReport, KeptParts
+from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
 from daicho.rebuild.touches import list_lacking
 from daicho.runtime.retry import RetryBudget
+from daicho.storage import keys
 
-SAVE_INTERVAL = dt.timedelta(seconds=5)
-"""The longest stretch of work that is repeated after an interruption."""
+ROLLUP_WAIT_S = 15
+"""The pause before totals are looked at, in seconds: the index shows marks of slots by then."""
 
 
 @dataclass(frozen=True)
 class FillOutcome:
-    """How far the phase is. ``blocked``: why it cannot go on; empty if it can."""
+    """How far the phase is.
+
+    ``blocked``: why it cannot go on; empty if it can. ``waiting``: what it waits for, and ``wait``:
+    after how many seconds it looks again.
+    """
 
     finished: bool
     blocked: str = ""
+    waiting: str = ""
+    wait: int = 0
 
 
 class KeptPhase:
@@ -54,8 +63,16 @@ class KeptPhase:
         self._parts.forget_heartbeats(run, entities)
         return ""
 
+    def begin(self) -> None:
+        """Begin the phase: the archive is read from its start."""
+        job = self._job
+        job.phase, job.filled_behind, job.filled_at = "fill", "", ""
+
     def fill(self, retry_budget: RetryBudget) -> FillOutcome:
         """Add the archived rows behind the job's position to what lacks them.
+
+        It is finished when the totals of what was filled include the rows. A reader of a total
+        would otherwise get a figure that lacks them.
 
         Raises:
             StoreError: a store fails; the next step goes on.
@@ -81,20 +98,38 @@ class KeptPhase:
                 f"{len(job.left)} archived rows cannot be derived by the new generation: daicho "
                 "rebuild --status names them. Accept that aggregates lack them by --without",
             )
-        return FillOutcome(report.finished)
+        if not report.finished or not filled:
+            return FillOutcome(report.finished)
+        return self._wait_for_totals(filled)
+
+    def _wait_for_totals(self, filled: Mapping[str, Collection[Instance]]) -> FillOutcome:
+        job, parts = self._job, self._parts
+        if not job.filled_at:
+            job.filled_at = keys.render_instant(parts.now())
+            return FillOutcome(False, waiting="totals are rolled up", wait=ROLLUP_WAIT_S)
+        prefixes = [
+            render_tally_prefix(entity, *each) for entity in filled for each in filled[entity]
+        ]
+        until = dt.datetime.fromisoformat(job.filled_at)
+        tally = find_dirty_tally(parts.store, parts.dirty_shards, prefixes, until)
+        if tally is None:
+            return FillOutcome(True)
+        return FillOutcome(False, waiting=f"{tally} waits for its rollup", wait=ROLLUP_WAIT_S)
 
     def list_lacking(self, state: BackfillState) -> frozenset[str]:
         """The instances that lack expired items although the phase is over: not all is archived."""
         completed = map(render_instance, self._parts.list_completable(state))
         return list_lacking(state, self._parts.ledger).difference(completed)
 
-    def _list_filled(self) -> dict[str, frozenset[tuple[str, int]]]:
+    def _list_filled(self) -> dict[str, frozenset[Instance]]:
         return self._parts.list_filled(map(self._read_state, self._job.targets))
 
     def _record(self, report: FillReport) -> None:
         job = self._job
         job.filled_behind = report.position
-        job.add_counts(archived_rows=report.take_rows())
+        if rows := report.take_rows():
+            job.filled_at = ""
+            job.add_counts(archived_rows=rows)
         for row, reason in report.left.items():
             if len(job.left) < MAX_NAMED:
                 job.left[row] = reason

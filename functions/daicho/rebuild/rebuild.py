@@ -32,7 +32,7 @@ from daicho.layout.backfill_state import (
     progress_update,
 )
 from daicho.plan import Ledger
-from daicho.rebuild.job import MAX_NAMED, RebuildJob, RebuildStep
+from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
@@ -63,8 +63,6 @@ from daicho.storage.requests import ItemPage
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.tenants.jobs import Jobs
 
-SAVE_INTERVAL = dt.timedelta(seconds=5)
-"""The longest stretch of work that is repeated after an interruption."""
 MAX_PARALLELISM = 4
 SEGMENTS = 32
 QUIET_S = LEASE_S + 31.0
@@ -319,7 +317,7 @@ class _Step:
         if obstacles := find_obstacles(on.store, on.stream, on.failures, on.ledger, entities):
             return self._block("; ".join(obstacles))
         watcher.forget(run)
-        job.phase, job.filled_behind = "fill", ""
+        self._kept.begin()
         return self._fill_kept_parts()
 
     def _fill_kept_parts(self) -> RebuildStep:
@@ -329,7 +327,8 @@ class _Step:
         if outcome.blocked:
             return self._block(outcome.blocked)
         if not outcome.finished:
-            return RebuildStep(done=False)
+            job.reason = outcome.waiting
+            return self._wait(outcome.wait)
         if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
