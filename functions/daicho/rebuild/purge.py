@@ -25,14 +25,13 @@ from typing import Protocol
 from daicho.errors import StoreError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, purge_update
 from daicho.plan import Ledger
-from daicho.rebuild.job import RebuildStep
+from daicho.rebuild.job import SAVE_INTERVAL, RebuildStep
 from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
 from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
 from daicho.rebuild.rebuild import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
     MAX_PARALLELISM,
-    SAVE_INTERVAL,
     SEGMENTS,
 )
 from daicho.rebuild.requests import find_job

@@ -1,4 +1,4 @@
-"""Which items of the table belong to instances: rows, slots, totals, tombstones, recounts. Pure.
+"""Which items of the table belong to instances: rows, tallies, recounts, markers. Pure.
 
 An instance's keys name it: its entity, its declaration and its ``since``. No base item has such a
 key. What belongs to another instance never matches, also if its name begins alike.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from daicho.rebuild.kept_amounts import MARKERS, render_marker_partition
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.requests import Scan
@@ -34,10 +35,12 @@ def select_items_of(instances: Mapping[str, Iterable[str]], *, consistent: bool)
         values[f":d{place}"] = {"S": f"{keys.DELIMITER}{derived}{keys.DELIMITER}"}
         values[f":s{place}"] = {"S": keys.render(name, since)}
         values[f":t{place}"] = {"S": f"{keys.DELIMITER}{tally}"}
+        values[f":m{place}"] = {"S": render_marker_partition(entity, instance)}
         terms += [
             f"contains(PK, :d{place}) AND begins_with(SK, :s{place})",
             f"contains(PK, :t{place})",
             f"PK = :recount AND contains(#tally, :t{place})",
+            f"PK = :m{place}",
         ]
     return Scan(
         limit=ITEMS_PER_PAGE,
@@ -57,7 +60,7 @@ def is_item_of(instances: Mapping[str, Iterable[str]], image: Image) -> bool:
         pk = Recount.from_item(image).tally
     tenant, owner, *parts = [*keys.parse(pk), "", ""]
     if not tenant:
-        return False
+        return owner == MARKERS and parts[1] in instances.get(parts[0], ())
     if owner.startswith("~"):
         name, since, *_ = [*keys.parse(image["SK"]["S"]), ""]
         return f"{name}@{since}" in instances.get(owner.removeprefix("~"), ())
