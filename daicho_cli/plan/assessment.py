@@ -12,6 +12,11 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.changes import Effect, InstanceChange, compare_ledgers, cut_ledger
 from daicho.plan.instances import list_declarations
+from daicho.rebuild.kept_amounts import (
+    has_expired_items,
+    is_in_archive,
+    list_incomplete_kept,
+)
 from daicho.release.instance_states import find_answering, list_incomplete
 from daicho.release.states import StageStates
 
@@ -65,7 +70,8 @@ class EntityChange:
 
     ``before``: the generation that the stage has, 0 for none. ``after``: the one that is written.
     ``incomplete``: the instances that lack items afterwards, by name and ``since``: a rebuild makes
-    them complete. ``plan``: the new generation.
+    them complete. ``plan``: the new generation. ``archived``: those of them to which a rebuild adds
+    archived rows, and ``unarchived``: those that lack items which expired without the archive.
     """
 
     entity: str
@@ -74,6 +80,8 @@ class EntityChange:
     plan: EntityPlan
     changes: tuple[DeclarationChange, ...] = ()
     incomplete: frozenset[tuple[str, int]] = field(default_factory=frozenset)
+    archived: tuple[str, ...] = ()
+    unarchived: tuple[str, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -128,6 +136,7 @@ def list_entity_changes(
         is_forward = generation.number > before
         own = [each for each in effects if each.entity == entity and is_forward]
         incomplete = list_incomplete(generation.plan, states[entity], ledger)
+        kept = sorted(incomplete & list_incomplete_kept(states[entity], ledger))
         changes.append(
             EntityChange(
                 entity,
@@ -136,6 +145,15 @@ def list_entity_changes(
                 generation.plan,
                 tuple(_describe_changes(own, generation.plan, states[entity], ledger, routes)),
                 incomplete,
+                tuple(
+                    instance[0]
+                    for instance in kept
+                    if has_expired_items(entity, instance, ledger)
+                    and is_in_archive(entity, instance, ledger)
+                ),
+                tuple(
+                    instance[0] for instance in kept if not is_in_archive(entity, instance, ledger)
+                ),
             )
         )
     return changes

@@ -87,6 +87,7 @@ def _list_entity_lines(change: EntityChange, rebuild: EntityRebuild | None) -> I
         yield from _list_declaration_lines(declaration, width)
     if rebuild is not None:
         yield from _list_rebuild_lines(rebuild, change.after)
+        yield from _list_archive_lines(change)
 
 
 def _list_declaration_lines(declaration: DeclarationChange, width: int) -> Iterator[str]:
@@ -131,6 +132,20 @@ def _list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str
             f"{INDENT}! {check.impossible.count:,} of {check.checked:,} items that were checked "
             f"cannot be derived by generation {generation}. The stream would set their records "
             f"aside: {_format_keys(check.impossible)}"
+        )
+
+
+def _list_archive_lines(change: EntityChange) -> Iterator[str]:
+    """What becomes of aggregates that count items for ever, also those that expired before."""
+    if change.archived:
+        yield (
+            f"{INDENT}then {', '.join(change.archived)} from the archive: reads all objects of "
+            f"{change.entity}, and 1 read unit for each row of an older generation"
+        )
+    if change.unarchived:
+        yield (
+            f"{INDENT}! {', '.join(change.unarchived)} cannot become complete, because items of "
+            'an earlier generation expired without the archive: declare on_expiry="subtract"'
         )
 
 

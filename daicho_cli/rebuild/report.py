@@ -12,13 +12,17 @@ def describe_job(job: RebuildJob) -> str:
     """How far a rebuild is, in one line, and what it leaves."""
     entities = ", ".join(f"{entity} {generation}" for entity, generation in job.targets.items())
     touched = f"{int(job.counts.get('touched', 0)):,} items touched"
+    if rows := int(job.counts.get("archived_rows", 0)):
+        touched += f", {rows:,} archived rows added"
+    reason = f" · {job.reason}" if job.reason else ""
     if job.state == "succeeded":
         left = f", {len(job.left)} left out" if job.left else ""
-        return f"{entities}: complete · {touched}{left}"
-    phase = "proof" if job.phase == "prove" else f"pass {job.passes} of at least 2"
+        return f"{entities}: complete · {touched}{left}{reason}"
+    phases = {"prove": "proof", "fill": "archive"}
+    phase = phases.get(job.phase, f"pass {job.passes} of at least 2")
     percent = f" · {job.percent} %" if job.phase == "touch" and job.total else ""
-    waits = f" · waits for the last older writers until {job.waits[11:19]}" if job.waits else ""
-    reason = f" · {job.reason}" if job.reason else ""
+    until = "" if job.phase == "fill" else "for the last older writers "
+    waits = f" · waits {until}until {job.waits[11:19]}" if job.waits else ""
     lines = [f"{entities}: {job.state} · {phase}{percent} · {touched}{waits}{reason}"]
     lines += [f"  {item}: {obstacle}" for item, obstacle in job.left.items()]
     return "\n".join(lines)

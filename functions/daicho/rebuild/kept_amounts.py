@@ -19,10 +19,13 @@ from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.layout.backfill_state import BackfillState, is_complete
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, RetiringPlan
+from daicho.storage import keys
 from daicho.tally.slots import TallyName
 
 Instance = tuple[str, int]
 """The name of an aggregate, and the generation that introduced it."""
+MARKERS = "kept"
+"""The second component of the partitions of markers (`daicho.rebuild.kept_parts`)."""
 
 
 @dataclass
@@ -36,6 +39,11 @@ class RowAmounts:
     amounts: dict[Instance, dict[str, Amount]] = field(default_factory=dict)
     rows: int = 0
     left: dict[str, str] = field(default_factory=dict)
+
+
+def render_marker_partition(entity: str, instance: str) -> str:
+    """The partition of an instance's markers, one for each object. ``instance``: ``revenue@2``."""
+    return keys.render("", MARKERS, entity, instance)
 
 
 def list_incomplete_kept(state: BackfillState, ledger: Ledger) -> frozenset[Instance]:

@@ -40,6 +40,7 @@ from daicho.rebuild.kept_amounts import (
     has_expired_items,
     is_in_archive,
     list_incomplete_kept,
+    render_marker_partition,
     select_lacking_rows,
     sum_rows,
 )
@@ -318,11 +319,6 @@ class _ClosedTenants:
 def build_marker_key(entity: str, instance: Instance, name: str) -> ItemKey:
     """The key of the marker of an object and an instance. ``name``: of the object."""
     return ItemKey(render_marker_partition(entity, render_instance(instance)), keys.render(name))
-
-
-def render_marker_partition(entity: str, instance: str) -> str:
-    """The partition of the markers of an instance, which is given as text: ``revenue@2``."""
-    return keys.render("", "kept", entity, instance)
 
 
 def _move_marker(marker: ItemKey, before: str, tally: str) -> Update:

@@ -116,10 +116,16 @@ class KeptPhase:
             return FillOutcome(True)
         return FillOutcome(False, waiting=f"{tally} waits for its rollup", wait=ROLLUP_WAIT_S)
 
-    def list_lacking(self, state: BackfillState) -> frozenset[str]:
-        """The instances that lack expired items although the phase is over: not all is archived."""
+    def record_lacking(self, state: BackfillState) -> frozenset[str]:
+        """The instances that lack expired items although the phase is over; the job names them."""
         completed = map(render_instance, self._parts.list_completable(state))
-        return list_lacking(state, self._parts.ledger).difference(completed)
+        lacking = list_lacking(state, self._parts.ledger).difference(completed)
+        if lacking:
+            self._job.reason = (
+                f"{', '.join(sorted(lacking))} of {state.entity} cannot become complete, because "
+                'items expired without the archive: declare on_expiry="subtract"'
+            )
+        return lacking
 
     def _list_filled(self) -> dict[str, frozenset[Instance]]:
         return self._parts.list_filled(map(self._read_state, self._job.targets))

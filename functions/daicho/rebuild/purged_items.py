@@ -1,4 +1,4 @@
-"""Which items of the table belong to instances: rows, tallies, tombstones, marks. Pure.
+"""Which items of the table belong to instances: rows, tallies, recounts, markers. Pure.
 
 An instance's keys name it: its entity, its declaration and its ``since``. No base item has such a
 key. What belongs to another instance never matches, also if its name begins alike.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from daicho.rebuild.kept_parts import render_marker_partition
+from daicho.rebuild.kept_amounts import MARKERS, render_marker_partition
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.requests import Scan
@@ -60,11 +60,7 @@ def is_item_of(instances: Mapping[str, Iterable[str]], image: Image) -> bool:
         pk = Recount.from_item(image).tally
     tenant, owner, *parts = [*keys.parse(pk), "", ""]
     if not tenant:
-        return any(
-            pk == render_marker_partition(entity, instance)
-            for entity, some in instances.items()
-            for instance in some
-        )
+        return owner == MARKERS and parts[1] in instances.get(parts[0], ())
     if owner.startswith("~"):
         name, since, *_ = [*keys.parse(image["SK"]["S"]), ""]
         return f"{name}@{since}" in instances.get(owner.removeprefix("~"), ())

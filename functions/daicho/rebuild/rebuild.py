@@ -342,7 +342,7 @@ class _Step:
         job = self._job
         generation = job.targets[entity]
         state = self._read_state(entity)
-        lacking = self._kept.list_lacking(state)
+        lacking = self._kept.record_lacking(state)
         if state.oldest >= generation and state.lacking == lacking:
             return True
         began = replace(state, older_seen=job.older_seen[entity])

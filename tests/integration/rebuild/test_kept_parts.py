@@ -2,253 +2,35 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, uid
-from daicho import field as declared
-from daicho.archive.reader import ArchiveReader, Selection
-from daicho.archive.restorer import Restorer, RestoreReport
-from daicho.book.book import Book
-from daicho.declare.registry import Daicho
 from daicho.errors import BeingBuilt
-from daicho.handlers import archive, project, rollup
-from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.layout.backfill_state import BackfillState
 from daicho.layout.tenant_items import build_closed_mark_key
-from daicho.plan import Ledger
-from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.rebuild import Rebuild
-from daicho.rebuild.requests import find_job, plan_targets
-from daicho.release.states import build_deployed_update, build_record_update
-from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
-from daicho.stream.records import SINGLE_SHARD
-from daicho.tenants.jobs import Jobs
-from daicho.testing.aws.memory_stores import MemoryBucket
-from daicho_cli.local.ttl_process import delete_expired
-from tests.support.stream_pump import Consumer, Context, Pump, environment
-
-SETTLE = 60
-LIFETIME = dt.timedelta(days=7)
+from tests.support.visits_that_expire import VisitStage
 
 
 class Killed(BaseException):
     """The process ends here."""
 
 
-def declare_visit(*, keeps: bool) -> type[Any]:
-    """A visit that expires; the second generation counts for ever."""
-    fields: dict[str, Any] = {"id": uid(), "place": declared(), "paid": declared()}
-    body: dict[str, Any] = {
-        "__annotations__": {"id": str, "place": str, "paid": int},
-        "__module__": __name__,
-        **fields,
-        "key": Key(fields["id"]),
-        "living": Aggregate(Count(), fields["place"], on_expiry="subtract"),
-        "expires": Expires(LIFETIME, archive=True),
-    }
-    if keeps:
-        body["ever"] = Aggregate(Count(), fields["place"], ranked=True, on_expiry="keep")
-        body["earned"] = Aggregate(Sum(fields["paid"]), on_expiry="keep")
-    return type("Visit", (Entity,), body)
-
-
-@dataclass
-class House:
-    """A stage whose stream is fed to both consumers at every pause."""
-
-    dynamodb: DynamoDBClient
-    endpoint: str
-    name: str
-    now: dt.datetime = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
-    bucket: MemoryBucket = field(default_factory=MemoryBucket)
-    ledger: Ledger = field(default_factory=Ledger)
-    entity: type[Any] = Entity
-    is_archiver_late: bool = False
-    is_rollup_late: bool = False
-    failed: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.pump = Pump(self.dynamodb, self.endpoint, self.name, [], 7)
-        self.archive_pump = Pump(self.dynamodb, self.endpoint, self.name, [], 7)
-
-    def deploy(self, *, keeps: bool) -> None:
-        """Deploy the declarations, and record the generation as a release does."""
-        self.entity = declare_visit(keeps=keeps)
-        daicho = Daicho(Domain("test", self.entity))
-        self.ledger = daicho.check_locked(daicho.append_generations(self.ledger))
-        newest = self.ledger.newest_generation("Visit").number
-        state = BackfillState("Visit", 1, newest)
-        self.dynamodb.put_item(TableName=self.name, Item=state.to_item())
-        apply_update(self.table, build_record_update("arn", frozenset()))
-        apply_update(self.table, build_deployed_update(self.now))
-        environ = environment(
-            self.name, STAGE="local", EMULATED_STREAM="true", ARCHIVE_BUCKET="archive"
-        )
-        self.bucket.now = lambda: self.now
-        dependencies = Dependencies(
-            table=lambda *_, **__: self.table,
-            bucket=lambda *_, **__: self.bucket,
-            now=lambda: self.now,
-            parallelism=1,
-        )
-        types = ("Visit", HEARTBEAT_TYPE)
-        self.pump.consumers = [Consumer(project.build(environ, self.ledger, dependencies), types)]
-        self.archive_pump.consumers = [
-            Consumer(archive.build(environ, self.ledger, dependencies), types)
-        ]
-        self.rollup = rollup.build(environ, self.ledger, dependencies)
-
-    @property
-    def table(self) -> Table:
-        return Table(self.dynamodb, self.name).with_metering()
-
-    def book(self, tenant: str = "one") -> Book:
-        return Book(self.table, self.ledger, tenant, clock=lambda: self.now)
-
-    def list_shards(self) -> tuple[StreamShard, ...]:
-        return (StreamShard(SINGLE_SHARD),)
-
-    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        return iter(self.failed)
-
-    def visit(self, *ids: str, tenant: str = "one") -> None:
-        for id in ids:
-            place = "ab"[len(id) % 2]
-            self.book(tenant).create(self.entity(id=id, place=place, paid=len(id)))
-
-    def expire(self, days: int = 8) -> None:
-        """Let days pass, and the TTL process come by. The archive hears of it now or later."""
-        self.now += dt.timedelta(days=days)
-        delete_expired(self.dynamodb, self.name, self.now.timestamp())
-        self.feed()
-
-    def feed(self) -> None:
-        self.pump.run()
-        if not self.is_archiver_late:
-            self.archive_pump.run()
-
-    def restore(self, *ids: str) -> list[RestoreReport]:
-        self.now += dt.timedelta(seconds=1)  # no two restores are of one instant
-        reader = ArchiveReader(self.bucket)
-        restorer = Restorer(self.table, reader, self.ledger, threads=1, now=lambda: self.now)
-        keys = [ItemKey(f"one#Visit#{id}", "-") for id in ids]
-        reports = [
-            restorer.restore(Selection(tenant="one", key=key), dry_run=False) for key in keys
-        ]
-        self.feed()
-        return reports
-
-    def start(self) -> None:
-        item = self.table.get(build_backfill_key("Visit"))
-        assert item is not None
-        targets = plan_targets(self.ledger, {"Visit": BackfillState.parse("Visit", item)})
-        job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9)
-        before = find_job(self.table)
-        job.rev = before.rev if before else 0
-        Jobs(self.table, lambda: self.now).save(job)
-
-    def pause(self, seconds: float) -> None:
-        self.now += dt.timedelta(seconds=seconds)
-        self.feed()
-        if seconds and not self.is_rollup_late:
-            self.rollup({}, Context())
-
-    def step(self, table: Any = None, seconds: float = 300.0) -> bool:
-        """One invocation; whether the job is over."""
-        until = self.now + dt.timedelta(seconds=seconds)
-        budget = RetryBudget(
-            lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
-            20.0,
-            self.pause,
-            lambda: 0.5,
-        )
-        used = table or self.table
-        rebuild = Rebuild(
-            used,
-            self,
-            self,
-            self.ledger,
-            Jobs(used, lambda: self.now),
-            lambda: self.now,
-            SETTLE,
-            segments=4,
-            parallelism=1,
-            archive=ArchiveReader(self.bucket),
-            dirty_shards=4,
-        )
-        step = rebuild.run_step(budget)
-        self.pause(step.wait)
-        return step.done
-
-    def finish(self, table: Any = None) -> RebuildJob:
-        for _ in range(40):
-            if self.step(table):
-                break
-        self.rollup({}, Context())
-        return self.find_job()
-
-    def find_job(self) -> RebuildJob:
-        job = find_job(self.table)
-        assert job is not None
-        return job
-
-    def read_figures(self, tenant: str = "one") -> tuple[Counter[str], int]:
-        """What the aggregates answer: by place, and the sum; live and rolled up agree."""
-        book, places = self.book(tenant), Counter[str]()
-        for place in "ab":
-            figures = {
-                book.read(self.entity.ever(place), live=live).items for live in (True, False)
-            }
-            (places[place],) = figures
-        sums = {int(book.read(self.entity.earned(), live=live).total) for live in (True, False)}
-        (earned,) = sums
-        return places, earned
-
-    def count_plainly(self, tenant: str = "one") -> tuple[Counter[str], int]:
-        """The same from the stored items and the rows that were never restored."""
-        scanned = self.dynamodb.scan(TableName=self.name)["Items"]
-        records = {item["PK"]["S"] for item in scanned if "#^Visit#" in item["PK"]["S"]}
-        images: list[Image] = [item for item in scanned if item.get("type") == {"S": "Visit"}]
-        reader = ArchiveReader(self.bucket)
-        for info in reader.list_links("Visit"):
-            for row in reader.read(info.name).rows:
-                if f"{row.tenant}#^Visit#{row.seq.replace('#', '$23')}" not in records:
-                    images.append(row.item)
-        mine = [image for image in images if image["PK"]["S"].startswith(f"{tenant}#")]
-        places = Counter({"a": 0, "b": 0})
-        places.update(image["place"]["S"] for image in mine)
-        return places, sum(int(image["paid"]["N"]) for image in mine)
-
-    def read_state(self) -> BackfillState:
-        item = self.table.get(build_backfill_key("Visit"))
-        assert item is not None
-        return BackfillState.parse("Visit", item)
-
-
 @pytest.fixture
 def house(
     dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
-) -> House:
+) -> VisitStage:
     monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    house = House(dynamodb, dynamo, table_name)
+    house = VisitStage(dynamodb, dynamo, table_name)
     house.deploy(keeps=False)
     return house
 
 
-def test_what_expired_before_during_and_after_is_counted(house: House) -> None:
+def test_what_expired_before_during_and_after_is_counted(house: VisitStage) -> None:
     house.visit("1", "22", "333", "4444")
     house.visit("1", "22", tenant="two")
     house.expire()
@@ -274,7 +56,7 @@ def test_what_expired_before_during_and_after_is_counted(house: House) -> None:
     assert house.read_figures() == house.count_plainly()
 
 
-def test_untouched_items_that_expire_during_the_rebuild_are_added(house: House) -> None:
+def test_untouched_items_that_expire_during_the_rebuild_are_added(house: VisitStage) -> None:
     """The archiver is late: its rows of the older generation arrive after the proving pass."""
     house.visit("1", "22", "333")
     house.deploy(keeps=True)
@@ -291,7 +73,7 @@ def test_untouched_items_that_expire_during_the_rebuild_are_added(house: House) 
     assert house.read_figures() == house.count_plainly() == (Counter(a=1, b=2), 6)
 
 
-def test_readers_switch_when_totals_include_the_rows(house: House) -> None:
+def test_readers_switch_when_totals_include_the_rows(house: VisitStage) -> None:
     house.visit("1", "22")
     house.expire()
     house.deploy(keeps=True)
@@ -308,7 +90,7 @@ def test_readers_switch_when_totals_include_the_rows(house: House) -> None:
     assert house.read_figures() == house.count_plainly()
 
 
-def test_restored_rows_are_counted_once(house: House) -> None:
+def test_restored_rows_are_counted_once(house: VisitStage) -> None:
     house.visit("1", "22", "333", "4444", "55555")
     house.expire()
     house.restore("1", "22")  # by the first generation: nothing is subtracted, so they stay out
@@ -349,7 +131,7 @@ class KillingTable(Table):
             raise Killed
 
 
-def test_killed_at_each_write_it_adds_each_row_once(house: House) -> None:
+def test_killed_at_each_write_it_adds_each_row_once(house: VisitStage) -> None:
     for number in range(2):
         house.visit(*(str(n) * (number + 1) for n in range(4)))
         house.expire()
@@ -369,7 +151,7 @@ def test_killed_at_each_write_it_adds_each_row_once(house: House) -> None:
     assert house.read_figures()[1] == 4 * (1 + 2)
 
 
-def test_a_tenant_that_is_closed_gets_no_tally_again(house: House) -> None:
+def test_a_tenant_that_is_closed_gets_no_tally_again(house: VisitStage) -> None:
     house.visit("1", "22")
     house.visit("333", tenant="two")
     house.expire()
@@ -383,7 +165,7 @@ def test_a_tenant_that_is_closed_gets_no_tally_again(house: House) -> None:
     assert not [item for item in items if item["PK"]["S"].startswith("two#+Visit.ever")]
 
 
-def test_an_object_that_cannot_be_read_blocks_the_switch(house: House) -> None:
+def test_an_object_that_cannot_be_read_blocks_the_switch(house: VisitStage) -> None:
     house.visit("1")
     house.expire()
     (name,) = house.bucket.objects
@@ -401,7 +183,7 @@ def test_an_object_that_cannot_be_read_blocks_the_switch(house: House) -> None:
     assert house.read_figures() == house.count_plainly()
 
 
-def test_what_earlier_code_left_incomplete_is_completed(house: House) -> None:
+def test_what_earlier_code_left_incomplete_is_completed(house: VisitStage) -> None:
     """An instance that a rebuild of earlier code recorded as lacking needs another rebuild."""
     house.visit("1", "22")
     house.expire()

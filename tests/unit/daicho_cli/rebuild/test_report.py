@@ -33,6 +33,17 @@ def test_what_blocks_is_named_with_the_items() -> None:
     )
 
 
+def test_the_archive_is_a_phase_of_its_own() -> None:
+    job = build_job(phase="fill", counts={"archived_rows": 1840.0}, reason="why")
+    job.waits = "2026-11-23T10:14:05.123456Z"
+    assert describe_job(job) == (
+        "User 2, Sale 3: running · archive · 0 items touched, 1,840 archived rows added · waits "
+        "until 10:14:05 · why"
+    )
+    job.state = "succeeded"
+    assert describe_job(job).endswith("complete · 0 items touched, 1,840 archived rows added · why")
+
+
 def test_the_end_counts_what_was_left_out() -> None:
     job = build_job(state="succeeded", counts={"touched": 7.0}, left={"t#User#1 #": "too long"})
     assert describe_job(job) == "User 2, Sale 3: complete · 7 items touched, 1 left out"

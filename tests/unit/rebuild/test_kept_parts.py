@@ -1,0 +1,197 @@
+"""Adding archived rows: each once, whatever happens to the process that adds them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from daicho.archive.archiver import Archiver
+from daicho.archive.reader import ArchiveReader
+from daicho.errors import StoreError, UnansweredError
+from daicho.layout.backfill_state import BackfillState
+from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
+from daicho.rebuild.purged_items import is_item_of, select_items_of
+from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
+from daicho.runtime.retry import RetryBudget
+from daicho.storage import keys
+from daicho.storage.requests import Write, to_key_image
+from daicho.stream.records import Batch
+from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
+from tests.delivery.sample_values import LEDGER
+from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
+from tests.support.sample_ledger import build_image
+from tests.support.stream_events import build_raw_record
+
+NOW = dt.datetime(2026, 11, 28, tzinfo=dt.UTC)
+FILLED = {"Download": frozenset({("played", 2)})}
+SONGS = 120
+"""More tallies than one transaction has room for."""
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class FragileTable(MemoryTable):
+    """Fails at one transaction, before or after its effect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails_at, self.has_effect, self.transactions = 0, False, 0
+        self.error: BaseException = Killed()
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        self.transactions += 1
+        fails = self.transactions == self.fails_at
+        if fails and not self.has_effect:
+            raise self.error
+        super().transact(writes)
+        if fails:
+            raise self.error
+
+
+class Stage:
+    """An archive of two objects: one with a row of each song, one with two rows of a song."""
+
+    def __init__(self) -> None:
+        self.table, self.bucket = FragileTable(), MemoryBucket(lambda: NOW)
+        self.archive(*range(1, SONGS + 1))
+        self.archive(1, 1, at=MIDNIGHT + DAY, first=1_000)
+
+    def archive(self, *songs: int, at: int = MIDNIGHT, first: int = 1, tenant: str = "t") -> None:
+        records = []
+        for number, song in enumerate(songs, first):
+            values = {"song": f"{song:03}", "id": str(number), "seconds": 3, "at": "2026-11"}
+            image = build_image("Download", values, gen=1, tenant=tenant, ledger=LEDGER)
+            records.append({**build_raw_record(number, (image, None), at), "userIdentity": TTL})
+        batch = Batch.parse({"shardId": "s", "Records": records})
+        assert Archiver(self.table, self.bucket, LEDGER).archive(batch, PATIENCE) is None
+
+    def list_shards(self) -> tuple[Any, ...]:
+        raise AssertionError("not used")
+
+    @property
+    def parts(self) -> KeptParts:
+        archive = ArchiveReader(self.bucket)
+        return KeptParts(self.table, self, archive, LEDGER, lambda: NOW, dirty_shards=2)
+
+    def fill(self, position: str = "", budget: RetryBudget = PATIENCE) -> FillReport:
+        return self.parts.fill(FILLED, position, budget)
+
+    @property
+    def figures(self) -> Counter[str]:
+        """The rows that were added, by tally."""
+        return Counter(
+            {
+                key.pk: int(item["items"]["N"])
+                for key, item in self.table.items.items()
+                if key.sk == "kept#archive"
+            }
+        )
+
+
+EXPECTED = Counter({f"t#+Download.played#2#{song:03}": 1 for song in range(1, SONGS + 1)})
+EXPECTED["t#+Download.played#2#001"] = 3
+
+
+def test_each_row_is_added_once() -> None:
+    stage = Stage()
+    report = stage.fill()
+    assert (report.finished, report.rows, report.left, report.broken) == (True, 122, {}, {})
+    assert stage.figures == EXPECTED
+    assert stage.table.transactions == 3
+    assert stage.fill(report.position).rows == 0
+    stage.fill()  # from the start
+    assert stage.figures == EXPECTED
+    assert stage.table.transactions == 3
+
+
+@pytest.mark.parametrize("has_effect", [False, True])
+@pytest.mark.parametrize("fails_at", [1, 2, 3])
+@pytest.mark.parametrize("error", [Killed(), UnansweredError("its answer was lost")])
+def test_killed_or_unanswered_at_each_write_it_adds_each_row_once(
+    error: BaseException, fails_at: int, has_effect: bool
+) -> None:
+    stage = Stage()
+    stage.table.fails_at, stage.table.has_effect, stage.table.error = fails_at, has_effect, error
+    if isinstance(error, Killed):
+        with pytest.raises(Killed):
+            stage.fill()
+    assert stage.fill().finished
+    assert stage.figures == EXPECTED
+
+
+def test_two_at_once_add_each_row_once() -> None:
+    stage = Stage()
+    other = Stage()
+    other.table, other.bucket = stage.table, stage.bucket
+    transact = stage.table.transact
+
+    def interrupt(writes: Sequence[Write]) -> None:
+        stage.table.transact = transact  # type: ignore[method-assign]
+        assert other.fill().finished
+        transact(writes)
+
+    stage.table.transact = interrupt  # type: ignore[method-assign]
+    assert stage.fill().finished
+    assert stage.figures == EXPECTED
+
+
+def test_without_time_it_ends_and_continues_behind_its_position() -> None:
+    stage = Stage()
+    left = iter([300.0])
+    report = stage.fill(budget=RetryBudget(lambda: next(left, 0.0), 20, lambda _: None))
+    assert (report.finished, report.rows) == (False, SONGS)
+    assert stage.fill(report.position).finished
+    assert stage.figures == EXPECTED
+
+
+def test_a_tenant_that_is_closed_gets_no_tally() -> None:
+    stage = Stage()
+    stage.archive(1, 2, first=2_000, tenant="closed")
+    mark = to_key_image(build_closed_mark_key("closed"))
+    stage.table.batch_write([mark])
+    assert stage.fill().finished
+    assert stage.figures == EXPECTED
+
+
+def test_without_an_archive_nothing_is_complete_that_expired() -> None:
+    stage = Stage()
+    state = BackfillState("Download", 1, 2)
+    assert stage.parts.list_completable(state) == FILLED["Download"]
+    assert stage.parts.list_filled([state]) == FILLED
+    without = KeptParts(stage.table, stage, None, LEDGER, lambda: NOW, dirty_shards=2)
+    assert without.list_completable(state) == frozenset()
+    assert without.fill({}, "", PATIENCE).finished
+    with pytest.raises(StoreError, match="no archive"):
+        without.fill(FILLED, "", PATIENCE)
+
+
+def test_tallies_are_dirty_until_their_totals_include_the_rows() -> None:
+    stage = Stage()
+    prefix = render_tally_prefix("Download", "played", 2)
+    assert find_dirty_tally(stage.table, 2, [prefix], NOW) is None
+    stage.fill()
+    dirty = find_dirty_tally(stage.table, 2, [prefix], NOW)
+    assert dirty in EXPECTED
+    assert find_dirty_tally(stage.table, 2, [prefix], NOW - dt.timedelta(seconds=1)) is None
+    other = render_tally_prefix("Download", "played", 20)
+    assert find_dirty_tally(stage.table, 2, [other], NOW) is None
+
+
+def test_a_purge_removes_the_markers_of_its_instance() -> None:
+    stage = Stage()
+    stage.fill()
+    (name, _) = stage.bucket.objects
+    marker = stage.table.get(build_marker_key("Download", ("played", 2), name))
+    assert marker is not None
+    assert keys.parse(marker["PK"]["S"]) == ("", "kept", "Download", "played@2")
+    assert is_item_of({"Download": ["played@2"]}, marker)
+    assert not is_item_of({"Download": ["played@1"], "Song": ["played@2"]}, marker)
+    scanned = stage.table.scan(select_items_of({"Download": ["played@2"]}, consistent=True))
+    assert marker in scanned.items
