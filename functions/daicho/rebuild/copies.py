@@ -32,7 +32,7 @@ from daicho.storage.requests import ConditionCheck, Scan, Update, Write
 from daicho.storage.table import BatchGetResult
 
 
-class CopyTable(GetsItems, UpdatesItems, TransactsWrites, Protocol):
+class CopyTable(GetsItems, TransactsWrites, UpdatesItems, Protocol):
     """The operations of the table that this needs."""
 
     def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
