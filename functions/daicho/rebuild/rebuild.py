@@ -32,7 +32,7 @@ from daicho.layout.backfill_state import (
     progress_update,
 )
 from daicho.plan import Ledger
-from daicho.rebuild.copies import CopyTable, ItemCopier
+from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.job import MAX_NAMED, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
@@ -72,7 +72,7 @@ BLOCKED_WAIT_S = 60
 _log = logging.getLogger(__name__)
 
 
-class RebuildTable(KeptPartsTable, ObstacleTable, CopyTable, ScansItems, PutsItems, Protocol):
+class RebuildTable(KeptPartsTable, ObstacleTable, ScansItems, PutsItems, Protocol):
     """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
 
     @property
