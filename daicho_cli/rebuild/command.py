@@ -28,6 +28,7 @@ from daicho_cli.aws.stacks import Stack
 from daicho_cli.aws.table_size import read_table_size
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
 from daicho_cli.project import load_ledger
+from daicho_cli.rebuild.copies import check_copy, describe_switch
 from daicho_cli.rebuild.report import build_document, describe_job, describe_purge
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
 
@@ -51,6 +52,14 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
         bool,
         typer.Option("--without", help="Accept that items are missing that cannot be derived."),
     ] = False,
+    copy: Annotated[
+        str | None,
+        typer.Option("--copy", metavar="ENTITY", help="Copy the items of this entity."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="ENTITY", help="The entity of the copies, with another key."),
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
     ] = True,
@@ -70,6 +79,8 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     with end_on_errors("rebuild"):
         if status + pause + resume > 1:
             raise OptionError("--status, --pause and --resume exclude each other")
+        if copy or to:
+            check_copy(load_ledger(), copy or "", to or "")
         found = Stack.find(stage, stack)
         connection = Connection(found["TableName"], found.endpoint, found.region)
         table = connection.open(2)
@@ -89,6 +100,8 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
         typer.echo(describe_job(job) if job else nothing)
         if purge is not None:
             typer.echo(describe_purge(purge))
+        if copy and to and (job is None or job.state == "succeeded"):
+            typer.echo(describe_switch(copy, to))
     raise typer.Exit(SUCCESS if job is None or job.state == "succeeded" else INCOMPLETE)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from daicho.declare.fields import ref as ref
     from daicho.declare.fields import refs as refs
     from daicho.declare.fields import uid as uid
+    from daicho.declare.keys import CopiedTo as CopiedTo
     from daicho.declare.keys import Edge as Edge
     from daicho.declare.keys import Key as Key
     from daicho.declare.listings import Listing as Listing
@@ -64,7 +65,7 @@ _NAMES = {
     "declare.fields": (
         "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid",
     ),
-    "declare.keys": ("Edge", "Key"),
+    "declare.keys": ("CopiedTo", "Edge", "Key"),
     "declare.listings": ("Listing",),
     "declare.parts": ("day", "each", "folded", "month", "one_of"),
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),

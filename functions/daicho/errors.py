@@ -158,6 +158,12 @@ class Raced(Conflict):
         super().__init__(detail, field=field)
 
 
+class Unwritable(Conflict):
+    """The entity moves to another key: it is a copy, or was switched to its copy."""
+
+    type = "unwritable"
+
+
 class TenantClosed(Refusal):
     """The tenant is closed for good: everything of it is being deleted, or is."""
 

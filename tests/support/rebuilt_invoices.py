@@ -77,6 +77,8 @@ class House:
         self.finish_deployment()
         targets = {"Invoice": self.stage.ledger.newest_generation("Invoice").number}
         job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9, **options)
+        before = find_job(self.table)
+        job.rev = before.rev if before else 0
         self.rebuild.jobs.save(job)
 
     def pause(self, seconds: float) -> None:

@@ -13,7 +13,7 @@ from daicho.declare.aggregates import Aggregate, Counter, Sum
 from daicho.declare.base import Declaration
 from daicho.declare.expires import Expires
 from daicho.declare.fields import FieldSpec, created_at
-from daicho.declare.keys import Key
+from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.searches import Search, ThroughSpec
@@ -71,6 +71,7 @@ class _Compiler:
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
+            copied_to=compile_copied_to(self.declarations.values()),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)

@@ -12,6 +12,7 @@ from typing import Any
 from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
+from daicho.declare.keys import check_copies
 from daicho.errors import DeclarationError
 from daicho.plan import (
     NO_DECISIONS,
@@ -33,6 +34,7 @@ class Daicho:
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate:
             raise DeclarationError(f"two entities are called {duplicate}")
+        check_copies(self.entities)
 
     @classmethod
     def discover(cls, package: ModuleType) -> Daicho:

@@ -1,5 +1,6 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
+from daicho.plan.copies import ItemCopy as ItemCopy
 from daicho.plan.decisions import NO_DECISIONS as NO_DECISIONS
 from daicho.plan.decisions import Decisions as Decisions
 from daicho.plan.ledger import FieldPlan as FieldPlan
@@ -11,6 +12,7 @@ from daicho.plan.lockfile import append_generations as append_generations
 from daicho.plan.lockfile import check_locked as check_locked
 from daicho.plan.model import AggregatePlan as AggregatePlan
 from daicho.plan.model import Condition as Condition
+from daicho.plan.model import CopyPlan as CopyPlan
 from daicho.plan.model import CounterPlan as CounterPlan
 from daicho.plan.model import EntityPlan as EntityPlan
 from daicho.plan.model import ExpiryPlan as ExpiryPlan

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daicho.errors import DeclarationError
+from daicho.plan.copies import check_copy_change, check_removed_sources
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.instances import (
     can_be_derived,
@@ -78,7 +79,8 @@ def append_generations(
 
     Raises:
         DeclarationError: a key changed, so stored items would not be found under the new one;
-            versions by pointer were introduced or removed; stored items would lack a required
+            versions by pointer were introduced or removed; an entity cannot be switched to its
+            copies, or was removed before that; stored items would lack a required
             field, or could not be read any more; a declaration would have two instances that
             retire; or a decision has no effect.
     """
@@ -105,10 +107,13 @@ def append_generations(
             if earlier is not None:  # the code was rolled back
                 _check_nothing_decided(plan.name, decisions, earlier.number, newest.number)
                 continue
+        check_copy_change(plan.name, plan.copied_to, newest.plan.copied_to)
         number = newest.number + 1
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
         entities[plan.name] = (*generations, Generation(number, numbered))
-    return Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
+    appended = Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
+    check_removed_sources((plan.name for plan in plans), appended.copies)
+    return appended
 
 
 def write_lock_file(ledger: Ledger, path: Path) -> None:
@@ -163,8 +168,8 @@ def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
         return
     raise DeclarationError(
         f"{plan.name}.key changed: its items would not be found under the new one; "
-        "declare another entity, and move them (while nothing is deployed: "
-        "daicho generation --unreleased)"
+        f"declare another entity, and move them: daicho rebuild --copy {plan.name} --to Other "
+        "(while nothing is deployed: daicho generation --unreleased)"
     )
 
 
@@ -198,5 +203,7 @@ def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
         return f"{new.name}.{new.split or old.split}"
     if new.versions != old.versions:
         return f"{new.name}.versions"
+    if new.copied_to != old.copied_to:
+        return f"{new.name}.copied_to"
     kinds = {name: old.fields.get(name) for name in new.fields}
     return f"{new.name}" if dict(new.fields) != kinds else None

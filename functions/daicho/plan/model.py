@@ -180,6 +180,17 @@ class ExpiryPlan:
 
 
 @dataclass(frozen=True)
+class CopyPlan:
+    """Each item of the entity has a copy of another ``entity``.
+
+    ``switched``: the copies are written now, and the items are not.
+    """
+
+    entity: str
+    switched: bool = False
+
+
+@dataclass(frozen=True)
 class RetiringPlan:
     """Instances that an entity does not declare any more, and still derives (EXACTNESS rule 25).
 
@@ -214,6 +225,8 @@ class EntityPlan:
     """The field whose sections are items of their own, so that no image holds it."""
     versions: VersionMode | None = None
     retiring: RetiringPlan = RetiringPlan()
+    copied_to: CopyPlan | None = None
+    """The entity of the copies of its items; None if they are not copied."""
 
     @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
@@ -281,12 +294,14 @@ class EntityPlan:
             del plain["versions"]
         if not self.retiring:
             del plain["retiring"]
+        if self.copied_to is None:
+            del plain["copied_to"]
         return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EntityPlan:
         """Read what `to_json` wrote."""
-        expires = data["expires"]
+        expires, copied_to = data["expires"], data.get("copied_to")
         return cls(
             name=data["name"],
             fields=dict(data["fields"]),
@@ -297,6 +312,7 @@ class EntityPlan:
             split=data.get("split"),
             versions=data.get("versions"),
             retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
+            copied_to=CopyPlan(**copied_to) if copied_to else None,
         )
 
 

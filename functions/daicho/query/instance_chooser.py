@@ -27,6 +27,7 @@ from daicho.layout.item_keys import NEWEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
 from daicho.plan.disabled import list_declared
 from daicho.plan.instances import can_answer_for
+from daicho.query.copy_gate import check_copied
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import GetsItems
@@ -77,6 +78,7 @@ class InstanceChooser:
 
         ``ranked``: with a ranking, if the aggregate is declared with one.
         """
+        self.check_copied(plan.name)
         return self._choose(
             plan,
             name,
@@ -85,6 +87,10 @@ class InstanceChooser:
             skip_from=skip_from,
             ranked=ranked,
         )
+
+    def check_copied(self, entity: str) -> None:
+        """See `daicho.query.copy_gate.check_copied`."""
+        check_copied(self.table, self.ledger, self.item_cache, entity)
 
     def is_complete(self, plan: EntityPlan, instance: tuple[str, int]) -> bool:
         """Whether an instance, by name and ``since``, includes every item of an entity."""

@@ -121,6 +121,7 @@ class ListPlanner:
             raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
         entity = queries[0].entity
         plan = self.ledger.current_generation(entity.__name__).plan
+        self.instances.check_copied(plan.name)
         list_plan = ListPlan(entity, limit)
         if any(query.entity is not entity for query in queries):
             raise TypeError("only lists of one entity can be merged")

@@ -32,18 +32,14 @@ from daicho.layout.backfill_state import (
     progress_update,
 )
 from daicho.plan import Ledger
+from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
-from daicho.rebuild.touches import (
-    build_touch,
-    estimate_units,
-    find_obstacle,
-    select_older_items,
-)
+from daicho.rebuild.touches import find_obstacle, select_older_items
 from daicho.release.older_writers import LEASE_S
 from daicho.release.states import read_deployed
 from daicho.runtime.rate_limit import RateLimiter
@@ -180,6 +176,10 @@ class _Step:
         kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._written)
         self._kept = KeptPhase(kept, job, self._read_state, self._save)
 
+    @property
+    def _copier(self) -> ItemCopier:
+        return ItemCopier(self._on.store, self._on.ledger, self._job.targets)
+
     def run(self) -> RebuildStep:
         """Continue the pass or its proof."""
         job = self._job
@@ -264,23 +264,29 @@ class _Step:
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_older_items(job.targets, consistent=job.passes > 1)
+        if job.passes > 1:
+            scan = self._copier.add_copies(scan)
         return ParallelScan(on.store, scan, self._touch_page, on.parallelism, on.read).run(
             position, self._budget, save_round
         )
 
     def _touch_page(self, page: ItemPage) -> PageCounts:
-        counts = PageCounts()
-        for image in page.items:
+        counts, copier = PageCounts(), self._copier
+        for removal in copier.list_removals(page.items, self._on.now()):
+            self._record_finding()
+            copier.apply(removal)
+        for image in copier.select_touched(page.items):
             entity = image["type"]["S"]
             generation = self._job.targets[entity]
             obstacle = find_obstacle(self._on.ledger.find_plan(entity, generation), image)
+            obstacle = obstacle or copier.find_obstacle(image)
             if obstacle is not None:
                 key = get_key(image)
                 counts.left[f"{key.pk} {key.sk}"] = obstacle
                 continue
             self._record_finding()
-            self._written.wait(estimate_units(image))
-            counts.touched += try_update(self._on.store, build_touch(image, generation))
+            self._written.wait(copier.estimate_units(image))
+            counts.touched += copier.touch(image, generation)
         return counts
 
     def _finish_pass(self) -> RebuildStep:
@@ -305,9 +311,11 @@ class _Step:
             )
             self._save()
             return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S))
-        entities = tuple(job.targets)
+        entities = self._copier.list_entities()
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
-        run = HeartbeatRun(f"{job.id}-{job.passes}", entities)
+        # The event filter passes no heartbeat of an entity that derives nothing.
+        derived = tuple(each for each in entities if each in on.ledger.derived_types)
+        run = HeartbeatRun(f"{job.id}-{job.passes}", derived)
         progress = watcher.watch(run, self._budget)
         waiting = "" if progress.has_passed else str(progress)
         if waiting := waiting or self._kept.wait_for_archiver(run.id, self._budget):

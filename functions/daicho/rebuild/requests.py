@@ -146,10 +146,13 @@ def start_execution(machine: Machine, job: RebuildJob) -> None:
 
 
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
-    """Whether an instance lacks items, or rows of a listing lack fields that they may copy.
+    """Whether an instance lacks items, a listing's rows a field, or items their copies.
 
     Not if it lacks expired items alone that are not in the archive, because nothing has these.
     """
+    copy = ledger.copies.get(state.entity)
+    if copy is not None and not copy.is_switched and state.oldest < copy.since:
+        return True
     newest, touchable = (
         ledger.newest_generation(state.entity).plan,
         replace(state, lacking=frozenset()),

@@ -30,6 +30,8 @@ def admit_command(
     """
     written = tuple(entities)
     for entity in written:
+        if entity in ledger.copies or entity in ledger.copies_by_target:
+            _check_copy(ledger, entity)
         item = store.get(build_backfill_key(entity), consistent=True)
         if item is None and store.get(RECORDED_KEY, consistent=True) is None:
             continue
@@ -51,3 +53,15 @@ def admit_command(
                 f"generation {state.newest}, so its stream would stop: deploy first"
             )
     admit_older_writers(store, ledger, sleep, written)
+
+
+def _check_copy(ledger: Ledger, entity: str) -> None:
+    """Refuse to write items that have copies or are copies: a command writes one of the two."""
+    source = ledger.copies.get(entity)
+    copy = source or ledger.copies_by_target[entity]
+    if source is None and copy.is_switched:
+        return
+    raise ReleaseRefusedError(
+        f"{copy.source} moves to {copy.target}, so this command cannot write {entity}: write "
+        f"{copy.target} after the switch"
+    )

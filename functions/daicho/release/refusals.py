@@ -106,6 +106,16 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
         return
     yield from _list_returns(ledger, state)
     yield from _list_early_ends(ledger, state)
+    copy = ledger.copies.get(entity)
+    if copy is None or not copy.is_switched or state.oldest >= copy.since:
+        return
+    deployed = ledger.find_plan(entity, state.newest).copied_to
+    if deployed is None or not deployed.switched:
+        yield (
+            f"{entity} is switched to {copy.target}, but not all of its items in this stage have a "
+            f"copy. Deploy generation {copy.since} first, and wait until daicho rebuild --copy "
+            f"{entity} --to {copy.target} is complete"
+        )
 
 
 def _list_returns(ledger: Ledger, state: BackfillState) -> Iterator[str]:

@@ -26,6 +26,7 @@ from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Put, Update
 from daicho.write import conditions, validation
+from daicho.write.copy_writer import check_writable
 from daicho.write.field_changes import Fields, apply_changes, merge_immutable_fields, read_fields
 from daicho.write.refusals import build_reference_not_found, check_version
 
@@ -224,6 +225,7 @@ class ItemPlanner:
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
         """The write of an item with these fields, after the checks of its image."""
+        check_writable(self.ledger, entity)
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
         image = base_item.build_base_item(self.tenant, generation, fields, created)

@@ -33,6 +33,8 @@ from daicho.storage.requests import (
     get_write_key,
 )
 from daicho.write import conditions
+from daicho.write.conditions import ConditionalWrite
+from daicho.write.copy_writer import CopyWriter, check_writable, explain_refusal
 from daicho.write.planner import ItemPlanner, PlannedWrite, check_existing, select_live
 from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
 from daicho.write.sender import Sender
@@ -151,6 +153,7 @@ class Transaction:
 
     def remove(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """Delete the base item and mark its versions; the caller deletes sections and objects."""
+        check_writable(self._planner.ledger, ref.entity)
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
@@ -217,16 +220,18 @@ class Transaction:
         Raises:
             Invalid: the writes exceed the limits of a transaction.
             Raced: a concurrent writer changed one of the items; nothing was written.
+            Conflict: the key of a copy is taken (ADR 0123).
         """
         record = [] if self.idempotency_record is None else [self.idempotency_record]
         writes: list[Write] = [*self._build_writes(), *self._complete_writes.values(), *record]
+        writes += self._build_copy_writes()
         if all(isinstance(write, ConditionCheck) for write in writes):
             return  # it has only read: no write depends on what was read
         self._check_size(writes)
         try:
             self._sender.send_all(writes)
         except TransactionFailedError as error:
-            raise Raced(CHANGED_MEANWHILE) from error
+            raise explain_refusal(writes, error) or Raced(CHANGED_MEANWHILE) from error
 
     def _read_item(self, ref: ItemRef[Any]) -> Image | None:
         key = self._key_resolver.resolve_key(ref)
@@ -279,13 +284,32 @@ class Transaction:
             if key in self._complete_writes:
                 continue  # that write has its own condition
             image = self.images[key]
-            write = conditions.if_absent() if stored is None else conditions.if_unchanged(stored)
+            write = conditions.if_absent() if stored is None else self._if_unchanged(stored)
             if image is stored:
                 yield write.to_check(key)
             elif image is not None:
                 yield write.to_put(self._versions.build_base_item(key, image))
             elif stored is not None:
                 yield write.to_delete(key)
+
+    def _if_unchanged(self, stored: Image) -> ConditionalWrite:
+        """The condition of a write. The generation of an item shows whether it has a copy."""
+        entity = attributes.get_text(stored, "type")
+        if entity in self._planner.ledger.copies:
+            return conditions.if_unchanged(stored, "gen")
+        return conditions.if_unchanged(stored)
+
+    def _build_copy_writes(self) -> list[Write]:
+        """The writes of the copies of all items that are changed (ADR 0123)."""
+        ledger = self._planner.ledger
+        changes = [
+            (stored, self.images[key])
+            for key, stored in self._originals.items()
+            if self.images[key] is not stored
+        ]
+        if not ledger.copies:
+            return []
+        return CopyWriter(ledger, self._table).build_writes(changes, self._clock())
 
     def _check_size(self, writes: Sequence[Write]) -> None:
         if len(writes) > MAX_TRANSACTION_WRITES:

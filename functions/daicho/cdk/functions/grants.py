@@ -104,7 +104,7 @@ _OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVe
 JOBS = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"),
-        *("PutItem", "UpdateItem", "BatchWriteItem"),
+        *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes={"GSI2": ("Query",)},
     failures={

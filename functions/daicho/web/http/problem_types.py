@@ -91,6 +91,14 @@ TYPES: tuple[ProblemType, ...] = (
         "Concurrent Change",
     ),
     ProblemType(
+        "unwritable",
+        409,
+        "The items of this kind move to another key. Until the switch, their copies cannot be "
+        "written; after it, the original items cannot.",
+        "Write the other kind of item, which detail names.",
+        "Unwritable",
+    ),
+    ProblemType(
         "tenant-closed",
         410,
         "An administrator deleted the tenant. Its data is removed, or is being removed.",

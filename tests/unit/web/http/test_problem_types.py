@@ -33,6 +33,7 @@ def failing(error: Exception) -> Client:
         (errors.BadCursor(), "bad-cursor"),
         (errors.Conflict("x"), "conflict"),
         (errors.Raced("x"), "raced"),
+        (errors.Unwritable("x"), "unwritable"),
         (errors.TenantClosed("x"), "tenant-closed"),
         (errors.PreconditionFailed("x"), "precondition-failed"),
         (errors.Invalid("x", field="f"), "invalid"),
