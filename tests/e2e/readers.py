@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,12 +182,3 @@ class Writer:
         """Write nothing meanwhile."""
         with self._turn:
             yield
-
-
-@contextmanager
-def play(readers: Readers, writer: Writer, pause_s: float) -> Iterator[None]:
-    """Let the readers ask and the writer write meanwhile."""
-    with ExitStack() as stack:
-        stack.enter_context(readers.ask_always())
-        stack.enter_context(writer.write_always(pause_s))
-        yield
