@@ -103,11 +103,12 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test lint format unit property package upgrade docs-check integration delivery infra e2e mutation-check
-# The local stack of e2e mostly waits for its schedules: the other suites run meanwhile, one after
-# the other. What each prints comes in one piece, where make can do that (GNU make 4).
+.PHONY: test lint format unit property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
+# Two suites at a time, the longest ones first, so that both are busy to the end. The stack of the
+# demonstration mostly waits for its schedules. What each suite prints comes in one piece, where make
+# can do that (GNU make 4).
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e lint unit property package upgrade docs-check infra delivery integration
+SUITES := e2e-demonstration integration e2e-projects unit lint delivery infra upgrade docs-check property package
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
 
@@ -151,7 +152,7 @@ delivery: $(TOOLS) ## The stream path under faults
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials -q
-	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py -q
+	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py -q
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (SEED=1 SCHEDULES=1 PROFILE=plain replays one)
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
@@ -165,8 +166,13 @@ mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds 
 infra: $(TOOLS) ## The synthesised template
 	$(call run_tests,infra)
 
-e2e: $(TOOLS) .local/.programs ## Over HTTP, on a local stack of its own
-	$(call run_tests,e2e)
+e2e: e2e-projects e2e-demonstration ## Over HTTP, on local stacks of their own
+
+e2e-projects: $(TOOLS) .local/.programs ## Projects that are made, changed and upgraded
+	@$(call timed,$(PYTEST) tests/e2e -q)
+
+e2e-demonstration: $(TOOLS) .local/.programs ## The demonstration, unless it has been removed
+	@test ! -d tests/demonstration/e2e || { $(call timed,$(PYTEST) tests/demonstration/e2e -q); }
 
 ##@ Documentation
 .PHONY: docs-site docs-serve

@@ -15,6 +15,8 @@ TIMEOUT = 60.0
 PATIENCE = 300.0
 """Seconds, for a machine that is busy with other things: nobody waits for them unless it fails."""
 
+PROCESS_ENDED = "Worker process "
+
 
 @contextmanager
 def client(stack: dict[str, Any], tenant: str) -> Iterator[httpx.Client]:
@@ -30,6 +32,17 @@ def eventually(read: Callable[[], T], holds: Callable[[T], bool], seconds: float
     while not holds(found := read()) and time.monotonic() < until:
         time.sleep(0.3)
     return found
+
+
+def send(api: httpx.Client, method: str, path: str, **options: Any) -> httpx.Response:
+    """Send a request; again if the local AWS ended the process that worked on it.
+
+    It does so when a function is updated, where AWS lets a request end.
+    """
+    while True:
+        answer = api.request(method, path, **options)
+        if answer.status_code != 502 or PROCESS_ENDED not in answer.text:
+            return answer
 
 
 def everything(api: httpx.Client, path: str, **parameters: Any) -> list[dict[str, Any]]:

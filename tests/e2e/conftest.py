@@ -12,8 +12,10 @@ import pytest
 
 from daicho_cli.local import lifecycle
 from daicho_cli.local.instance import LocalInstance
+from tests.e2e.changing_stack import ChangingStack
+from tests.support.changing_project import ChangingProject, render_kinds
 from tests.support.dynoxide import free_port
-from tests.support.repository import PROGRAMS, PROJECT
+from tests.support.repository import PROGRAMS, PROJECT, ROOT
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +43,17 @@ def stack(place: LocalInstance | None) -> dict[str, Any]:
         return place.stack()
     given: dict[str, Any] = json.loads(Path(os.environ["DAICHO_STACK"]).read_text("utf-8"))
     return given
+
+
+@pytest.fixture(scope="session")
+def changing_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChangingStack]:
+    """A stack of a project whose declarations change: the kinds of invoices, and the example.
+
+    Each test leaves domain files that declare the newest generation, deployed or not.
+    """
+    example = (ROOT / "examples/invoices.py").read_text("utf-8")
+    changing = ChangingProject.create(
+        tmp_path_factory.mktemp("changing") / "invoices", {**render_kinds(), "invoices.py": example}
+    )
+    with ChangingStack.start(changing) as stack:
+        yield stack

@@ -6,8 +6,6 @@ were written. Whatever is asked is answered exactly, or refused with 503 ``being
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 import time
 from collections import defaultdict
@@ -21,13 +19,10 @@ from typing import Any
 import httpx
 import pytest
 
-from daicho_cli.local import lifecycle
-from daicho_cli.local.deploy import deploy
-from daicho_cli.local.instance import LocalError, LocalInstance
-from tests.e2e.api import client, eventually
-from tests.e2e.redeployed import redeploy
-from tests.support.changing_project import KINDS, REVERTED, ChangingProject, Kind
-from tests.support.dynoxide import free_port
+from daicho_cli.local.instance import LocalError
+from tests.e2e.api import eventually
+from tests.e2e.changing_stack import ChangingStack
+from tests.support.changing_project import KINDS, REVERTED, ChangingProject, Kind, render_kinds
 from tests.support.trials import IS_TRIAL
 
 CUSTOMERS = ("Yamada Taro", "Suzuki Hana", "Sato Ken")
@@ -129,26 +124,17 @@ OF_REVERTED = {**OF_NEW, **dict.fromkeys(REVERTED, OF_ALL)}
 class Trial:
     """The stack, and all that was written to it."""
 
-    def __init__(self, changing: ChangingProject, instance: LocalInstance) -> None:
-        self.changing, self.instance = changing, instance
+    def __init__(self, stack: ChangingStack) -> None:
+        self.stack = stack
         self.invoices = {kind.name: Invoices(kind) for kind in KINDS}
-
-    @contextmanager
-    def open_client(self) -> Iterator[httpx.Client]:
-        with client(self.instance.stack(), "acme") as api:
-            yield api
-
-    def remember_first_call(self, printed: str) -> None:
-        """`make up` has made an invoice, and printed it."""
-        found = re.search(r"POST /([\w-]+) → 201 (\{.*\})", printed)
-        assert found is not None
-        (invoices,) = (each for each in self.invoices.values() if each.kind.path == found[1])
-        row = json.loads(found[2])
-        invoices.rows[row["id"]] = row
+        path, row = stack.first_call
+        for invoices in self.invoices.values():
+            if f"/{invoices.kind.path}" == path:
+                invoices.rows[row["id"]] = row
 
     def write(self, number: int, **values: Any) -> None:
         """Write an invoice of each kind."""
-        with self.open_client() as api, ThreadPoolExecutor(4) as pool:
+        with self.stack.open_client() as api, ThreadPoolExecutor(4) as pool:
             for done in [
                 pool.submit(each.write, api, number, **values) for each in self.invoices.values()
             ]:
@@ -168,7 +154,7 @@ class Trial:
     def check(self, expected: Mapping[str, Mapping[str, str]]) -> float:
         """Wait until every answer is as expected; the seconds that it took."""
         began = time.monotonic()
-        with self.open_client() as api:
+        with self.stack.open_client() as api:
             said = eventually(lambda: self.ask_all(api), lambda said: said == expected, seconds=60)
         assert said == expected
         return time.monotonic() - began
@@ -184,7 +170,7 @@ class Trial:
         refused = set[str]()
 
         def ask() -> None:
-            with self.open_client() as api:
+            with self.stack.open_client() as api:
                 while not over.is_set():
                     for name, said in self.ask_all(api).items():
                         refused.update(
@@ -210,91 +196,57 @@ class Trial:
         assert rounds[0] > 0
         assert refused >= set(built)
 
-    def deploy(self) -> None:
-        """What `make up` does with changed declarations."""
-        outputs = deploy(self.instance)
-        self.instance.write_stack(lifecycle.describe(self.instance, outputs))
-
-    def deploy_code_only(self) -> None:
-        """Give every function the code of the project as it is, and nothing else."""
-        names = self.instance.stack()["functions"].values()
-        redeploy(self.functions, names, {}, self.changing.project)
-
-    @property
-    def functions(self) -> Any:
-        """A client of Lambda."""
-        return self.instance.session().client("lambda", endpoint_url=self.instance.endpoint)
-
-    def list_code(self) -> dict[str, tuple[str, str]]:
-        """The code and the lock file of each function but the one that checks."""
-        names = {**self.instance.stack()["functions"]}
-        del names["release"]
-        found = {}
-        for name, function in names.items():
-            settings = self.functions.get_function_configuration(FunctionName=function)
-            lock_file = settings["Environment"]["Variables"]["LOCK_FILE"]
-            found[name] = (settings["CodeSha256"], lock_file)
-        return found
-
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Iterator[Trial]:
+def trial(changing_stack: ChangingStack) -> Trial:
     """A deployed stack with the old declarations."""
-    changing = ChangingProject.create(tmp_path / "invoices")
-    instance = LocalInstance(tmp_path / "local", free_port(), changing.project)
-    printed: list[str] = []
-    try:
-        lifecycle.up(instance, printed.append)
-        trial = Trial(changing, instance)
-        trial.remember_first_call("\n".join(printed))
-        yield trial
-    finally:
-        lifecycle.reset(instance, print)
+    return Trial(changing_stack)
 
 
 def test_no_answer_is_wrong_while_declarations_change_and_return(trial: Trial) -> None:
-    changing = trial.changing
+    stack, changing = trial.stack, trial.stack.changing
     for number in range(1, OLD_INVOICES + 1):
         trial.write(number)
     trial.check(OF_OLD)
     old_lock = changing.lock_file.read_bytes()
 
     # A change of each kind.
-    changing.write_domains(CHANGED)
-    changing.run_generation("--accept")
+    changing.write_domains(render_kinds(CHANGED))
+    changing.run("generation", "--accept")
     with trial.reading("ListingAdded.country", "FigureAdded.buyers", "GroupChanged.revenue"):
-        trial.deploy()
+        stack.deploy()
         trial.check(OF_NEW)
     trial.write(20)
     trial.write(1, status="paid", country="fr")
     trial.check(OF_NEW)
-    with trial.open_client() as api:
+    with stack.open_client() as api:
         assert api.get("/field-added/i2").json()["note"] == "none"
 
     # The code alone is rolled back: it writes the old generation, and the stream goes on.
     new_lock = changing.lock_file.read_bytes()
-    changing.write_domains(())
-    trial.deploy_code_only()
+    changing.write_domains(render_kinds())
+    stack.deploy_code_only()
     trial.write(21)
     trial.write(20, status="paid", country="jp")
     trial.write(2, amount=70)
     assert trial.check(OF_OLD) < MAX_LAG_S
     if not IS_TRIAL:
+        changing.write_domains(render_kinds(CHANGED))
         return
 
     # A ledger without a generation that was written is refused before a function changes.
-    before = trial.list_code()
+    before = stack.list_code()
     changing.lock_file.write_bytes(old_lock)
     with trial.reading(), pytest.raises(LocalError, match=r"knows [A-Z][A-Za-z]+ generation 1"):
-        trial.deploy()
-    assert trial.list_code() == before
+        stack.deploy()
+    assert stack.list_code() == before
     changing.lock_file.write_bytes(new_lock)
 
     # Some changes are undone: the earlier instances were exact all along.
-    changing.write_domains(NOT_REVERTED)
-    changing.run_generation("--accept", *(f"--revert={name}" for name in REVERTED))
+    changing.write_domains(render_kinds(NOT_REVERTED))
+    changing.run("generation", "--accept", *(f"--revert={name}" for name in REVERTED))
     with trial.reading():
-        trial.deploy()
+        stack.deploy()
         trial.check(OF_REVERTED)
     trial.write(22)
     trial.write(3, country="fr")
@@ -302,12 +254,12 @@ def test_no_answer_is_wrong_while_declarations_change_and_return(trial: Trial) -
 
 
 def test_a_new_required_field_needs_a_default(tmp_path: Path) -> None:
-    changing = ChangingProject.create(tmp_path / "invoices")
+    changing = ChangingProject.create(tmp_path / "invoices", render_kinds())
     file = changing.folder / "domains/field_added.py"
     text = file.read_text("utf-8")
     file.write_text(text.replace("    key = Key(id)", "    note: str\n\n    key = Key(id)"))
     before = changing.lock_file.read_bytes()
-    refused = changing.run_generation("--accept", status=1)
+    refused = changing.run("generation", "--accept", statuses=[1])
     assert "FieldAdded.note is new and required" in refused
     assert "give it a default" in refused
     assert changing.lock_file.read_bytes() == before

@@ -1,15 +1,16 @@
-"""A project whose declarations change: many kinds of invoices, and one change of each kind."""
+"""A project whose declarations change; and many kinds of invoices, with one change of each kind."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from daicho.project import Project
 from daicho_cli.init.command import create_project
+from daicho_cli.local.programs import PROGRAMS as INSTALLED
 from tests.support.repository import PROGRAMS, ROOT
 
 FIELDS = (
@@ -105,22 +106,34 @@ REVERTED = ("SearchFieldAdded", "ShardsRaised", "ConditionChanged", "GroupChange
 """The kinds whose change is undone."""
 
 
+def render_kinds(changed: Collection[str] = ()) -> dict[str, str]:
+    """The domain files of all kinds by name; ``changed``: the kinds that are changed."""
+    return {
+        f"{kind.path.replace('-', '_')}.py": kind.render(is_changed=kind.name in changed)
+        for kind in KINDS
+    }
+
+
 @dataclass(frozen=True)
 class ChangingProject:
-    """The project in a folder, which uses the programs of this repository."""
+    """A project in a folder, which uses the programs of this repository."""
 
     folder: Path
 
     @classmethod
-    def create(cls, folder: Path) -> ChangingProject:
-        """Make the project, with every kind before its change."""
+    def create(cls, folder: Path, domains: Mapping[str, str]) -> ChangingProject:
+        """Make a project with these domain files: their texts by name."""
         create_project("invoices", folder)
         (folder / "domains/products.py").unlink()
         (folder / ".venv").symlink_to(ROOT / ".venv")
-        (folder / ".local").symlink_to(PROGRAMS)
+        local = folder / ".local"
+        local.mkdir()
+        for program in INSTALLED:
+            (local / program.name).symlink_to(PROGRAMS / program.name)
+            (local / f".{program.name}").symlink_to(PROGRAMS / f".{program.name}")
         project = cls(folder)
-        project.write_domains(changed=())
-        project.run_generation("--unreleased")
+        project.write_domains(domains)
+        project.run("generation", "--unreleased")
         return project
 
     @property
@@ -133,21 +146,21 @@ class ChangingProject:
         """The generations."""
         return self.folder / "generations.json"
 
-    def write_domains(self, changed: Collection[str]) -> None:
-        """Write the domain files; ``changed``: the kinds that are changed."""
-        for kind in KINDS:
-            file = self.folder / "domains" / f"{kind.path.replace('-', '_')}.py"
-            file.write_text(kind.render(is_changed=kind.name in changed), "utf-8")
+    def write_domains(self, domains: Mapping[str, str]) -> None:
+        """Write domain files: their texts by name."""
+        for name, text in domains.items():
+            (self.folder / "domains" / name).write_text(text, "utf-8")
 
-    def run_generation(self, *arguments: str, status: int = 0) -> str:
-        """Run ``daicho generation``; its output."""
+    def run(self, *arguments: str, statuses: Collection[int] = (0,)) -> str:
+        """Run a command of ``daicho``; its output. ``statuses``: with which it may end."""
         done = subprocess.run(  # the repository's own program
-            [ROOT / ".venv/bin/daicho", "generation", *arguments],
+            [ROOT / ".venv/bin/daicho", *arguments],
             cwd=self.folder,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
         output = done.stdout + done.stderr
-        assert done.returncode == status, output
+        assert done.returncode in statuses, output
         return output

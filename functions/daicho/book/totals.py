@@ -72,4 +72,7 @@ class BookTotals:
         def list_replacing(group: TallyGroup) -> list[int]:
             return list_replacing_generations(group.plan, [query.aggregate])
 
-        return resolve_cursor(cursor, bind, list_replacing)
+        def refresh(group: TallyGroup) -> None:
+            self.totals.instances.forget_state(group.plan.name)
+
+        return resolve_cursor(cursor, bind, list_replacing, refresh)

@@ -118,6 +118,10 @@ class InstanceChooser:
         )
         return frozenset(listing.copies).intersection(*possible) if possible else frozenset()
 
+    def forget_state(self, entity: str) -> None:
+        """Read again, at the next question, which instances of an entity are complete."""
+        self.item_cache.forget(build_backfill_key(entity))
+
     def _find_state(self, entity: str) -> BackfillState:
         return BackfillState.from_item(entity, self._read_state(entity), self.ledger)
 

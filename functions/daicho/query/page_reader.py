@@ -114,7 +114,10 @@ class PageReader:
             plan = self.ledger.current_generation(list_plan.entity.__name__).plan
             return list_replacing_generations(plan, (query.name for query in queries))
 
-        return resolve_cursor(cursor, bind, list_replacing)
+        def refresh(list_plan: ListPlan) -> None:
+            self.instances.forget_state(list_plan.entity.__name__)
+
+        return resolve_cursor(cursor, bind, list_replacing, refresh)
 
     def _read_postings(
         self,

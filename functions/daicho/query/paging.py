@@ -12,7 +12,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -80,7 +80,8 @@ class CursorBinding:
 def resolve_cursor(
     cursor: str | None,
     bind: Callable[[int | None], tuple[Answer, CursorBinding]],
-    list_replacing: Callable[[Answer], Iterable[int]],
+    list_replacing: Callable[[Answer], Sequence[int]],
+    refresh: Callable[[Answer], None],
 ) -> tuple[Answer, CursorBinding, CursorPosition | None]:
     """What answers a page, the binding of its cursors, and its first position.
 
@@ -92,6 +93,7 @@ def resolve_cursor(
         bind: what answers without the instances of this generation and later ones, if others are
             complete; None for all instances. With the binding of its cursors.
         list_replacing: the generations whose instances replaced others of an answer, newest first.
+        refresh: makes ``bind`` read again which instances are complete.
 
     Raises:
         BadCursor: see `CursorBinding.read_cursor`.
@@ -100,11 +102,23 @@ def resolve_cursor(
     try:
         return answer, binding, binding.read_cursor(cursor)
     except BadCursor:
-        for generation in list_replacing(answer):
-            earlier_answer, earlier_binding = bind(generation)
-            with suppress(BadCursor):
-                return earlier_answer, earlier_binding, earlier_binding.read_cursor(cursor)
-        raise
+        replacing = list_replacing(answer)
+        if not replacing:
+            raise
+
+    def read_with(skip_from: int | None) -> tuple[Answer, CursorBinding, CursorPosition | None]:
+        chosen, chosen_binding = bind(skip_from)
+        return chosen, chosen_binding, chosen_binding.read_cursor(cursor)
+
+    for generation in replacing:
+        with suppress(BadCursor):
+            return read_with(generation)
+    # Another function instance may have learnt earlier that the newer instances are complete.
+    refresh(answer)
+    for skip_from in (None, *replacing):
+        with suppress(BadCursor):
+            return read_with(skip_from)
+    raise BadCursor
 
 
 def _is_valid_order(order: str) -> bool:

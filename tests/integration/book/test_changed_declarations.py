@@ -18,9 +18,12 @@ from daicho import (
     month,
     one_of,
 )
+from daicho.book.book import Book
 from daicho.errors import BadCursor, BeingBuilt, DeclarationError
 from daicho.layout.backfill_state import build_backfill_key
 from daicho.plan import Decisions
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.table import Table
 from tests.support.changed_invoices import NOON, Stage, add_note
 
 
@@ -241,6 +244,29 @@ def test_a_cursor_stays_valid_with_the_instance_that_retires(stage: Stage) -> No
     assert len(rest_of_ranking.items) == 3
     with pytest.raises(BadCursor):
         stage.list(stage.entity.search("a"), cursor=page.cursor)
+
+
+@pytest.mark.parametrize("kind", ["list", "ranking"])
+def test_a_cursor_is_valid_where_the_switch_is_not_known_yet(stage: Stage, kind: str) -> None:
+    """Function instances learn at different times that a newer instance is complete."""
+    stage.deploy(raise_shards)
+    for id in ("1", "2", "3", "4", "5"):
+        stage.write(id, country=id)
+
+    def read(book: Book, cursor: str | None = None) -> Any:
+        if kind == "list":
+            return book.page(stage.entity.by_status("open"), limit=2, cursor=cursor)
+        return book.top(stage.entity.revenue.top(NOON), limit=2, cursor=cursor)
+
+    table, cache = Table(stage.dynamodb, stage.name), ItemCache(lambda: NOON)
+    late = Book(table, stage.ledger, "t", clock=lambda: NOON, item_cache=cache)
+    read(late)
+    stage.set_state(oldest=2, newest=2)
+    newer = read(stage.book)
+    assert read(late).cursor != newer.cursor
+    rest = read(late, newer.cursor)
+    assert len(rest.items) == 2
+    assert rest.cursor == read(stage.book, newer.cursor).cursor
 
 
 def remove_ranking(body: dict[str, Any]) -> None:

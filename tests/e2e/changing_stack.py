@@ -1,0 +1,79 @@
+"""A deployed stack of a project whose declarations change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from daicho_cli.local import lifecycle
+from daicho_cli.local.deploy import deploy
+from daicho_cli.local.instance import LocalInstance
+from tests.e2e.api import client
+from tests.e2e.redeployed import redeploy
+from tests.support.changing_project import ChangingProject
+from tests.support.dynoxide import free_port
+
+
+@dataclass(frozen=True)
+class ChangingStack:
+    """The project, and the local AWS on which it is deployed.
+
+    ``first_call``: the path and the answer of the item that `make up` made.
+    """
+
+    changing: ChangingProject
+    instance: LocalInstance
+    first_call: tuple[str, dict[str, Any]]
+
+    @classmethod
+    @contextmanager
+    def start(cls, changing: ChangingProject) -> Iterator[ChangingStack]:
+        """Start a local AWS with the project; its data is gone at the end."""
+        project = changing.project
+        instance = LocalInstance(project.root / ".local", free_port(), project)
+        printed: list[str] = []
+        try:
+            lifecycle.up(instance, printed.append)
+            made = re.search(r"POST (/[\w-]+) → 201 (\{.*\})", "\n".join(printed))
+            assert made is not None
+            yield cls(changing, instance, (made[1], json.loads(made[2])))
+        finally:
+            lifecycle.reset(instance, print)
+
+    @contextmanager
+    def open_client(self) -> Iterator[httpx.Client]:
+        """A client of the API, with a tenant's token."""
+        with client(self.instance.stack(), "acme") as api:
+            yield api
+
+    def deploy(self) -> None:
+        """What `make up` does with changed declarations."""
+        outputs = deploy(self.instance)
+        self.instance.write_stack(lifecycle.describe(self.instance, outputs))
+
+    def deploy_code_only(self) -> None:
+        """Give every function the code of the project as it is, and nothing else."""
+        names = self.instance.stack()["functions"].values()
+        redeploy(self.functions, names, {}, self.changing.project)
+
+    @property
+    def functions(self) -> Any:
+        """A client of Lambda."""
+        return self.instance.session().client("lambda", endpoint_url=self.instance.endpoint)
+
+    def list_code(self) -> dict[str, tuple[str, str]]:
+        """The code and the lock file of each function but the one that checks."""
+        names = {**self.instance.stack()["functions"]}
+        del names["release"]
+        found = {}
+        for name, function in names.items():
+            settings = self.functions.get_function_configuration(FunctionName=function)
+            lock_file = settings["Environment"]["Variables"]["LOCK_FILE"]
+            found[name] = (settings["CodeSha256"], lock_file)
+        return found

@@ -1,0 +1,89 @@
+"""The judge itself: it passes what may be seen, and refuses what may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.possible_answers import ListTruth, RankingTruth, WrittenItems
+
+OPEN = ListTruth(lambda row: row["status"] == "open")
+REVENUE = RankingTruth("country", "amount")
+COUNT = RankingTruth("country")
+
+
+def invoice(id: str, amount: int, status: str = "open", country: str = "jp") -> dict[str, Any]:
+    return {"id": id, "amount": amount, "status": status, "country": country}
+
+
+@pytest.fixture
+def written() -> WrittenItems:
+    """Two invoices that everything shows, and a third one that is being written."""
+    items = WrittenItems()
+    items.record("a", invoice("a", 1000))
+    items.record("b", invoice("b", 2000, "paid"))
+    items.settle()
+    items.record("c", invoice("c", 5))
+    return items
+
+
+def total(country: str, count: int, amount: int) -> dict[str, Any]:
+    return {"country": country, "count": count, "total": amount}
+
+
+def test_an_item_that_is_being_written_may_be_missing_or_not(written: WrittenItems) -> None:
+    states = written.copy_states()
+    for rows in ([invoice("a", 1000)], [invoice("c", 5), invoice("a", 1000)]):
+        assert OPEN.find_fault(rows, states) is None
+    for figure in (total("jp", 2, 3000), total("jp", 3, 3005)):
+        assert REVENUE.find_fault([figure], states) is None
+        assert COUNT.find_fault([figure], states) is None
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [invoice("a", 1000), invoice("b", 2000, "paid")],
+        [invoice("a", 1001)],
+        [invoice("a", 1000), invoice("d", 1)],
+    ],
+    ids=["missing", "extra", "another value", "never written"],
+)
+def test_a_wrong_list_is_found(written: WrittenItems, rows: list[dict[str, Any]]) -> None:
+    assert OPEN.find_fault(rows, written.copy_states()) is not None
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [total("jp", 1, 1000)],
+        [total("jp", 4, 3010)],
+        [total("jp", 2, 3000), total("fr", 1, 5)],
+        [{"customer": "Sato Ken", "count": 2, "total": 3000}],
+    ],
+    ids=["missing", "item missing", "item doubled", "in two groups", "other group"],
+)
+def test_a_wrong_ranking_is_found(written: WrittenItems, rows: list[dict[str, Any]]) -> None:
+    states = written.copy_states()
+    assert REVENUE.find_fault(rows, states) is not None
+    assert COUNT.find_fault(rows, states) is not None
+
+
+def test_a_ranking_is_in_order(written: WrittenItems) -> None:
+    written.record("c", invoice("c", 5, country="fr"))
+    written.settle()
+    rows = [total("jp", 2, 3000), total("fr", 1, 5)]
+    assert REVENUE.find_fault(rows, written.copy_states()) is None
+    assert REVENUE.find_fault(rows[::-1], written.copy_states()) is not None
+
+
+def test_once_settled_only_the_newest_state_is_possible(written: WrittenItems) -> None:
+    written.record("a", None)
+    written.settle()
+    states = written.copy_states()
+    assert OPEN.find_fault([invoice("c", 5)], states) is None
+    assert OPEN.find_fault([invoice("c", 5), invoice("a", 1000)], states) is not None
+    assert written.get_newest("a") is None
