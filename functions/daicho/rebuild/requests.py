@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
+from daicho.errors import UnavailableError
 from daicho.layout.backfill_state import BackfillState, is_complete, list_possible_plans
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob
 from daicho.release.states import StateStore, build_deployed_update, read_stage_states
 from daicho.storage import keys
 from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
-from daicho.tenants.jobs import Jobs
+from daicho.tenants.jobs import Jobs, OvertakenError
 
 MACHINE_INPUT = {"tenant": "", "job": "rebuild"}
 """What the state machine of jobs gets. No tenant has an empty name."""
@@ -94,13 +95,17 @@ def finish_deployment(
     Returns None if it needs none, or if ``rate`` is 0: then only `daicho rebuild` starts one.
 
     Raises:
-        StoreError: the table or the state machine does not answer.
+        UnavailableError: the table or the state machine does not answer, or the step of a rebuild
+            that runs has just changed its job; call again.
     """
     try_update(store, build_deployed_update(now))
     targets = plan_targets(ledger, read_stage_states(store).states)
     if not targets or not rate:
         return None
-    job = request_rebuild(store, targets, now, rate=rate)
+    try:
+        job = request_rebuild(store, targets, now, rate=rate)
+    except OvertakenError as error:
+        raise UnavailableError(str(error)) from error
     start_execution(machine, job)
     return job
 

@@ -97,6 +97,8 @@ class Profile:
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
         heartbeats: the entities whose heartbeats must pass before the second generation is written.
         history: the releases that the events of `Lifecycle` play.
+        settle_s: seconds after a deployment in which writers of older code end; with 0, `Lifecycle`
+            plays no rebuilds by the library.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Profile:
     requests: BuildRequestSource | None = None
     heartbeats: tuple[EntityNames, ...] = ()
     history: CodeHistory | None = None
+    settle_s: int = 0
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:
