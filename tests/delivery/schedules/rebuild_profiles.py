@@ -18,9 +18,9 @@ from tests.delivery.schedules.lifecycle_profiles import (
 
 SETTLE_S = 60
 EVENTS: Mapping[str, tuple[int, ...]] = {
-    "release": (60, 100),
+    "release": (10, 25),
     "request": (20, 40),
-    "step_rebuild": (60, 100),
+    "work": (120, 200),
     "look": (10,),
     "operate": (0, 0, 5),
     "instance": (0, 10),

@@ -189,6 +189,13 @@ class Lifecycle:
             self._api.read()
             self._deployment.clock.advance(self._choices.pick(PAUSES_S))
 
+    def work(self) -> None:
+        """A rebuild continues, if one runs; otherwise a release, which may start one."""
+        if self.rebuilds is not None and self.rebuilds.executions:
+            self.rebuilds.step()
+        else:
+            self.release()
+
     def look(self) -> None:
         """All instances read."""
         self._api.read()

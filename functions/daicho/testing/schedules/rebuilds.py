@@ -94,7 +94,7 @@ class Rebuilds:
 
     # --- Events ------------------------------------------------------------------------------
 
-    def step_rebuild(self) -> None:
+    def step(self) -> None:
         """An execution begins a step, or its step continues."""
         for _ in range(self.choices.pick((3, 1, 6))):
             if not self.executions:
