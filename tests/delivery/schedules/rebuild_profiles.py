@@ -1,4 +1,4 @@
-"""The profiles of rebuilds (rules 29 to 32): the library's own, over the releases of a lifecycle."""
+"""The profiles of rebuilds (rules 29 to 32): the library's own, over releases of a lifecycle."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def rebuild_profile(name: str, share: int, history: CodeHistory, **more: Any) ->
         history=history,
         settle_s=SETTLE_S,
         writes=(0,),
+        lengths=(40, 60, 100),
         max_items=(1, 2, 3),
         shards=(1, 2),
         fault_levels=(0.0, 0.0, 0.0, 0.02),

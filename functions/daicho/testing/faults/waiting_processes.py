@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.testing.choices import Choices
@@ -29,7 +30,7 @@ class WaitingProcesses:
     choices: Choices
     seconds: Sequence[float]
 
-    def start(self, name: str, work: Callable[[SimulatedProcess], None]) -> SimulatedProcess:
+    def start(self, name: str, work: Callable[[SimulatedProcess], Any]) -> SimulatedProcess:
         """A new process. It has not done anything yet."""
         process = self.simulated_lambda.create_process(name, work)
         process.seconds = self.choices.pick(self.seconds)

@@ -63,9 +63,9 @@ class ReadJudge:
 
     ``writable``: the generations of each entity that any code may have written, or may still write
     because it was admitted. ``announced``: the newest generation of each entity that a release was
-    about to open to writers. ``lacking``: the instances of each entity that lack what expired before
-    they existed. ``compares_contents``: whether what is read is compared as far as the stream has
-    come, too.
+    about to open to writers. ``lacking``: the instances of each entity that lack what expired
+    before they existed. ``compares_contents``: whether what is read is compared as far as the
+    stream has come, too.
     """
 
     deployment: SimulatedDeployment

@@ -1,7 +1,6 @@
 """Requests to the API that take time: they announce, wait, and write at any time until their end.
 
-A function instance answers one request at a time. The API ends a request after `REQUEST_S`, and
-nothing of it is written later.
+A function instance answers one request at a time. Nothing of a request is written after its end.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ from daicho.testing.stack_settings import TABLE
 REQUEST = "request"
 """The process of a request."""
 REQUEST_S = 30.0
-"""How long a request may take, in seconds."""
+"""How long a request of code that announces its writes may take, in seconds."""
+UNAWARE_S = 55.0
+"""How long any other writer may take: it may belong to an older release meanwhile."""
 
 
 class TableUntil:
@@ -57,8 +58,8 @@ class _TableOfProcess:
 
     def update(self, *given: Any, **named: Any) -> Any:
         """See `Table.update`."""
-        return self._processes.build_dependencies(_get_process()).table(TABLE).update(
-            *given, **named
+        return (
+            self._processes.build_dependencies(_get_process()).table(TABLE).update(*given, **named)
         )
 
     def sleep(self, seconds: float) -> None:
@@ -77,9 +78,7 @@ def build_older_writers(processes: WaitingProcesses, instance: ApiInstance) -> O
     """What announces the writes of an instance, whichever of its requests writes."""
     table: Any = _TableOfProcess(processes)
     clock = processes.deployment.clock
-    return OlderWriters(
-        table, instance.ledger, table.sleep, clock=lambda: clock.now().timestamp()
-    )
+    return OlderWriters(table, instance.ledger, table.sleep, clock=lambda: clock.now().timestamp())
 
 
 @dataclass(eq=False)
@@ -105,13 +104,14 @@ class ApiRequests:
         item = self.writer.draw_image(entity)
         is_removed = self.choices.draw_bool(0.2)
         clock = self.processes.deployment.clock
-        end = clock.now() + dt.timedelta(seconds=REQUEST_S)
+        is_announced = instance.older is not None and instance.older.is_needed
+        end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
         store: Any = TableUntil(self.processes.deployment.dynamodb, clock, end)
 
         def work(process: SimulatedProcess) -> None:
             client: Any = FaultyDynamoDB(store, process)
             table = Table(client, TABLE)
-            if instance.older is not None and instance.older.is_needed:
+            if instance.older is not None and is_announced:
                 table = table.with_announcement(instance.older.announce)
             try:
                 if is_removed:

@@ -83,8 +83,8 @@ class RunningRelease:
 
     ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
     CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
-    ``finishes``: whether it has the last step. A release that goes back has it only if the other one
-    had begun it.
+    ``finishes``: whether it has the last step. A release that goes back has it only if the other
+    one had begun it.
     """
 
     code: int
@@ -247,7 +247,7 @@ class Lifecycle:
         ledger = self._history.get_ledger(number)
         self._release = release = RunningRelease(number, number, ledger)
         for _ in range(MAX_TRIES):
-            if self._release is None or release.outcome == "refused":
+            if self._release is not release or release.outcome == "refused":
                 break
             if release.step is Step.CONSUMERS:  # the fixed code is deployed
                 self._deployment.change_filters(lambda: 0.0, ledger)

@@ -34,10 +34,12 @@ from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import WaitingProcesses
+from daicho.testing.oracle.completions import JOBS
 from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
 
-JOBS, OPERATOR = REBUILD_PROCESSES = ("jobs", "operator")
-"""The processes of a step, and of a command."""
+OPERATOR = "operator"
+"""The process of a command."""
+REBUILD_PROCESSES = (JOBS, OPERATOR)
 TROUBLE = 0.12
 """The share of turns in which a step ends early."""
 RETRY_S = 5.0

@@ -158,7 +158,7 @@ class Schedule:
     # --- The parts of a schedule -------------------------------------------------------------
 
     def _play(self) -> None:
-        for _ in range(self.choices.pick((40, 100, 250))):
+        for _ in range(self.choices.pick(self.profile.lengths)):
             if self.choices.is_loop_over:
                 break
             self.choices.begin_span()
