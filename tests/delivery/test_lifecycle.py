@@ -191,11 +191,28 @@ def test_a_scan_reads_page_by_page_what_its_filter_selects() -> None:
     assert rest["Items"] == whole["Items"]
 
 
+def test_the_segments_of_a_scan_are_the_whole_table() -> None:
+    dynamodb = MemoryDynamoDB(SimulatedClock().now)
+    for pk in "abcd":
+        dynamodb.put_item(Item={"PK": {"S": pk}, "SK": {"S": "-"}})
+    segments = [dynamodb.scan(TotalSegments=2, Segment=segment)["Items"] for segment in (0, 1)]
+    assert all(segments)
+    assert sorted(item["PK"]["S"] for items in segments for item in items) == list("abcd")
+
+
+def test_a_scan_without_consistency_may_show_an_earlier_state() -> None:
+    dynamodb = MemoryDynamoDB(SimulatedClock().now, lag=lambda: 1)
+    for pk in "ab":
+        dynamodb.put_item(Item={"PK": {"S": pk}, "SK": {"S": "-"}})
+    assert [item["PK"]["S"] for item in dynamodb.scan()["Items"]] == ["a"]
+    assert len(dynamodb.scan(ConsistentRead=True)["Items"]) == 2
+
+
 def test_a_scan_that_is_refused_or_not_simulated() -> None:
     dynamodb = MemoryDynamoDB(SimulatedClock().now)
     with pytest.raises(ClientError, match="Limit"):
         dynamodb.scan(Limit=0)
-    with pytest.raises(NotImplementedError, match="segments"):
-        dynamodb.scan(TotalSegments=2, Segment=0)
+    with pytest.raises(ClientError, match="Segment"):
+        dynamodb.scan(TotalSegments=2, Segment=2)
     with pytest.raises(NotImplementedError, match="IndexName"):
         dynamodb.scan(IndexName="GSI2")

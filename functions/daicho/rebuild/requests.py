@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
+from daicho.errors import UnavailableError
 from daicho.layout.backfill_state import (
     BackfillState,
     is_complete,
@@ -21,7 +22,7 @@ from daicho.rebuild.purge_job import PurgeJob, list_unpurged, request_purge
 from daicho.release.states import StateStore, build_deployed_update, read_stage_states
 from daicho.storage import keys
 from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
-from daicho.tenants.jobs import Jobs
+from daicho.tenants.jobs import Jobs, OvertakenError
 
 MACHINE_INPUT = {"tenant": "", "job": "rebuild"}
 """What the state machine of jobs gets. No tenant has an empty name."""
@@ -102,16 +103,21 @@ def finish_deployment(
     ``rate`` is 0: then only `daicho rebuild` starts either.
 
     Raises:
-        StoreError: the table or the state machine does not answer.
+        UnavailableError: the table or the state machine does not answer, or the step of a rebuild
+            that runs has just changed its job; call again.
     """
     try_update(store, build_deployed_update(now))
     states = read_stage_states(store).states
     targets = plan_targets(ledger, states)
-    job = request_rebuild(store, targets, now, rate=rate) if targets and rate else None
-    if job is not None:
-        start_execution(machine, job)
-    if rate:
+    if not rate:
+        return None
+    try:
+        job = request_rebuild(store, targets, now, rate=rate) if targets else None
+        if job is not None:
+            start_execution(machine, job)
         start_purge(store, machine, ledger, states, now, rate)
+    except OvertakenError as error:
+        raise UnavailableError(str(error)) from error
     return job
 
 

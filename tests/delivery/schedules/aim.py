@@ -12,6 +12,8 @@ TALLIES, LIKES = "tallies", "likes"
 """The small worlds: one tally, and one fast counter."""
 LIFECYCLE = ("lifecycle", "lifecycle disabled", "lifecycle superseded", "lifecycle replaced")
 """The profiles of releases: their third release differs."""
+REBUILD = ("rebuild", "rebuild disabled", "rebuild superseded", "rebuild replaced")
+"""The profiles of rebuilds: as above."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),
     "2": ("poison", "uncertain"),
@@ -39,7 +41,10 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "26": LIFECYCLE,
     "27": LIFECYCLE,
     "28": ("filter spread",),
+    "29": REBUILD,
+    "30": REBUILD,
     "31": ("filter spread",),
+    "32": REBUILD,
     "42": ("restores",),
     "fast": (LIKES,),
     "versions": ("callers",),

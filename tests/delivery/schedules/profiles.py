@@ -23,6 +23,7 @@ from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
+from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
 from tests.support import sample_entities
@@ -297,6 +298,7 @@ PROFILES = (
     *RARE_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,
+    *REBUILD_PROFILES,
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.
     sample_profile(
         "ballots",

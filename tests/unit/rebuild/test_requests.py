@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from daicho.errors import UnavailableError
 from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.purge_job import (
     ABANDONED_AFTER,
@@ -135,3 +136,29 @@ def test_only_a_released_ledger_is_purged_and_a_limited_number_at_once() -> None
     many = {"A": [f"a@{n}" for n in range(30)], "B": ["b@1"]}
     assert choose_instances(many) == {"A": many["A"][:MAX_INSTANCES]}
     assert choose_instances({"A": ["a@1"], "B": ["b@1"]}) == {"A": ["a@1"], "B": ["b@1"]}
+
+
+def test_a_deployment_is_repeated_if_a_rebuild_has_just_saved_its_job() -> None:
+    """Otherwise a deployment while a rebuild runs would fail, and CloudFormation would undo it."""
+    table, machine = MemoryTable(), Machine()
+    apply_update(table, build_record_update("arn", frozenset()))
+    table.put(BackfillState("Member", 1, 2).to_item())
+    request_rebuild(table, {"Member": 2}, NOW, rate=100)
+
+    class Overtaken(MemoryTable):
+        """A step of the rebuild saves the job before each request does."""
+
+        def put(self, item: Any, **named: Any) -> Any:
+            job = find_job(table)
+            assert job is not None
+            Jobs(table, lambda: NOW).save(job)
+            return table.put(item, **named)
+
+    overtaken = Overtaken()
+    overtaken.get = table.get  # type: ignore[method-assign]
+    overtaken.query_pages = table.query_pages  # type: ignore[method-assign]
+    overtaken.update = table.update  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError, match="changed by another process"):
+        finish_deployment(overtaken, machine, TWO, NOW, 100)
+    assert machine.started == []
+    assert finish_deployment(table, machine, TWO, NOW, 100) is not None

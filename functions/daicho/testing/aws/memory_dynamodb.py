@@ -204,14 +204,15 @@ class MemoryDynamoDB:
         return build_page(items, request, query)
 
     def scan(self, **request: Any) -> Answer:
-        """One page of the whole table, in the order of the keys. Nothing lags."""
-        items = [
-            self._partitions[pk][sk]
-            for pk in sorted(self._partitions)
-            for sk in sorted(self._partitions[pk])
-        ]
+        """One page of the whole table, in the order of the keys."""
+        items = dict(self.items)
+        is_consistent = request.get("ConsistentRead", False)
+        for key, before in () if is_consistent else self._list_unseen_changes():
+            items.pop(key, None)
+            items |= {key: before} if before is not None else {}
+        ordered = [items[key] for key in sorted(items, key=lambda key: (key.pk, key.sk))]
         try:
-            return build_scan_page(items, request)
+            return build_scan_page(ordered, request)
         except InvalidRequestError as error:
             raise build_validation_error("Scan", str(error)) from None
 
@@ -275,12 +276,17 @@ class MemoryDynamoDB:
             self.indexes[index].catch_up(self.lag())
             return self.indexes[index].list_partition(pk)
         items = dict(self._partitions.get(pk, {}))
-        if not consistent and self._recent_changes and (behind := self.lag()):
-            for key, before in reversed(list(self._recent_changes)[-behind:]):
-                if key.pk == pk:
-                    items.pop(key.sk, None)
-                    items |= {key.sk: before} if before is not None else {}
+        for key, before in () if consistent else self._list_unseen_changes():
+            if key.pk == pk:
+                items.pop(key.sk, None)
+                items |= {key.sk: before} if before is not None else {}
         return [items[sk] for sk in sorted(items)]
+
+    def _list_unseen_changes(self) -> list[tuple[ItemKey, Image | None]]:
+        """The last changes, newest first, that a read without consistency does not see."""
+        if self._recent_changes and (behind := self.lag()):
+            return list(self._recent_changes)[: -behind - 1 : -1]
+        return []
 
 
 def _parse_actions(actions: Sequence[Request]) -> list[WriteRequest]:

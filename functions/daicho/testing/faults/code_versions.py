@@ -80,7 +80,7 @@ def _fail_as_marked(kind: str, process: SimulatedProcess) -> None:
     version = process.code_version
     if version == FIXED_CODE:
         return
-    poison = {OLD_CODE: POISON_FOR_OLD_CODE, NEW_CODE: POISON_FOR_NEW_CODE}[version]
+    poison = {OLD_CODE: POISON_FOR_OLD_CODE, NEW_CODE: POISON_FOR_NEW_CODE}.get(version)
     if kind in (POISON_FOR_BOTH, poison):
         raise PoisonError(kind)
     if kind == POISON_SOMETIMES and process.choices.draw_bool(0.4):

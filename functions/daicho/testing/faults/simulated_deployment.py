@@ -9,6 +9,7 @@ from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
+from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.stream_shards import StreamDescriber
@@ -40,6 +41,7 @@ from daicho.testing.stack_settings import (
 
 STREAM_RETENTION_S = 23.9 * 3600
 """How long the stream keeps a record, less the time that its delivery may take."""
+Observer = Callable[[ItemKey, Image | None, Image | None], None]
 _LAG_SCALE = build_scale((10, 1, 1, 1, 1))
 _SEQUENCE_STEPS = (1, 1, 2, 7)
 
@@ -51,7 +53,7 @@ class SimulatedDeployment:
     ``shards``: of the stream at the start, 1 or 2. ``parallelism``: the threads of a function.
     ``dirty_shards``: the setting `DIRTY_SHARDS` of the old code, and of the new and fixed code.
     ``failure_objects`` are the bodies of all objects that Lambda has put into the on-failure
-    destination.
+    destination. ``observers`` are called with the key and both images of each change of an item.
     """
 
     def __init__(
@@ -80,12 +82,13 @@ class SimulatedDeployment:
         self.disabled: set[tuple[str, str, int]] = set()
         """The instances that a ledger of deployed consumers disables: entity, name and since."""
         self.low_watermarks = LowWatermarkCheck(self.stream, self._list_waiting_records)
+        self.observers: list[Observer] = [self.low_watermarks.check]
         self.recorder = StreamRecorder(
             self.stream,
             self.clock.now,
             first_number,
             self._next_sequence_step,
-            self.low_watermarks.check,
+            self._observe,
         )
         if shards == 2:
             self.recorder.split(*self.recorder.open_shards)
@@ -197,9 +200,17 @@ class SimulatedDeployment:
         label = self.clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
         self.recorder.begin_stream(label, self._choices.pick((7, 0, 90)))
 
+    def count_fault(self, kind: str) -> None:
+        """Count something that happened."""
+        self._fault_counts[kind] += 1
+
     def stop_lag(self) -> None:
         """From now on, indexes and reads show every change."""
         self._has_lag = False
+
+    def _observe(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        for observe in self.observers:
+            observe(key, old, new)
 
     def _list_waiting_records(self, shard: str) -> list[Record]:
         """The records that the projector's mapping has read, selected and not settled."""

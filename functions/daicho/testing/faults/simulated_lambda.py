@@ -23,6 +23,8 @@ INVOCATION_S = 300.0
 """The timeout of a function in seconds, as the stack deploys it."""
 UNLIMITED_SECONDS = 100_000.0
 """More than anything takes without faults."""
+MAX_REDRIVES = 60
+"""Calls of a redrive that apply everything."""
 MAX_INVOCATIONS_OF_DRAIN = 2_000
 """Invocations that handle all remaining records; a schedule that needs more never ends."""
 
@@ -108,6 +110,18 @@ class SimulatedLambda:
                 if invocations > MAX_INVOCATIONS_OF_DRAIN:
                     self.unexpected.append("the delivery never ends")
         self._faults.land_late_requests()
+
+    def redrive_all(self) -> None:
+        """Apply all claims and discarded records."""
+        event: dict[str, Any] = {"action": "apply", "limit": self.choices.pick((100, 1))}
+        for _ in range(MAX_REDRIVES):
+            report = self.run_to_end("redrive", event)
+            if report is None or report["finished"]:
+                break
+            event["cursor"] = report["cursor"]
+        left = self.run_to_end("redrive", {"action": "list"})
+        if left is None or left["claims"] or left["discarded"] or not left["finished"]:
+            self.unexpected.append(f"redrive leaves: {left}")
 
     def end_all(self) -> None:
         """End every process before its next operation."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.testing.choices import Choices
@@ -13,6 +14,8 @@ from daicho.testing.faults.simulated_lambda import SimulatedLambda
 
 STEPS_OF_A_ROUND = 8
 """Operations of a process in one round."""
+LARGE_BATCH = 100
+"""Records of a batch in which a heartbeat is seldom the first."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class WaitingProcesses:
     choices: Choices
     seconds: Sequence[float]
 
-    def start(self, name: str, work: Callable[[SimulatedProcess], None]) -> SimulatedProcess:
+    def start(self, name: str, work: Callable[[SimulatedProcess], Any]) -> SimulatedProcess:
         """A new process. It has not done anything yet."""
         process = self.simulated_lambda.create_process(name, work)
         process.seconds = self.choices.pick(self.seconds)
@@ -43,6 +46,21 @@ class WaitingProcesses:
         self.simulated_lambda.detached.remove(process)
         process.kill()
         self.simulated_lambda.fault_counts["killed"] += 1
+
+    def kill_all(self, *names: str) -> None:
+        """End all processes with any of these names."""
+        for process in list(self.simulated_lambda.detached):
+            if process.name in names:
+                self.kill(process)
+
+    def deliver(self) -> None:
+        """Let the projector handle what waits, before a watcher looks for its heartbeats."""
+        running = self.simulated_lambda
+        for consumer, shard in running.list_ready_shards():
+            if consumer == "project":
+                running.invoke(consumer, shard, LARGE_BATCH)
+        while running.polled:
+            running.step_polled(running.polled[0])
 
     def count(self, *names: str) -> int:
         """The processes with any of these names that have not ended."""

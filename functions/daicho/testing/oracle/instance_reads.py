@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.errors import BeingBuilt
-from daicho.layout.backfill_state import build_backfill_key
+from daicho.layout.backfill_state import build_backfill_key, render_instance
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.query.instance_chooser import InstanceChooser
+from daicho.release.older_writers import OlderWriters
 from daicho.storage.item_cache import ItemCache
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import (
@@ -23,6 +24,7 @@ from daicho.testing.oracle.instance_contents import (
     derives,
     list_all_declarations,
 )
+from daicho.testing.oracle.settled_contents import SettledContents
 from daicho.testing.oracle.stream_history import is_base_item
 
 Name = tuple[str, str]
@@ -31,12 +33,16 @@ Name = tuple[str, str]
 
 @dataclass(eq=False)
 class ApiInstance:
-    """A function instance of the API: the release of its code and of its ledger, and its cache."""
+    """A function instance of the API: the release of its code and of its ledger, and its cache.
+
+    ``older``: announces its writes, if requests are played that take time.
+    """
 
     code: int
     number: int
     ledger: Ledger
     cache: ItemCache
+    older: OlderWriters | None = None
 
     @property
     def version(self) -> tuple[int, int]:
@@ -57,7 +63,9 @@ class ReadJudge:
 
     ``writable``: the generations of each entity that any code may have written, or may still write
     because it was admitted. ``announced``: the newest generation of each entity that a release was
-    about to open to writers.
+    about to open to writers. ``lacking``: the instances of each entity that lack what expired
+    before they existed. ``compares_contents``: whether what is read is compared as far as the
+    stream has come, too.
     """
 
     deployment: SimulatedDeployment
@@ -65,9 +73,12 @@ class ReadJudge:
     wrong: list[str] = field(default_factory=list)
     writable: dict[str, set[int]] = field(default_factory=dict)
     announced: dict[str, int] = field(default_factory=dict)
+    lacking: dict[str, frozenset[str]] = field(default_factory=dict)
+    compares_contents: bool = False
 
     def __post_init__(self) -> None:
         self._contents = InstanceContents(self.deployment)
+        self._settled = SettledContents(self.deployment, self._contents)
 
     # --- What may be written -----------------------------------------------------------------
 
@@ -80,9 +91,13 @@ class ReadJudge:
                 newest = ledger.newest_generation(entity).number
                 self.announced[entity] = max(self.announced.get(entity, 0), newest)
 
-    def set_rebuilt(self, entity: str, generation: int) -> None:
-        """Every item of an entity is of a generation now, and nothing writes an earlier one."""
+    def set_rebuilt(self, entity: str, generation: int, lacking: frozenset[str]) -> None:
+        """Every item of an entity is of a generation now, and nothing writes an earlier one.
+
+        Code that writes an earlier one later announces this first.
+        """
         self.writable[entity] = {generation}
+        self.lacking[entity] = lacking
 
     # --- Releases ----------------------------------------------------------------------------
 
@@ -90,24 +105,24 @@ class ReadJudge:
         """A ledger was accepted: it must have every generation that is stored or written."""
         for entity, number in self._list_needed_generations(instances):
             if not _knows(ledger, entity, number):
-                self._report(f"a ledger without {entity} generation {number} is accepted")
+                self.report(f"a ledger without {entity} generation {number} is accepted")
 
     def judge_refusal(self, ledger: Ledger, reason: str) -> None:
         """A ledger was refused: it must lack what may be written, or end what still answers."""
         lacks = any(not _knows(ledger, entity, number) for entity, number in self.announced.items())
         if not lacks and not any(self._list_early_ends(ledger)):
-            self._report(f"refused without a reason: {reason}")
+            self.report(f"refused without a reason: {reason}")
 
     def judge_refused_start(self, ledger: Ledger) -> None:
         """Code that was rolled back does not start: a newer ledger must have been released."""
         if all(_knows(ledger, entity, number) for entity, number in self.announced.items()):
-            self._report("code that was rolled back is refused without a reason")
+            self.report("code that was rolled back is refused without a reason")
 
     def judge_consumers(self, ledger: Ledger) -> None:
         """Stream consumers have a ledger: they must be able to read every record that waits."""
         for entity, number in self._list_stored_generations():
             if not _knows(ledger, entity, number):
-                self._report(f"the stream stops: {entity} generation {number} is not known")
+                self.report(f"the stream stops: {entity} generation {number} is not known")
 
     def _list_needed_generations(self, instances: Iterable[ApiInstance]) -> set[tuple[str, int]]:
         written = {
@@ -165,6 +180,8 @@ class ReadJudge:
     def refresh(self) -> None:
         """Read the base items. What is read then is judged by them."""
         self._contents.refresh()
+        if self.compares_contents:
+            self._settled.refresh()
 
     def read(self, instance: ApiInstance, newest: Ledger) -> dict[Name, Declaration]:
         """Let an instance of the API choose what answers each of its queries; returns the choices.
@@ -188,7 +205,10 @@ class ReadJudge:
                 if _is_given_up(newest, read):
                     continue
                 for item in self._contents.list_lacking_items(read)[:1]:
-                    self._report(f"{instance} reads {read}, which lacks {item}")
+                    self.report(f"{instance} reads {read}, which lacks {item}")
+                if self.compares_contents:
+                    for difference in self._settled.find_differences(read)[:1]:
+                        self.report(f"{instance} reads {difference}")
         return chosen
 
     def judge_answers(
@@ -200,7 +220,7 @@ class ReadJudge:
                 continue
             for declared in _list_declared(newer.current_generation(entity).plan):
                 if declared.name == name and _ask(declared) == _ask(choice):
-                    self._report(f"{entity}.{name} was answered before the release only")
+                    self.report(f"{entity}.{name} was answered before the release only")
 
     def find_differences(self, chosen: Mapping[Name, Declaration], newest: Ledger) -> list[str]:
         """How the chosen instances differ from all items, once everything is rolled up.
@@ -217,7 +237,8 @@ class ReadJudge:
             for difference in self._contents.find_differences(instance)
         ]
 
-    def _report(self, line: str) -> None:
+    def report(self, line: str) -> None:
+        """Note that something was wrong."""
         if line not in self.wrong:
             self.wrong.append(line)
             self.note(line)
@@ -235,15 +256,18 @@ class ReadJudge:
                 candidate = Instance(plan.name, each.name, each.since)
                 is_asked = each.name == declared.name and _ask(each) == _ask(declared)
                 if is_asked and self._may_answer(instance.ledger, candidate):
-                    self._report(f"{instance} refuses {candidate}, which is complete")
+                    self.report(f"{instance} refuses {candidate}, which is complete")
 
     def _may_answer(self, ledger: Ledger, instance: Instance) -> bool:
         """Whether each generation of which there may be items derives an instance.
 
-        One that a release has disabled may not, even if its deployment failed.
+        One that lacks expired items may not, nor one that a release has disabled, even if its
+        deployment failed.
         """
+        lacking = self.lacking.get(instance.entity, frozenset())
         item = dict(self.deployment.dynamodb.items).get(build_backfill_key(instance.entity), {})
-        if f"{instance.name}@{instance.since}" in item.get("disabled", {}).get("SS", ()):
+        disabled = item.get("disabled", {}).get("SS", ())
+        if render_instance((instance.name, instance.since)) in {*lacking, *disabled}:
             return False
         oldest = min(self.writable.get(instance.entity, {1}))
         return all(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from daicho.layout.backfill_state import build_backfill_key
 from daicho.plan import Ledger
-from daicho.release.older_writers import admit_older_writers
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
@@ -17,9 +16,9 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
 from daicho.testing.oracle.stream_history import list_expired_items
+from daicho.testing.schedules.api_requests import ApiRequests, build_older_writers
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory
-from daicho.testing.stack_settings import TABLE
 
 STARTER = "starter"
 """The process of an instance that starts, and may have to wait before it writes."""
@@ -49,6 +48,11 @@ class ApiInstances:
     opened: int = 1
     running: list[ApiInstance] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.requests = ApiRequests(
+            self.processes, self.writer, self.choices, self.judge, self.note
+        )
+
     def deploy(self, code: int, number: int) -> None:
         """Deploy the API. Instances of the version before continue, earlier ones have ended."""
         self.running = [each for each in self.running if each.version == self.version]
@@ -68,14 +72,14 @@ class ApiInstances:
             return
         version, instance = self.version, self.create(*self.version)
         self.judge.add_writers(instance.ledger)
-        if not instance.ledger.written:
+        instance.older = older = build_older_writers(self.processes, instance)
+        if not older.is_needed:
             self._add(instance)
             return
 
         def work(process: SimulatedProcess) -> None:
-            dependencies = self.processes.build_dependencies(process)
             try:
-                admit_older_writers(dependencies.table(TABLE), instance.ledger, dependencies.sleep)
+                older.announce()
             except ReleaseRefusedError as error:
                 self.note(f"{instance} does not start: {error}")
                 self.judge.judge_refused_start(instance.ledger)
@@ -131,6 +135,26 @@ class ApiInstances:
         self.deployment.dynamodb.commit(get_key(item), item)
         self.judge.judge_consumers(self.history.get_ledger(self.consumers))
 
+    def request(self) -> None:
+        """A request begins at an instance that runs: it ends at once, or takes a while."""
+        if not self.running:
+            return
+        instance = self.choices.pick(self.running)
+        names = [name for name in self.names if name in instance.ledger.entities]
+        process = self.requests.begin(instance, self.choices.pick(names)) if names else None
+        if process is not None:
+            for _ in range(self.choices.pick((40, 0, 1, 3))):
+                if not process.finished:
+                    self.processes.run_round(process, 1)
+
+    def end_unaware(self) -> None:
+        """The deployment of the API is over: instances that do not know its ledger have ended.
+
+        Requests that they have begun continue.
+        """
+        if self.version is not None:
+            self.running = [each for each in self.running if each.number == self.version[1]]
+
     def read(self) -> None:
         """Every instance chooses what answers its queries."""
         newest = self.refresh()
@@ -149,8 +173,8 @@ class ApiInstances:
     def rebuild(self) -> None:
         """Touch the items of entities of which nothing can write an older generation.
 
-        The library does not do this yet. So it is done at once, and then the oldest generation is
-        raised.
+        It is done at once, and then the oldest generation is raised. `Rebuilds` plays the library's
+        own rebuild.
         """
         if self.version is None or self.processes.count(STARTER):
             return
@@ -189,4 +213,4 @@ class ApiInstances:
             self.processes.simulated_lambda.fault_counts["rebuild"] += 1
             self.note(f"{entity} is rebuilt as generation {newest}")
         dynamodb.commit(key, {**state, "oldest": {"N": str(newest)}})
-        self.judge.set_rebuilt(entity, newest)
+        self.judge.set_rebuilt(entity, newest, frozenset())

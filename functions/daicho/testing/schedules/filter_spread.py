@@ -16,21 +16,18 @@ from daicho.testing.faults.code_versions import NEW_CODE
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.faults.waiting_processes import LARGE_BATCH
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.stack_settings import TABLE
 
 FILTER_DELAYS_S = (0.0, 90.0, 45.0, 80.0, 20.0, 89.0)
 """Seconds until the poller of a shard uses another filter: at most 90."""
-LARGE_BATCH = 100
-"""Records of a batch in which a heartbeat is seldom the first."""
 WATCHER = "watcher"
 WATCHER_SECONDS = (300.0, 120.0, 60.0)
 """The time of a process that watches, in seconds."""
 STEPS_OF_A_ROUND = 8
 """Operations of a watcher in one round, with the pause."""
-KEYS_PER_SHARD = 1.0
-"""Fewer than the library uses: a shard that gets no heartbeat is more frequent."""
 
 
 @dataclass
@@ -95,7 +92,6 @@ class FilterSpread:
                 dependencies.table(TABLE),
                 self.deployment.build_stream_describer(process),
                 now=dependencies.now,
-                keys_per_shard=KEYS_PER_SHARD,
             )
             progress = watcher.watch(run, make_retry_budget(process, dependencies))
             self.note(f"watcher of {run.id}: {progress}")

@@ -17,31 +17,44 @@ from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
-from daicho.storage.item_key import ItemKey
+from daicho.release.states import (
+    StageStates,
+    build_deployed_update,
+    build_record_update,
+    list_filtered_types,
+    read_stage_states,
+)
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import apply_update
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import WaitingProcesses
+from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.schedules.api_instances import ApiInstances
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory, get_code_version
-from daicho.testing.schedules.filter_spread import (
-    FILTER_DELAYS_S,
-    KEYS_PER_SHARD,
-    LARGE_BATCH,
-)
+from daicho.testing.schedules.filter_spread import FILTER_DELAYS_S
+from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.rebuilds import REBUILD_PROCESSES, Rebuilds
 from daicho.testing.stack_settings import TABLE
 
 RELEASER = "releaser"
 """The process of a step of a release."""
 MAX_RELEASERS = 2
+MAX_TRIES = 12
+"""Steps of the last release, with those that are repeated."""
 PROCESS_S = (900.0, 300.0, 150.0)
+SHORT_PROCESS_S = (250.0, 200.0, 130.0)
+"""With rebuilds: each 10 seconds of a process that waits for heartbeats take long to play."""
 WRITES = (8, 14, 20)
 TROUBLE = (0.05, 0.0, 0.2)
 """The share of turns in which a release, or a process of it, ends early."""
+LESS_TROUBLE = (0.0, 0.05, 0.0, 0.2)
+"""The same with rebuilds: they begin once a release is complete."""
 FILTER_SPREAD_S = (90.0, 90.0, 0.0)
 """Seconds that a release waits before its first heartbeat."""
 PAUSES_S = (0.0, 1.0, 0.5, 30.0)
@@ -57,9 +70,11 @@ class Step(Enum):
     CONSUMERS = "stream consumers"
     OPEN = "open to writers"
     API = "API"
+    FINISH = "finish"
 
 
-NEXT = {Step.CHECK: Step.CONSUMERS, Step.CONSUMERS: Step.OPEN, Step.OPEN: Step.API}
+NEXT = {Step.CHECK: Step.CONSUMERS, Step.OPEN: Step.API}
+"""What follows a step that a process takes."""
 
 
 @dataclass(eq=False)
@@ -68,6 +83,8 @@ class RunningRelease:
 
     ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
     CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
+    ``finishes``: whether it has the last step. A release that goes back has it only if the other
+    one had begun it.
     """
 
     code: int
@@ -78,6 +95,7 @@ class RunningRelease:
     outcome: str = ""
     is_going_back: bool = False
     found: int = 0
+    finishes: bool = True
 
     def __str__(self) -> str:
         going = ", going back" if self.is_going_back else ""
@@ -92,6 +110,7 @@ class Lifecycle:
 
     def __init__(
         self,
+        profile: Profile,
         history: CodeHistory,
         names: Sequence[str],
         deployment: SimulatedDeployment,
@@ -106,15 +125,25 @@ class Lifecycle:
         self._choices = choices
         self._note = note
         self._judge = ReadJudge(deployment, note)
-        self._processes = WaitingProcesses(deployment, simulated_lambda, choices, PROCESS_S)
+        seconds = SHORT_PROCESS_S if profile.settle_s else PROCESS_S
+        self._processes = WaitingProcesses(deployment, simulated_lambda, choices, seconds)
         self._api = ApiInstances(
             history, names, deployment, self._processes, writer, choices, self._judge, note
         )
+        self.rebuilds: Rebuilds | None = None
+        if profile.settle_s:
+            shared = (deployment, simulated_lambda, self._processes, choices, note)
+            self.rebuilds = Rebuilds(*shared, settle_s=profile.settle_s)
+            self._judge.compares_contents = True
+            deployment.observers.append(CompletionCheck(deployment, self._judge, note).check)
         self._release: RunningRelease | None = None
+        self._before: tuple[int, int] | None = None
         self._runs = 0
         self._writes_left = choices.pick(WRITES, "writes")
-        self._trouble = choices.pick(TROUBLE, "trouble")
-        if choices.pick((False, False, True), "has items"):
+        self._trouble = choices.pick(LESS_TROUBLE if profile.settle_s else TROUBLE, "trouble")
+        if self.rebuilds is not None:
+            self._begin_deployed(names)
+        elif choices.pick((False, False, True), "has items"):
             self._begin_with_items(names[0])
 
     # --- Events ------------------------------------------------------------------------------
@@ -152,6 +181,25 @@ class Lifecycle:
                 self._api.read()
             self._deployment.clock.advance(self._choices.pick(PAUSES_S))
 
+    def request(self) -> None:
+        """A request to the API begins; all instances read, and perhaps time passes."""
+        if self._writes_left:
+            self._writes_left -= 1
+            self._api.request()
+            self._api.read()
+            self._deployment.clock.advance(self._choices.pick(PAUSES_S))
+
+    def work(self) -> None:
+        """A rebuild continues, if one runs; otherwise a release, which may start one."""
+        if self.rebuilds is not None and self.rebuilds.executions:
+            self.rebuilds.step()
+        else:
+            self.release()
+
+    def look(self) -> None:
+        """All instances read."""
+        self._api.read()
+
     def rebuild(self) -> None:
         """Touch all items, while no release may open another ledger."""
         if not self._processes.count(RELEASER):
@@ -171,6 +219,61 @@ class Lifecycle:
         api.put(api.running[0], name)
         item = {"PK": {"S": LASTING_KEY.pk}, "SK": {"S": LASTING_KEY.sk}}
         self._deployment.dynamodb.commit(LASTING_KEY, item)
+
+    def _begin_deployed(self, names: Sequence[str]) -> None:
+        """The first release is deployed, and the API has written some items."""
+        api, dynamodb = self._api, self._deployment.dynamodb
+        ledger, now = self._history.get_ledger(1), self._deployment.clock.now()
+        for state in StageStates({}, False, True).plan_release(ledger).values():
+            item = state.to_item()
+            dynamodb.commit(get_key(item), item)
+        table = self._deployment.open_table()
+        apply_update(table, build_record_update("1", list_filtered_types(ledger)))
+        apply_update(table, build_deployed_update(now))
+        api.consumers, api.version = 1, (1, 1)
+        api.start()
+        self._judge.add_writers(ledger, released=True)
+        for _ in range(self._choices.pick((3, 6), "first items")):
+            written = [name for name in names if name in ledger.entities]
+            api.put(api.running[0], self._choices.pick(written))
+
+    def end_processes(self) -> None:
+        """End what waits for heartbeats: the stream is not delivered to it any more."""
+        if self.rebuilds is not None:
+            self._processes.kill_all(RELEASER, *REBUILD_PROCESSES)
+
+    def finish(self) -> None:
+        """Without faults, end the last deployment and all rebuilds."""
+        if self.rebuilds is None or self._api.version is None:
+            return
+        number, self._trouble = max(2, self._find_recorded()), 0.0
+        ledger = self._history.get_ledger(number)
+        self._release = release = RunningRelease(number, number, ledger)
+        for _ in range(MAX_TRIES):
+            if self._release is not release or release.outcome == "refused":
+                break
+            if release.step is Step.CONSUMERS:  # the fixed code is deployed
+                self._deployment.change_filters(lambda: 0.0, ledger)
+                self._api.consumers, release.step = number, Step.OPEN
+            self._take_step(release)
+            while release.process is not None and not release.process.finished:
+                self._processes.run_round(release.process)
+                self._processes.deliver()
+        self._api.end_unaware()
+        for line in self.rebuilds.finish():
+            self._judge.report(line)
+
+    def _find_recorded(self) -> int:
+        """The first ledger that has every generation that a release has recorded."""
+        states = read_stage_states(self._deployment.open_table()).states
+        for number, ledger in enumerate(self._history.ledgers, 1):
+            if all(
+                entity in ledger.entities
+                and ledger.newest_generation(entity).number >= state.newest
+                for entity, state in states.items()
+            ):
+                return number
+        return self._history.newest
 
     def find_differences(self) -> list[str]:
         """What was wrong at any time, and what instances chosen at the end lack."""
@@ -210,7 +313,7 @@ class Lifecycle:
                 (following, following),
                 (max(code - 1, 1), deployed),
                 (code, following),
-                (earlier, earlier),
+                (earlier, earlier) if self.rebuilds is None else (following, following),
                 (newest, newest),
             ]
         code, number = self._choices.pick(candidates, "release")
@@ -225,7 +328,7 @@ class Lifecycle:
     def _take_step(self, release: RunningRelease) -> None:
         self._note(f"release of {release}: {release.step.value}")
         match release.step:
-            case Step.CHECK | Step.OPEN:
+            case Step.CHECK | Step.OPEN | Step.FINISH:
                 self._start_process(release)
             case Step.CONSUMERS:
                 self._deploy_consumers(release)
@@ -233,6 +336,7 @@ class Lifecycle:
                 release.process = None
             case Step.API:
                 before, self._release = self._api.version, None
+                release.process = None
                 self._lambda.fault_counts["release"] += 1
                 if self._history.build_ledger(release.code, release.found) is None:
                     self._note("code that goes back does not load the ledger")
@@ -241,9 +345,12 @@ class Lifecycle:
                     self._api.deploy(release.code, release.found)
                     if self._choices.draw_bool(self._trouble):
                         self._go_back(before)
+                    elif self.rebuilds is not None and release.finishes:
+                        self._before = before
+                        self._release, release.step = release, Step.FINISH
 
     def _start_process(self, release: RunningRelease) -> None:
-        is_check = release.step is Step.CHECK
+        is_check, is_finish = release.step is Step.CHECK, release.step is Step.FINISH
         release.outcome = ""
         self._runs += 1
         run, spread_s = f"run{self._runs}", self._choices.pick(FILTER_SPREAD_S)
@@ -252,15 +359,15 @@ class Lifecycle:
             dependencies = self._processes.build_dependencies(process)
             table = dependencies.table(TABLE)
             describer = self._deployment.build_stream_describer(process)
-            watcher = HeartbeatWatcher(
-                table, describer, now=dependencies.now, keys_per_shard=KEYS_PER_SHARD
-            )
+            watcher = HeartbeatWatcher(table, describer, now=dependencies.now)
             prepared = Release(
                 table, watcher, release.ledger, spread_s, lambda: release.is_going_back
             )
             budget, source = make_retry_budget(process, dependencies), str(release.number)
             try:
-                if is_check:
+                if is_finish and self.rebuilds is not None:
+                    self.rebuilds.finish_deployment(process, release.ledger)
+                elif is_check:
                     release.found = int(prepared.check(source, budget))
                 else:
                     prepared.open_to_writers(run, source, budget)
@@ -273,7 +380,9 @@ class Lifecycle:
             else:
                 self._end_process(release, process, "done")
 
-        if not is_check and release.found == release.number:
+        if is_finish:
+            self._api.end_unaware()
+        elif not is_check and release.found == release.number:
             self._api.opened = max(self._api.opened, release.number)
             self._judge.add_writers(release.ledger, released=True)
         release.process = self._processes.start(RELEASER, work)
@@ -290,7 +399,10 @@ class Lifecycle:
             if release.step is Step.CHECK:
                 found = self._history.get_ledger(release.found)
                 self._judge.judge_acceptance(found, self._api.running)
-            release.step = NEXT[release.step]
+            if release.step is Step.FINISH:
+                self._release = None
+            else:
+                release.step = NEXT[release.step]
 
     def _continue(self, release: RunningRelease, process: SimulatedProcess) -> None:
         """Let a step of a release continue. Its heartbeats are delivered meanwhile."""
@@ -306,15 +418,7 @@ class Lifecycle:
                 break
             self._processes.run_round(process)
             if release.step is Step.OPEN and process.next_call == "describe_table":
-                self._deliver()
-
-    def _deliver(self) -> None:
-        """Let the projector handle what waits, before a watcher looks for its heartbeats."""
-        for consumer, shard in self._lambda.list_ready_shards():
-            if consumer == "project":
-                self._lambda.invoke(consumer, shard, LARGE_BATCH)
-        while self._lambda.polled:
-            self._lambda.step_polled(self._lambda.polled[0])
+                self._processes.deliver()
 
     def _try_again(self, release: RunningRelease) -> None:
         """A step was killed, or a store did not answer: it is repeated, or the release ends."""
@@ -328,16 +432,19 @@ class Lifecycle:
         """End a release. A process of it continues. CloudFormation may go back to what was."""
         self._note(f"release of {self._release}: abandoned {when}")
         self._lambda.fault_counts["release abandoned"] += 1
+        finishes = self._release is not None and self._release.step is Step.FINISH
         self._release = None
         if self._choices.draw_bool(0.5):
-            self._go_back(self._api.version)
+            self._go_back(self._before if finishes else self._api.version, finishes=finishes)
 
-    def _go_back(self, version: tuple[int, int] | None) -> None:
+    def _go_back(self, version: tuple[int, int] | None, *, finishes: bool = False) -> None:
         """CloudFormation goes back to the version before, because an update failed."""
         if version is not None:
             code, number = version
             ledger = self._api.create(code, number).ledger
-            self._release = RunningRelease(code, number, ledger, is_going_back=True)
+            self._release = RunningRelease(
+                code, number, ledger, is_going_back=True, finishes=finishes
+            )
             self._lambda.fault_counts["race: going back"] += 1
 
     def _deploy_consumers(self, release: RunningRelease) -> None:

@@ -75,6 +75,7 @@ class Profile:
         entity_sets: the entities that are written.
         actions: what writers do; a repeated one is done more often.
         writes: the number of writes.
+        lengths: the number of events.
         max_items: the number of items of an entity.
         faults: the faults of single operations, of `OPERATION_FAULTS`.
         fault_levels: the weight of each fault, where 1 is the weight of no fault.
@@ -97,6 +98,8 @@ class Profile:
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
         heartbeats: the entities whose heartbeats must pass before the second generation is written.
         history: the releases that the events of `Lifecycle` play.
+        settle_s: seconds after a deployment in which writers of older code end; with 0, `Lifecycle`
+            plays no rebuilds by the library.
     """
 
     name: str
@@ -105,6 +108,7 @@ class Profile:
     entity_sets: tuple[EntityNames, ...]
     actions: tuple[str, ...] = ("put", "put", "put", "touch", "delete", "expire")
     writes: tuple[int, ...] = (3, 4, 5, 8)
+    lengths: tuple[int, ...] = (40, 100, 250)
     max_items: tuple[int, ...] = (1, 2, 1, 3)
     faults: tuple[str, ...] = tuple(OPERATION_FAULTS)
     fault_levels: tuple[float, ...] = (0.0, 0.02, 0.15)
@@ -126,6 +130,7 @@ class Profile:
     requests: BuildRequestSource | None = None
     heartbeats: tuple[EntityNames, ...] = ()
     history: CodeHistory | None = None
+    settle_s: int = 0
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:

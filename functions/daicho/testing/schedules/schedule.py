@@ -51,8 +51,6 @@ DAYS_H = 73
 """Hours after which slots are folded and tombstones expire."""
 SLOW_STEPS = 0.1
 """The share of its turns in which a slow process does anything."""
-MAX_REDRIVES = 60
-"""Calls of a redrive at the end, which apply everything."""
 
 
 class Schedule:
@@ -132,8 +130,9 @@ class Schedule:
         )
         shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
         history = profile.history
-        self._lifecycle = Lifecycle(history, names, *shared) if history is not None else None
-        owners = (rare_events, FilterSpread(profile, *shared), self._lifecycle)
+        self._lifecycle = Lifecycle(profile, history, names, *shared) if history else None
+        rebuilds = self._lifecycle and self._lifecycle.rebuilds
+        owners = (rare_events, FilterSpread(profile, *shared), self._lifecycle, rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
@@ -159,7 +158,7 @@ class Schedule:
     # --- The parts of a schedule -------------------------------------------------------------
 
     def _play(self) -> None:
-        for _ in range(self.choices.pick((40, 100, 250))):
+        for _ in range(self.choices.pick(self.profile.lengths)):
             if self.choices.is_loop_over:
                 break
             self.choices.begin_span()
@@ -188,17 +187,21 @@ class Schedule:
         self.note("no more faults")
         self.deployment.stop_lag()
         self._lambda.stop_faults()
+        if self._lifecycle is not None:
+            self._lifecycle.end_processes()
         self._lambda.drain()
         if "day" in self.profile.events:
             self._let_days_pass()
         if "redrive" in self.profile.events and self.choices.draw_bool(0.5):
-            self._redrive_all()
+            self._lambda.redrive_all()
             self._lambda.previous_version = self.choices.pick((FIXED_CODE, OLD_CODE))
         for _ in range(self.choices.pick((0, 1, 3))):
             # Late, and perhaps by an old version of the code.
             self._repeat()
         self._lambda.drain()
-        self._redrive_all()
+        self._lambda.redrive_all()
+        if self._lifecycle is not None:
+            self._lifecycle.finish()
         for _ in range(2):
             self._lambda.run_to_end("rollup", {})
         if self._requests is not None:
@@ -217,18 +220,6 @@ class Schedule:
             self.note(self.writer.write(self._expire_item))
         self._lambda.drain()
         self._lambda.run_to_end("rollup", {})
-
-    def _redrive_all(self) -> None:
-        """Apply all claims and discarded records."""
-        event: dict[str, Any] = {"action": "apply", "limit": self.choices.pick((100, 1))}
-        for _ in range(MAX_REDRIVES):
-            report = self._lambda.run_to_end("redrive", event)
-            if report is None or report["finished"]:
-                break
-            event["cursor"] = report["cursor"]
-        left = self._lambda.run_to_end("redrive", {"action": "list"})
-        if left is None or left["claims"] or left["discarded"] or not left["finished"]:
-            self._lambda.unexpected.append(f"redrive leaves: {left}")
 
     def _find_differences(self) -> list[str]:
         """The differences in everything that can be determined."""

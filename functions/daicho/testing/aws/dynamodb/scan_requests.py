@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,11 +21,10 @@ def build_scan_page(items: Sequence[Image], request: Request) -> dict[str, Any]:
 
     Raises:
         InvalidRequestError: DynamoDB refuses the request.
-        NotImplementedError: several segments, or an index.
+        NotImplementedError: an index.
     """
     check_parameters("Scan", request)
-    if request.get("TotalSegments", 1) != 1:
-        raise NotImplementedError("Scan: several segments are not simulated")
+    items = _select_segment(items, request)
     limit = request.get("Limit")
     if limit is not None and limit < 1:
         raise InvalidRequestError("Limit must be 1 or more")
@@ -46,6 +46,16 @@ def build_scan_page(items: Sequence[Image], request: Request) -> dict[str, Any]:
     if "ReturnConsumedCapacity" in request:
         answer["ConsumedCapacity"] = {"TableName": "", "CapacityUnits": 0.5}
     return {**answer, "Items": matching, "Count": len(matching), "ScannedCount": len(items)}
+
+
+def _select_segment(items: Sequence[Image], request: Request) -> Sequence[Image]:
+    """The items of one segment: all items of a partition key are in the same one."""
+    total, segment = request.get("TotalSegments", 1), request.get("Segment", 0)
+    if not 0 <= segment < total:
+        raise InvalidRequestError("Segment must be less than TotalSegments")
+    if total == 1:
+        return items
+    return [item for item in items if zlib.crc32(item["PK"]["S"].encode()) % total == segment]
 
 
 def _parse_filter(request: Request) -> ParsedExpression | None:

@@ -1,0 +1,95 @@
+"""Checks what a rebuild writes: its touches (rule 29), and the end of each entity (rule 32)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from greenlet import greenlet
+
+from daicho.layout.backfill_state import BACKFILL, BackfillState, is_complete
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.testing.faults.code_versions import FIXED_CODE, MARK, POISON_FOR_BOTH
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.instance_contents import Instance, InstanceContents
+from daicho.testing.oracle.instance_reads import ReadJudge
+from daicho.testing.oracle.settled_contents import SettledContents, has_older_image
+from daicho.testing.oracle.stream_history import is_base_item
+
+JOBS = "jobs"
+"""The process of a step of a rebuild."""
+
+
+class CompletionCheck:
+    """Checks the backfill items of a table as they change. The judge keeps what is wrong.
+
+    At the moment at which the oldest generation is raised, no base item is of an older one, no
+    record of such an item waits, and each instance that is complete from now on equals the
+    recomputation wherever the stream has come.
+    """
+
+    def __init__(
+        self, deployment: SimulatedDeployment, judge: ReadJudge, note: Callable[[str], None]
+    ) -> None:
+        self._deployment = deployment
+        self._judge = judge
+        self._note = note
+        self._contents = InstanceContents(deployment)
+        self._settled = SettledContents(deployment, self._contents)
+
+    def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        """Check a change of an item."""
+        process = get_running_process()
+        if process is not None and process.name == JOBS and "~" not in key.pk:
+            self._check_touch(key, old, new, process)
+        if key.pk != BACKFILL or key.sk.startswith(keys.DELIMITER) or not (old and new):
+            return
+        (entity,) = keys.parse(key.sk)
+        before, after = BackfillState.parse(entity, old), BackfillState.parse(entity, new)
+        if after.oldest < before.oldest:
+            self._judge.writable.setdefault(entity, set()).add(after.oldest)
+        elif after.oldest > before.oldest:
+            # Outside of the process that writes: its code may not be able to process all images.
+            greenlet(self._check_completion).switch(after)
+
+    def _check_touch(
+        self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess
+    ) -> None:
+        """A rebuild raises the generation of an item that exists, and changes nothing else."""
+        if key.pk.startswith(keys.DELIMITER):
+            return  # an item of the stack
+        if old is None or new is None or {**old, "gen": new["gen"]} != new:
+            self._judge.report(f"a touch changes {key} from {old} to {new}")
+        elif int(new["gen"]["N"]) <= int(old["gen"]["N"]):
+            self._judge.report(f"a touch lowers the generation of {key}")
+        elif (
+            new.get(MARK, {}).get("S", "").startswith(POISON_FOR_BOTH)
+            and process.code_version != FIXED_CODE
+        ):
+            self._judge.report(f"a touch of {key}, which the new code cannot derive")
+
+    def _check_completion(self, state: BackfillState) -> None:
+        entity, oldest = state.entity, state.oldest
+        self._note(f"{entity} is complete from generation {oldest} on")
+        self._deployment.count_fault("rebuild completed")
+        for key, item in self._deployment.dynamodb.items:
+            if not is_base_item(item) or item["type"]["S"] != entity:
+                continue
+            if int(item["gen"]["N"]) < oldest:
+                self._judge.report(f"{key} is of generation {item['gen']['N']}, not {oldest}")
+        for record in self._settled.list_waiting_records():
+            if has_older_image(record, entity, oldest):
+                number = record["dynamodb"]["SequenceNumber"]
+                self._judge.report(f"record {number} of an older {entity} is not handled")
+        self._judge.set_rebuilt(entity, oldest, state.lacking)
+        self._contents.refresh()
+        self._settled.refresh(entity, oldest)
+        ledger = self._deployment.entities.ledger
+        plan = ledger.find_plan(entity, oldest)
+        for name, since in sorted(plan.derived_instances):
+            if is_complete((name, since), state, ledger):
+                instance = Instance(entity, name, since)
+                for difference in self._settled.find_differences(instance)[:1]:
+                    self._judge.report(f"{entity} is complete, but {difference}")

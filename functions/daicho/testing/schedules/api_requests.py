@@ -1,0 +1,130 @@
+"""Requests to the API that take time: they announce, wait, and write at any time until their end.
+
+A function instance answers one request at a time. Nothing of a request is written after its end.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from daicho.release.older_writers import OlderWriters
+from daicho.release.refusals import ReleaseRefusedError
+from daicho.storage.item_key import get_key
+from daicho.storage.table import Table
+from daicho.testing.aws.client_errors import build_error
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.choices import Choices
+from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.faulty_clients import FaultyDynamoDB
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
+from daicho.testing.faults.waiting_processes import WaitingProcesses
+from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.stack_settings import TABLE
+
+REQUEST = "request"
+"""The process of a request."""
+REQUEST_S = 30.0
+"""How long a request of code that announces its writes may take, in seconds."""
+UNAWARE_S = 55.0
+"""How long any other writer may take: it may belong to an older release meanwhile."""
+
+
+class TableUntil:
+    """A table in memory that carries out nothing any more after a time."""
+
+    def __init__(self, store: MemoryDynamoDB, clock: SimulatedClock, end: dt.datetime) -> None:
+        self._store, self._clock, self._end = store, clock, end
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._store, name)
+
+        def carry_out(**request: Any) -> Any:
+            if self._clock.now() > self._end:
+                raise build_error("RequestTimeout", name, "the request has ended", status=503)
+            return call(**request)
+
+        return carry_out
+
+
+class _TableOfProcess:
+    """The table of whichever process runs: what announces outlives a request."""
+
+    def __init__(self, processes: WaitingProcesses) -> None:
+        self._processes = processes
+
+    def update(self, *given: Any, **named: Any) -> Any:
+        """See `Table.update`."""
+        return (
+            self._processes.build_dependencies(_get_process()).table(TABLE).update(*given, **named)
+        )
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._processes.build_dependencies(_get_process()).sleep(seconds)
+
+
+def _get_process() -> SimulatedProcess:
+    process = get_running_process()
+    if process is None:
+        raise AssertionError("an announcement outside of any process")
+    return process
+
+
+def build_older_writers(processes: WaitingProcesses, instance: ApiInstance) -> OlderWriters:
+    """What announces the writes of an instance, whichever of its requests writes."""
+    table: Any = _TableOfProcess(processes)
+    clock = processes.deployment.clock
+    return OlderWriters(table, instance.ledger, table.sleep, clock=lambda: clock.now().timestamp())
+
+
+@dataclass(eq=False)
+class ApiRequests:
+    """The requests of the instances that run.
+
+    ``waiting``: those that have not ended, with the instance that answers each.
+    """
+
+    processes: WaitingProcesses
+    writer: BaseItemWriter
+    choices: Choices
+    judge: ReadJudge
+    note: Callable[[str], None]
+    waiting: dict[SimulatedProcess, ApiInstance] = field(default_factory=dict)
+
+    def begin(self, instance: ApiInstance, entity: str) -> SimulatedProcess | None:
+        """A request begins that puts or deletes an item; None if the instance is busy."""
+        self.waiting = {each: at for each, at in self.waiting.items() if not each.finished}
+        if instance in self.waiting.values():
+            return None
+        self.writer.list_generations = instance.list_generations
+        item = self.writer.draw_image(entity)
+        is_removed = self.choices.draw_bool(0.2)
+        clock = self.processes.deployment.clock
+        is_announced = instance.older is not None and instance.older.is_needed
+        end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
+        store: Any = TableUntil(self.processes.deployment.dynamodb, clock, end)
+
+        def work(process: SimulatedProcess) -> None:
+            client: Any = FaultyDynamoDB(store, process)
+            table = Table(client, TABLE)
+            if instance.older is not None and is_announced:
+                table = table.with_announcement(instance.older.announce)
+            try:
+                if is_removed:
+                    table.delete(get_key(item))
+                else:
+                    table.put(item)
+            except ReleaseRefusedError as error:
+                self.note(f"{instance}: a request is refused: {error}")
+                self.judge.judge_refused_start(instance.ledger)
+            else:
+                self.note(f"{instance}: wrote {get_key(item)} as generation {item['gen']['N']}")
+
+        process = self.processes.start(REQUEST, work)
+        self.waiting[process] = instance
+        self.note(f"{instance}: a request begins")
+        return process
