@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 from collections.abc import Mapping
@@ -16,7 +17,8 @@ from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 from daicho.project import Project
-from daicho.release.refusals import list_refusals
+from daicho.release.refusals import RETIREMENT_S, list_early_disables, list_refusals
+from daicho.runtime.clock import utc_now
 from daicho_cli.aws.deployed_stage import DeployedStage, StageOptions, find_stage
 from daicho_cli.contract.committed import ContractError, compare_with_committed
 from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage, TableOfStage
@@ -99,9 +101,15 @@ def _plan_checkout(
         return DeploymentPlan("", refusals=[str(error)])
     deployed = find_stage(options)
     states = EMPTY_STAGE if deployed is None else deployed.states
+    known = states.list_known_states(ledger)
+    is_on_aws = deployed is not None and deployed.connection.endpoint is None
+    retirement = dt.timedelta(seconds=RETIREMENT_S if is_on_aws else 0)
     made = DeploymentPlan(
         "" if deployed is None else deployed.table.name,
-        list_refusals(ledger, states.list_known_states(ledger)),
+        [
+            *list_refusals(ledger, known),
+            *list_early_disables(ledger, known, utc_now(), retirement),
+        ],
         states.is_recorded or states.is_empty,
         list_entity_changes(ledger, states, routes),
         states.list_unfiltered(ledger),

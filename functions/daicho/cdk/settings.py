@@ -11,9 +11,8 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
 from daicho.errors import SettingsError
+from daicho.release.refusals import RETIREMENT_S
 
-RETIREMENT_S = 86_400
-"""As long as clients may hold a cursor, in seconds."""
 LOCAL_API_ID = "da1c40ed"
 
 
