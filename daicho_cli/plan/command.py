@@ -16,8 +16,9 @@ from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
+from daicho.plan.disabled import RETIREMENT_S
 from daicho.project import Project
-from daicho.release.refusals import RETIREMENT_S, list_early_disables, list_refusals
+from daicho.release.refusals import list_early_disables, list_refusals
 from daicho.runtime.clock import utc_now
 from daicho_cli.aws.deployed_stage import DeployedStage, StageOptions, find_stage
 from daicho_cli.contract.committed import ContractError, compare_with_committed

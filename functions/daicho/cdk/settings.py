@@ -11,7 +11,7 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
 from daicho.errors import SettingsError
-from daicho.release.refusals import RETIREMENT_S
+from daicho.plan.disabled import RETIREMENT_S
 
 LOCAL_API_ID = "da1c40ed"
 

@@ -12,6 +12,9 @@ from dataclasses import replace
 
 from daicho.plan.model import EntityPlan, RetiringPlan
 
+RETIREMENT_S = 86_400
+"""How long an instance is kept on AWS after its successor became complete, in seconds: clients may
+hold cursors of it."""
 Instance = tuple[str, int]
 """The name of a declaration, and the generation that introduced the instance (``since``)."""
 

@@ -21,10 +21,6 @@ from daicho.plan import Ledger
 from daicho.plan.disabled import list_declared
 from daicho.plan.instances import list_declarations, list_retiring
 
-RETIREMENT_S = 86_400
-"""How long an instance is kept on AWS after its successor became complete, in seconds: clients may
-hold cursors of it."""
-
 
 class ReleaseRefusedError(DaichoError):
     """The ledger must not be deployed to this stage; nothing was changed."""
