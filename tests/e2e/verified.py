@@ -46,7 +46,7 @@ class Verified:
         """Derived items that are not what the base items derive; tombstones are absences."""
         wanted: dict[ItemKey, IndexRow] = {}
         for item in self.base:
-            plan = self._ledger.find_plan(item["type"]["S"], int(item["gen"]["N"]))
+            plan = self._ledger.find_enabled_plan(item["type"]["S"], int(item["gen"]["N"]))
             wanted |= derived_items.compute_index_rows(plan, item)
         standing = {
             item_key.get_key(item): IndexRow.from_item(item)
@@ -87,7 +87,7 @@ class Verified:
         """What each tally should hold; nothing, where no base item contributes any more."""
         found: defaultdict[str, Amount] = defaultdict(Amount)
         for item in self.base:
-            plan = self._ledger.find_plan(item["type"]["S"], int(item["gen"]["N"]))
+            plan = self._ledger.find_enabled_plan(item["type"]["S"], int(item["gen"]["N"]))
             for tally, amount in contributions.compute_contributions(plan, item).items():
                 found[tally] += amount
         return {tally: found[tally] for tally in sorted(self._tallies | found.keys())}
