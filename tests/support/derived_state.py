@@ -33,7 +33,9 @@ def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> Non
     for item in items_of(dynamodb, table_name):
         if (name := attributes.get_text(item, "type")) is not None:
             generation = attributes.get_integer(item, "gen") or 0
-            wanted |= derived_items.compute_index_rows(ledger.find_plan(name, generation), item)
+            wanted |= derived_items.compute_index_rows(
+                ledger.find_enabled_plan(name, generation), item
+            )
         elif "GSI2PK" in item:
             standing.add(item_key.get_key(item))
     puts = [row.to_item(key) for key, row in wanted.items()]
@@ -46,7 +48,7 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
     tallies: dict[str, tuple[str, Any]] = {}
     for item in items_of(dynamodb, table_name):
         if (name := attributes.get_text(item, "type")) is not None:
-            plan = ledger.find_plan(name, attributes.get_integer(item, "gen") or 0)
+            plan = ledger.find_enabled_plan(name, attributes.get_integer(item, "gen") or 0)
             for tally, amount in contributions.compute_contributions(plan, item).items():
                 amounts[tally] = amounts.get(tally, Amount()) + amount
                 tallies[tally] = (name, plan)
