@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from daicho.plan import EntityPlan, Ledger, append_generations
+from daicho.plan import EntityPlan, ExpiryPlan, Ledger, append_generations
 from daicho.plan.changes import Effect
 from daicho.release.states import StageStates
 from daicho_cli.plan.assessment import (
@@ -37,6 +37,19 @@ UNRECORDED = StageStates({}, is_recorded=False, is_empty=False)
 def compare(*plans: EntityPlan, deployed: int = 1) -> EntityChange:
     (change,) = list_entity_changes(number(*plans), make_stage({"User": deployed}), ROUTES)
     return change
+
+
+def test_an_aggregate_that_keeps_expired_items_needs_the_archive() -> None:
+    kept = replace(COUNT, on_expiry="keep")
+    archived = replace(PLAIN, expires=ExpiryPlan(60, archive=True))
+    unarchived = replace(PLAIN, expires=ExpiryPlan(60, archive=False))
+    after = replace(archived, aggregates=(kept,))
+    found = [compare(before, after) for before in (archived, unarchived, PLAIN)]
+    assert [(change.archived, change.unarchived) for change in found] == [
+        (("by_country",), ()),
+        ((), ("by_country",)),
+        ((), ()),
+    ]
 
 
 def test_an_equal_ledger_changes_nothing() -> None:

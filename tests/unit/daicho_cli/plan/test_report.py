@@ -93,6 +93,17 @@ def test_items_over_the_limits_are_counted_and_named() -> None:
     assert "acme#User#0 -, acme#User#1 - and 5 more\n" in text
 
 
+def test_the_archive_is_named_with_what_it_completes_or_cannot() -> None:
+    change = replace(CHANGED[0], archived=("ever", "paid"), unarchived=("seen",))
+    text = format_plan(replace(PLAN, entities=(change,)))
+    assert (
+        "  then ever, paid from the archive: reads all objects of User, and 1 read unit for each "
+        "row of an older generation\n"
+        "  ! seen cannot become complete, because items of an earlier generation expired without "
+        'the archive: declare on_expiry="subtract"\n'
+    ) in text
+
+
 def test_a_stage_without_changes_is_one_line() -> None:
     plan = DeploymentPlan("the-table")
     assert format_plan(plan) == "No entities change. Nothing is refused."
