@@ -50,6 +50,8 @@ class House:
     now: dt.datetime = BEGIN
     paused: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    job_table: Table | None = None
+    """The table of the next steps; None for one without faults."""
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         return (StreamShard(SHARD),)
@@ -63,7 +65,7 @@ class House:
 
     @property
     def rebuild(self) -> Rebuild:
-        table = self.table
+        table = self.job_table or self.table
         jobs = Jobs(table, lambda: self.now)
         return Rebuild(
             table, self, self, self.stage.ledger, jobs, lambda: self.now, SETTLE, parallelism=1

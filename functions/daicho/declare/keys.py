@@ -199,9 +199,9 @@ def _find_exclusion(entity: type[Entity]) -> str:
 
 
 def _find_expiry(entity: type[Entity]) -> object:
-    """How long items live; None if they do not expire."""
+    """How long items live, and whether they are archived; None if they do not expire."""
     expiries = [each for each in entity.declarations_.values() if isinstance(each, Expires)]
-    return expiries[0].after if expiries else None
+    return (expiries[0].after, expiries[0].archive) if expiries else None
 
 
 def _check_fields(declared: CopiedTo, source: type[Entity], target: type[Entity]) -> None:

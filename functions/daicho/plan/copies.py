@@ -26,6 +26,19 @@ class ItemCopy:
     since: int
     is_switched: bool
 
+    @property
+    def sentence(self) -> str:
+        """What happens at the deployment, without a full stop."""
+        if self.is_switched:
+            return (
+                f"{self.source} is switched to {self.target}: {self.target} is written, and writes "
+                f"of {self.source} are refused for good"
+            )
+        return (
+            f"{self.source} is copied to {self.target}: its routes answer 503 being-built until "
+            f"daicho rebuild --copy {self.source} --to {self.target} is complete"
+        )
+
 
 def find_copies(plans: Mapping[str, Sequence[tuple[int, EntityPlan]]]) -> dict[str, ItemCopy]:
     """The copies that the newest generations declare, by source.

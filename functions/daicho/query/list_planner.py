@@ -270,6 +270,7 @@ class ListPlanner:
             choices = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             cursors.append(choices[0] if len(choices) == 1 else SparsestOf(choices))
         for through, related in zip(search.through, related_matches, strict=True):
+            self.instances.check_copied(through.entity)
             ids = related.ids_by_term[index]
             if not ids:
                 continue

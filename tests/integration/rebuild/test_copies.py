@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from daicho.release.older_writers import admit_older_writers
 from daicho.write import item_writer
 from tests.support.changed_invoices import NOON
 from tests.support.copied_invoices import CopiedStage, deploy_projector, find_differences
+from tests.support.killing_table import KilledError, KillingTable
 from tests.support.rebuilt_invoices import House, put
 from tests.support.stream_pump import Pump
 
@@ -155,6 +157,20 @@ def test_a_write_that_overtakes_the_copy_of_its_item_is_repeated(
         transaction.change(stage.entity.key("1"), {"customer": "Bob"})
         house.step()
     stage.book.change(stage.entity.key("1"), {"customer": "Bob"})
+    assert house.finish().state == "succeeded"
+    assert find_differences(stage) == []
+
+
+def test_a_copy_is_killed_at_any_write(house: House, stage: CopiedStage) -> None:
+    begin_copy(house, stage)
+    stage.roll_back()
+    stage.book.delete(stage.entity.key("1"))
+    stage.return_to_copy()
+    for write in range(3, 8):
+        house.job_table = KillingTable(stage.dynamodb, stage.name, write, write % 2 > 0)
+        with suppress(KilledError):
+            house.step()
+    house.job_table = None
     assert house.finish().state == "succeeded"
     assert find_differences(stage) == []
 

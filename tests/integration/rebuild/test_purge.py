@@ -21,13 +21,13 @@ from daicho.release.states import build_deployed_update, build_record_update, re
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.capacity import CapacityUnits
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Scan
 from daicho.storage.table import Table
 from daicho.stream.recount_list import build_recount_key
 from daicho.tenants.jobs import Jobs
 from tests.support.changed_invoices import NOON, Stage
+from tests.support.killing_table import KilledError, KillingTable
 from tests.support.stream_pump import Consumer, Pump, environment
 
 BEGIN = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -43,38 +43,6 @@ def change_all(body: dict[str, Any]) -> None:
     body["revenue"] = Aggregate(
         Sum(body["amount"]), body["country"], within=month(body["at"]), ranked=True, shards=2
     )
-
-
-class KilledError(BaseException):
-    """The process ended."""
-
-
-class KillingTable(Table):
-    """A table whose user is killed at a write: before it, or after it was done."""
-
-    def __init__(
-        self, client: DynamoDBClient, name: str, kill_at: int, is_done_first: bool
-    ) -> None:
-        super().__init__(client, name, CapacityUnits())
-        self.kill_at, self.is_done_first, self.writes = kill_at, is_done_first, 0
-
-    def _write(self, method: Any, *given: Any, **named: Any) -> Any:
-        self.writes += 1
-        if self.writes == self.kill_at and not self.is_done_first:
-            raise KilledError
-        result = method(*given, **named)
-        if self.writes == self.kill_at:
-            raise KilledError
-        return result
-
-    def put(self, *given: Any, **named: Any) -> Any:
-        return self._write(super().put, *given, **named)
-
-    def update(self, *given: Any, **named: Any) -> Any:
-        return self._write(super().update, *given, **named)
-
-    def batch_write(self, *given: Any, **named: Any) -> Any:
-        return self._write(super().batch_write, *given, **named)
 
 
 @dataclass

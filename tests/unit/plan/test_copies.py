@@ -33,6 +33,14 @@ def test_a_copy_begins_with_the_generation_that_declares_it() -> None:
     assert switched == ItemCopy("Member", "Person", 2, is_switched=True)
 
 
+def test_the_effect_is_described() -> None:
+    assert (
+        "daicho rebuild --copy Member --to Person is comp"
+        in number(COPIED).copies["Member"].sentence
+    )
+    assert "Member are refused for good" in number(COPIED, SWITCHED).copies["Member"].sentence
+
+
 def test_an_entity_is_copied_before_it_is_switched_and_never_used_again() -> None:
     with pytest.raises(DeclarationError, match=r'before its items were copied.*CopiedTo\("Person'):
         number(PLAIN, SWITCHED)

@@ -99,7 +99,8 @@ FORGET = Grants(
 
 # It may Scan: nothing else shows all that is a tenant's, or of an older generation. It cuts a
 # tenant's records out of what was set aside, in every version of it. It reads the archive for
-# aggregates that count expired items.
+# aggregates that count expired items. A transaction is granted by what is in it: it touches an item
+# and writes its copy, or deletes a copy that is left.
 _OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVersion")
 JOBS = Grants(
     table=(

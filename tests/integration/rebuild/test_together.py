@@ -1,0 +1,231 @@
+"""A rebuild together with everything else: each has a defined outcome, over Dynoxide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from daicho.errors import BeingBuilt, ThrottledError
+from daicho.rebuild.rebuild import QUIET_S
+from daicho.release.older_writers import OlderWriters, admit_older_writers
+from daicho.storage.capacity import CapacityUnits
+from daicho.storage.item_key import get_key
+from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.table import Table
+from daicho.stream.claim_writer import put_claim
+from daicho.stream.claims import Claim, ShardClaims, build_shard_key, finish_update
+from tests.support.changed_invoices import Stage
+from tests.support.derived_state import items_of
+from tests.support.killing_table import KilledError, KillingTable
+from tests.support.rebuilt_invoices import (
+    BEGIN,
+    House,
+    change_four,
+    change_three,
+    deploy_change,
+    deploy_projector,
+    put,
+)
+from tests.support.stream_pump import SHARD
+
+
+class BusyTable(Table):
+    """A table where something happens between the reading of a page and its touches."""
+
+    def __init__(self, house: House, meanwhile: Callable[[int], object]) -> None:
+        super().__init__(house.stage.dynamodb, house.stage.name, CapacityUnits())
+        self._meanwhile, self._pages = meanwhile, 0
+
+    def scan(self, scan: Scan) -> ItemPage:
+        page = super().scan(scan)
+        self._pages += 1
+        self._meanwhile(self._pages)
+        return page
+
+
+class ThrottledTable(Table):
+    """A table that throttles every third change of an item."""
+
+    changes = 0
+
+    def update(self, *given: Any, **named: Any) -> Any:
+        self.changes += 1
+        if self.changes % 3 == 0:
+            raise ThrottledError("too many requests")
+        return super().update(*given, **named)
+
+
+def list_invoices(house: House) -> list[dict[str, Any]]:
+    items = items_of(house.stage.dynamodb, house.stage.name)
+    return [dict(item) for item in items if item.get("type", {}).get("S") == "Invoice"]
+
+
+def count_listed(house: House) -> int:
+    return len(house.stage.list(house.stage.entity.by_country("fr"), limit=100))
+
+
+def test_items_of_a_deleted_tenant_do_not_come_back(house: House) -> None:
+    """The deletion removes items between the scan and the touch; a touch creates none."""
+    deploy_change(house)
+    house.start()
+
+    def delete_tenant(_: int) -> None:
+        house.table.batch_write(deletes=[get_key(item) for item in list_invoices(house)])
+
+    house.job_table = BusyTable(house, delete_tenant)
+    job = house.finish()
+    assert (job.state, job.counts["touched"], list_invoices(house)) == ("succeeded", 0, [])
+    assert count_listed(house) == 0
+
+
+def test_a_rebuild_is_killed_at_any_write(house: House) -> None:
+    deploy_change(house)
+    kills = 0
+    for write in (1, 2, 3, 5, 7, 8, 10, 11):
+        house.stage.set_state(1, 2)
+        for item in list_invoices(house)[:3]:
+            house.table.put({**item, "gen": {"N": "1"}})
+        house.start()
+        house.job_table = KillingTable(house.stage.dynamodb, house.stage.name, write, write % 2 > 0)
+        try:
+            house.finish()
+        except KilledError:
+            kills += 1
+        house.job_table = None
+        assert house.finish().state == "succeeded"
+        assert {item["gen"]["N"] for item in list_invoices(house)} == {"2"}
+        assert (house.read_state().oldest, count_listed(house)) == (2, 20)
+    assert kills >= 6
+
+
+def test_a_throttled_rebuild_goes_on(house: House) -> None:
+    deploy_change(house)
+    house.start()
+    house.job_table = ThrottledTable(house.stage.dynamodb, house.stage.name, CapacityUnits())
+    for _ in range(40):
+        try:
+            if house.step().done:
+                break
+        except ThrottledError:
+            continue
+    assert (house.find_job().state, count_listed(house)) == ("succeeded", 20)
+
+
+def test_a_poison_record_blocks_until_it_is_redriven(house: House) -> None:
+    """Test 5 of the ten hardest: the touch of an item is set aside."""
+    deploy_change(house)
+    claim = Claim("9" * 40, "open", "Invoice", 2, BEGIN)
+    assert put_claim(house.table, SHARD, claim)
+    house.start()
+    for _ in range(8):
+        house.step()
+        if house.find_job().state == "blocked":
+            break
+    assert "1 records are set aside: daicho redrive applies them" in house.find_job().reason
+    with pytest.raises(BeingBuilt):
+        count_listed(house)
+    apply_update(house.table, finish_update(SHARD, claim, house.now))
+    assert house.finish().state == "succeeded"
+    shard = ShardClaims.from_item(SHARD, house.table.get(build_shard_key(SHARD)))
+    assert shard.claims[claim.seq].state == "done"
+
+
+def test_an_earlier_announcement_covers_writes_until_the_pass_begins(house: House) -> None:
+    """Test 4 of the ten hardest: an old writer's request lasts until the proving pass begins."""
+    deploy_change(house)
+    house.start()
+    house.step()
+    house.stage.roll_back()
+    older = OlderWriters(
+        house.table,
+        house.stage.ledger,
+        lambda _: None,
+        clock=lambda: house.now.timestamp(),  # noqa: PLW0108
+    )
+    older.announce()
+    book, entity = house.stage.book, house.stage.entity
+    house.stage.roll_back(change_three)
+    written: list[int] = []
+
+    def write_late(page: int) -> None:
+        # Valid for five seconds; the request takes thirty. A later one announces itself again.
+        if not written:
+            older.announce()
+            written.append(page)
+            book.change(entity.key("0"), {"country": "fr", "status": "late"})
+
+    house.job_table = BusyTable(house, write_late)
+    job = house.finish()
+    assert (job.state, len(written)) == ("succeeded", 1)
+    assert QUIET_S > 35
+    assert {item["gen"]["N"] for item in list_invoices(house)} == {"2"}
+    assert count_listed(house) == 21
+
+
+def test_both_apis_write_while_a_rebuild_is_killed(house: House) -> None:
+    """Test 10 of the ten hardest: code was rolled back, and the ledger is ahead."""
+    deploy_change(house)
+    house.start()
+    older = Stage(house.stage.dynamodb, house.stage.name, house.stage.ledger)
+    older.roll_back()
+    for round_number, write in enumerate((2, 4, 3, 5)):
+        house.job_table = KillingTable(house.stage.dynamodb, house.stage.name, write, write < 4)
+        with suppress(KilledError):
+            house.step()
+        admit_older_writers(house.table, older.ledger, lambda _: None)
+        older.book.change(older.entity.key(str(round_number)), {"country": "fr"})
+        put(house, f"new {round_number}", country="fr")
+        assert house.read_state().oldest == 1
+        with pytest.raises(BeingBuilt):
+            count_listed(house)
+    house.job_table = None
+    assert house.finish().state == "succeeded"
+    assert count_listed(house) == 20 + 2 + 4
+
+
+def test_an_item_that_expires_between_scan_and_touch_is_not_created(house: House) -> None:
+    deploy_change(house)
+    house.start()
+    gone = next(item for item in list_invoices(house) if item["country"]["S"] == "fr")
+    house.job_table = BusyTable(house, lambda _: house.table.batch_write(deletes=[get_key(gone)]))
+    job = house.finish()
+    assert (job.state, job.counts["touched"]) == ("succeeded", 39)
+    assert count_listed(house) == 19
+
+
+def test_a_shard_that_splits_during_the_proof_is_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Test 3 of the ten hardest: nothing is proven before the children have begun."""
+    deploy_change(house)
+    house.start()
+    children = iter([False, False, True])
+
+    def list_shards(_: House) -> tuple[StreamShard, ...]:
+        if next(children, True):
+            return (StreamShard(SHARD),)
+        return (StreamShard(SHARD), StreamShard("shardId-child", parent=SHARD))
+
+    monkeypatch.setattr(House, "list_shards", list_shards)
+    steps = 0
+    while not house.step().done and steps < 20:
+        steps += 1
+    assert house.find_job().state == "succeeded"
+
+
+def test_a_rollback_and_a_second_change_begin_the_rebuild_again(house: House) -> None:
+    deploy_change(house)
+    house.start()
+    house.step()
+    house.stage.roll_back()
+    put(house, "old", country="fr")
+    house.stage.deploy(change_four)
+    deploy_projector(house)
+    house.finish_deployment()
+    job = house.finish()
+    assert (job.state, job.targets) == ("succeeded", {"Invoice": 3})
+    assert (count_listed(house), len(list_invoices(house))) == (21, 41)
