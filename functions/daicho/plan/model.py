@@ -180,6 +180,20 @@ class ExpiryPlan:
 
 
 @dataclass(frozen=True)
+class MigrationPlan:
+    """A function of the project that computes ``fields`` of items of generations before ``since``.
+
+    The name finds the function (`daicho.plan.migrations`). ``added``: those of the fields that no
+    earlier generation declared.
+    """
+
+    name: str
+    since: int
+    fields: tuple[str, ...]
+    added: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RetiringPlan:
     """Instances that an entity does not declare any more, and still derives (EXACTNESS rule 25).
 
@@ -214,6 +228,7 @@ class EntityPlan:
     """The field whose sections are items of their own, so that no image holds it."""
     versions: VersionMode | None = None
     retiring: RetiringPlan = RetiringPlan()
+    migrations: tuple[MigrationPlan, ...] = ()
 
     @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
@@ -279,8 +294,9 @@ class EntityPlan:
             del plain["split"]
         if plain["versions"] is None:
             del plain["versions"]
-        if not self.retiring:
-            del plain["retiring"]
+        for name in ("retiring", "migrations"):
+            if not getattr(self, name):
+                del plain[name]
         return plain
 
     @classmethod
@@ -297,6 +313,9 @@ class EntityPlan:
             split=data.get("split"),
             versions=data.get("versions"),
             retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
+            migrations=tuple(
+                MigrationPlan(**_lists_to_tuples(each)) for each in data.get("migrations", ())
+            ),
         )
 
 
