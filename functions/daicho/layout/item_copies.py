@@ -44,18 +44,23 @@ def build_copy(image: Image, target: Generation) -> dict[str, AttributeValue]:
     copy = build_base_item(tenant, target, fields, created)
     copy.pop("ttl", None)
     stamps = {name: image[name] for name in _STAMPS if name in image}
-    return {**copy, **stamps, COPY_OF: render_origin(get_key(image))}
+    return {**copy, **stamps, COPY_OF: render_owner(get_key(image))}
 
 
-def render_origin(key: ItemKey) -> AttributeValue:
-    """The value of ``_copy_of`` in the copy of the item at a key."""
+def render_owner(key: ItemKey) -> AttributeValue:
+    """The key of an item as the value of an attribute of another item, which belongs to it."""
     return {"S": keys.render(key.pk, key.sk)}
+
+
+def parse_owner(text: str) -> ItemKey:
+    """The key in a value that `render_owner` rendered."""
+    return ItemKey(*keys.parse(text))
 
 
 def parse_origin(copy: Image) -> ItemKey | None:
     """The key of the item of which an image is a copy; None if it is no copy."""
     text = attributes.get_text(copy, COPY_OF)
-    return None if text is None else ItemKey(*keys.parse(text))
+    return None if text is None else parse_owner(text)
 
 
 def describe_key(key: ItemKey) -> str:

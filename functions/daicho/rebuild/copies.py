@@ -17,18 +17,18 @@ from daicho.layout.base_item import is_expired
 from daicho.layout.item_copies import (
     COPY_OF,
     build_copy,
-    describe_key,
     parse_origin,
     put_copy,
     remove_copy,
 )
 from daicho.plan import Generation, ItemCopy, Ledger
-from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
+from daicho.rebuild.item_touch import Companion, ObstacleError
+from daicho.rebuild.touches import find_obstacle
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, try_update
-from daicho.storage.requests import ConditionCheck, Scan, Update, Write
+from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems
+from daicho.storage.requests import ConditionCheck, Scan, Write
 from daicho.storage.table import BatchGetResult
 
 
@@ -123,48 +123,26 @@ class ItemCopier:
             if _get_generation(image) < self.targets.get(image["type"]["S"], 0)
         ]
 
-    def find_obstacle(self, image: Image) -> str | None:
-        """Why an item cannot have a copy; None if it can, or needs none.
+    def list_companions(self, image: Image, new: Image) -> Sequence[Companion]:
+        """The copy that the touch of an item writes with it, if it needs one.
+
+        ``new``: the item after the touch.
 
         Raises:
-            StoreError: the table does not answer.
+            ObstacleError: the item cannot have a copy.
         """
         target = self._find_target(image)
         if target is None:
-            return None
+            return ()
         try:
-            copy = build_copy(image, target)
+            copy = build_copy(new, target)
         except Invalid as error:
-            return f"its copy cannot be stored: {error}"
+            raise ObstacleError(f"its copy cannot be stored: {error}") from error
         if measure_image(copy) > attributes.MAX_ITEM_BYTES:
-            return f"its copy is larger than {attributes.MAX_ITEM_BYTES} bytes"
+            raise ObstacleError(f"its copy is larger than {attributes.MAX_ITEM_BYTES} bytes")
         if (obstacle := find_obstacle(target.plan, copy)) is not None:
-            return f"its copy cannot be derived: {obstacle}"
-        taken = self.store.get(get_key(copy), consistent=True)
-        if taken is None or parse_origin(taken) == get_key(image):
-            return None
-        other = parse_origin(taken)
-        name = describe_key(other) if other else "an item that is no copy"
-        return f"{name} has the same key in {target.plan.name}"
-
-    def estimate_units(self, image: Image) -> float:
-        """Write units of a touch. Each item of a transaction takes twice as many."""
-        units = estimate_units(image)
-        return units if self._find_target(image) is None else 4 * units
-
-    def touch(self, image: Image, generation: int) -> bool:
-        """Touch an item; if it needs a copy, write this in the same transaction.
-
-        False if an item was changed meanwhile.
-
-        Raises:
-            StoreError: the table does not answer.
-        """
-        target = self._find_target(image)
-        if target is None:
-            return try_update(self.store, build_touch(image, generation))
-        copy = build_copy(image, target)
-        return self.apply([_touch_unchanged(image, generation), put_copy(copy)])
+            raise ObstacleError(f"its copy cannot be derived: {obstacle}")
+        return (Companion(put_copy(copy), COPY_OF),)
 
     def _find_target(self, image: Image) -> Generation | None:
         """The generation of the copy that the touch of an item writes; None if it writes none."""
@@ -182,17 +160,6 @@ class ItemCopier:
 
 def _get_generation(image: Image) -> int:
     return attributes.get_integer(image, "gen") or 0
-
-
-def _touch_unchanged(image: Image, generation: int) -> Update:
-    """The touch of an item, on condition that it is as it was read."""
-    touch, check = build_touch(image, generation), _check_unchanged(image)
-    return replace(
-        touch,
-        condition=check.condition,
-        names=check.names,
-        values={**touch.values, **check.values},
-    )
 
 
 def _check_unchanged(image: Image) -> ConditionCheck:

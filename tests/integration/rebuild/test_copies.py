@@ -140,7 +140,7 @@ def test_two_items_with_the_same_new_key_are_left(house: House, stage: CopiedSta
     ((left, reason),) = house.find_job().left.items()
     id = left.split("#")[2].split()[0]
     other = {"1": "twin", "twin": "1"}[id]
-    assert reason == f"Invoice {other} has the same key in Receipt"
+    assert reason == f"Receipt Ada 1 belongs to Invoice {other}"
     assert house.read_state().oldest == 1
     with pytest.raises(Conflict, match=f"Receipt Ada 1 is the copy of Invoice {other}$"):
         put(house, "third", customer="Ada 1")
@@ -212,6 +212,6 @@ def test_writers_of_both_generations_during_the_copy(
                 write(older)
         return find_obstacle(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("daicho.rebuild.rebuild.find_obstacle", write_meanwhile)
+    monkeypatch.setattr("daicho.rebuild.item_touch.find_obstacle", write_meanwhile)
     assert house.finish().state == "succeeded"
     assert find_differences(stage) == []
