@@ -1,12 +1,12 @@
-"""What a rebuild of the changed entities costs: from the items that were read. Pure."""
+"""What a rebuild of the changed entities costs: from the items that were read."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from daicho.cost.prices import Prices
-from daicho.cost.rebuild import RebuildEstimate, estimate_rebuild
+from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
+from daicho.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.plan.instances import list_declarations, list_retiring
 from daicho.storage.attributes import Image
@@ -22,6 +22,7 @@ class EntityRebuild:
 
     ``declarations``: what is built, by name. ``items``: how many are touched. ``check``: of the
     items whose derivation was tried. ``sampled``: the items from which the units were computed.
+    ``instance_units``: write units of what each instance derives.
     """
 
     entity: str
@@ -30,6 +31,15 @@ class EntityRebuild:
     estimate: RebuildEstimate
     check: LimitCheck
     sampled: int
+    instance_units: Mapping[tuple[str, int], float] = field(default_factory=dict)
+
+
+def find_prices(region: str) -> Prices:
+    """The prices of a Region; those of the default one where the price file has none."""
+    try:
+        return load_prices(region)
+    except PriceError:
+        return load_prices(DEFAULT_REGION)
 
 
 def estimate_entity(
@@ -38,23 +48,32 @@ def estimate_entity(
     size: TableSize,
     prices: Prices,
     check: LimitCheck | None = None,
+    *,
+    rate: float = DEFAULT_RATE,
 ) -> EntityRebuild:
     """Estimate the rebuild of an entity.
 
-    ``check``: of all its items; by default those in the sample are checked.
+    ``check``: of all its items; by default those in the sample are checked. ``rate``: write units
+    of touches a second.
     """
     images = read.entities[change.entity].images
     sample_check = LimitCheck()
     derivable = [image for image in images if sample_check.add(change.plan, image)]
     items = read.count_items(change.entity, size)
-    estimate = estimate_both_sides(change.plan, change.incomplete, derivable, items.count, prices)
+
+    def estimate(incomplete: Collection[tuple[str, int]]) -> RebuildEstimate:
+        return estimate_both_sides(
+            change.plan, incomplete, derivable, items.count, prices, rate=rate
+        )
+
     return EntityRebuild(
         change.entity,
         tuple(sorted({name for name, _ in change.incomplete})),
         items,
-        estimate,
+        estimate(change.incomplete),
         check or sample_check,
         len(derivable),
+        {instance: estimate({instance}).derived_units for instance in sorted(change.incomplete)},
     )
 
 
@@ -64,6 +83,8 @@ def estimate_both_sides(
     images: Sequence[Image],
     item_count: int,
     prices: Prices,
+    *,
+    rate: float = DEFAULT_RATE,
 ) -> RebuildEstimate:
     """Estimate a rebuild of what a generation declares, and of what retires in it.
 
@@ -91,6 +112,7 @@ def estimate_both_sides(
             images,
             item_count,
             prices,
+            rate=rate,
         )
         for side, declarations in sides
     )

@@ -31,7 +31,7 @@ class RebuildEstimate:
         count_units: write units of their slots, totals and rankings, and of announcements.
         read_units: of the scans, and of rollups.
         dollars: of all units.
-        seconds: at the rate of touches; one pass of them.
+        seconds: of the pass that touches the items, at the rate.
     """
 
     items: int
@@ -45,7 +45,12 @@ class RebuildEstimate:
     @property
     def write_units(self) -> float:
         """All write units."""
-        return self.touch_units + self.row_units + self.count_units
+        return self.touch_units + self.derived_units
+
+    @property
+    def derived_units(self) -> float:
+        """Write units of what is derived."""
+        return self.row_units + self.count_units
 
 
 def estimate_rebuild(
@@ -69,7 +74,7 @@ def estimate_rebuild(
             is derived by each item. Without images every unit is 0.
         item_count: the number of stored items.
         prices: the Region's.
-        rate: touches a second.
+        rate: write units of touches a second.
         groups: the number of groups of each aggregate; by default those of the sample.
         stream: shards, and the size of a batch.
 
@@ -78,10 +83,10 @@ def estimate_rebuild(
     """
     if not images or item_count <= 0:
         return RebuildEstimate(max(0, item_count), 0, 0, 0, 0, 0, 0)
-    seconds = item_count / rate
+    touch = sum(measure_write(image, _touch(image)) for image in images) / len(images)
+    seconds = touch * item_count / rate
     traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=stream or StreamTraffic())
     load = counting.compute_stream_load(traffic, item_count)
-    touch = sum(measure_write(image, _touch(image)) for image in images) / len(images)
     rows = scanned = 0.0
     for image in images:
         scanned += measure_image(image) + STORAGE_OVERHEAD_BYTES

@@ -31,10 +31,10 @@ from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items
 from daicho.rebuild.rebuild import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
-    MAX_PARALLELISM,
     SEGMENTS,
 )
 from daicho.rebuild.requests import find_job
+from daicho.rebuild.touches import MAX_PARALLELISM
 from daicho.release.states import StateStore, read_deployed, read_stage_states
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget

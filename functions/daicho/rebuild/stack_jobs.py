@@ -59,11 +59,11 @@ class StackJobs:
         """
         if job.startswith(PURGE_PREFIX):
             return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)
-        return self.rebuild.run_step(retry_budget)
+        return self.rebuild.run_step(retry_budget, job)
 
     def fail_job(self, job: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
         if job.startswith(PURGE_PREFIX):
             self.purge.fail_job(job.removeprefix(PURGE_PREFIX), reason)
         else:
-            self.rebuild.fail_job(reason)
+            self.rebuild.fail_job(reason, job)

@@ -127,6 +127,7 @@ class ParallelScan(Generic[T]):
         failed = [outcome for outcome in outcomes.values() if isinstance(outcome, UnavailableError)]
         if any(isinstance(error, ThrottledError) for error in failed):
             self._at_once = max(1, self._at_once // 2)
+            self.pace.slow_down()
         elif not failed:
             self._at_once = min(self.most, self._at_once + 1)
         pages = {
@@ -162,12 +163,12 @@ class ParallelScan(Generic[T]):
     def _choose_limit(self) -> int | None:
         """How many items a page may read, so that a round takes about a second's units."""
         most = self.scan.limit
-        if self.pace.rate is None:
+        if (rate := self.pace.effective) is None:
             return most
         share = FIRST_PAGE_ITEMS
         if self._units:
             items_a_unit = self._scanned / self._units
-            share = max(1, int(self.pace.rate / self._at_once * items_a_unit))
+            share = max(1, int(rate / self._at_once * items_a_unit))
         return share if most is None else min(share, most)
 
 
