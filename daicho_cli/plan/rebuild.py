@@ -116,13 +116,20 @@ def estimate_both_sides(
         )
         for side, declarations in sides
     )
+    neither = replace(
+        plan, searches=(), listings=(), aggregates=(), counters=(), retiring=RetiringPlan()
+    )
+    items = estimate_rebuild(neither, (), images, item_count, prices, rate=rate)
+    # The items are read once for both sides, and the rows of both.
+    read_units = declared.read_units + retiring.read_units - items.read_units
     row_units = declared.row_units + retiring.row_units
     count_units = declared.count_units + retiring.count_units
-    # The items are read and touched once for both sides.
+    # The items are touched once for both sides.
     write_units = declared.touch_units + row_units + count_units
     return replace(
         declared,
         row_units=row_units,
         count_units=count_units,
-        dollars=prices.price_units(declared.read_units, write_units),
+        read_units=read_units,
+        dollars=prices.price_units(read_units, write_units),
     )
