@@ -19,6 +19,7 @@ from rich.table import Table as Printed
 from bench.rebuild.cost_trial import Costs, CostTrial
 from bench.rebuild.items import Sizes
 from bench.rebuild.live_trial import KILLS, LEAST_READINGS, LiveResult, LiveTrial
+from bench.rebuild.purge_trial import PurgeResult, PurgeTrial
 from bench.rebuild.stage import Stage
 from tests.support.dynoxide import client, create_table, serving
 
@@ -67,7 +68,8 @@ def main() -> int:
                 run_costs(make_stage(), Sizes(COST_ITEMS, 0, 0, 0), FASTEST, say, "items")[1],
                 run_costs(make_stage(), Sizes(0, 0, 0, COST_ITEMS), FASTEST, say, "edges")[1],
             ),
-            *list_live_figures(LiveTrial(make_stage(), sizes, say).run(), sizes),
+            *list_live_figures(LiveTrial(stage := make_stage(), sizes, say).run(), sizes),
+            *list_purge_figures(PurgeTrial(stage, say).run()),
         ]
     print_figures(figures, sizes, time.monotonic() - began)
     return int(not all(figure.is_met for figure in figures))
@@ -146,6 +148,17 @@ def list_live_figures(result: LiveResult, sizes: Sizes) -> Iterator[Figure]:
     yield Figure("touches for each stored item", f"{again:.3f}", "-", is_met=True)
     for example in result.wrong:
         console.print(f"wrong: {example}", highlight=False, markup=False)
+
+
+def list_purge_figures(result: PurgeResult) -> Iterator[Figure]:
+    """What a purge of the replaced instances leaves, and changes."""
+    for what, before, left in (
+        ("rows", result.rows_before, result.rows),
+        ("slots and totals", result.tallies_before, result.tallies),
+    ):
+        is_met = left == 0 and before > 0
+        yield Figure(f"purge: {what} of {before:,} left", f"{left:,}", "0", is_met)
+    yield Figure("purge: base items changed", f"{result.changed:,}", "0", result.changed == 0)
 
 
 def print_figures(figures: list[Figure], sizes: Sizes, seconds: float) -> None:

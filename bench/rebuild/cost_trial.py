@@ -13,7 +13,7 @@ from typing import Any
 from bench.rebuild.items import Sizes, load
 from bench.rebuild.live_trial import NoMachine
 from bench.rebuild.stage import Stage
-from bench.rebuild.workers import SETTLE_S, Invocation, make_dependencies
+from bench.rebuild.workers import Invocation, make_dependencies, make_job_settings
 from daicho.cost.counting import POLLS_A_SECOND
 from daicho.cost.prices import load_prices
 from daicho.cost.traffic import StreamTraffic
@@ -108,13 +108,7 @@ class CostTrial:
     def _rebuild(self, pump: Pump) -> Costs:
         """Deploy the change and rebuild; count the units of every function."""
         stage = self.stage
-        settings = environment(
-            stage.table_name,
-            DIRTY_SHARDS="4",
-            SETTLE_SECONDS=str(SETTLE_S),
-            SCAN_UNITS="1000000",
-            OBJECT_BUCKET="",
-        )
+        settings = make_job_settings(stage)
         derived = stage.table.with_metering()
         metered = make_dependencies(stage, table=lambda *_, **__: derived)
         stage.release(2)

@@ -124,12 +124,15 @@ def _deploy_stream(stage: Stage, pump: Pump, ledger: Ledger) -> Any:
     return rollup.build(settings, ledger, dependencies)
 
 
+def make_job_settings(stage: Stage) -> dict[str, str]:
+    """The environment of the function that works on jobs."""
+    limits = {"SETTLE_SECONDS": str(SETTLE_S), "SCAN_UNITS": "1000000"}
+    return environment(stage.table_name, DIRTY_SHARDS="4", OBJECT_BUCKET="", **limits)
+
+
 def run_rebuild(stage: Stage, job: str) -> None:
     """Repeat the step of the jobs function as the state machine does."""
-    settings = environment(
-        stage.table_name, SETTLE_SECONDS=str(SETTLE_S), SCAN_UNITS="1000000", OBJECT_BUCKET=""
-    )
-    handler = jobs.build(settings, stage.ledger, make_dependencies(stage))
+    handler = jobs.build(make_job_settings(stage), stage.ledger, make_dependencies(stage))
     while True:
         answer = handler({"tenant": "", "job": job}, Invocation())
         if answer["done"]:
