@@ -30,6 +30,7 @@ KILLS = 5
 KILL_SHARES = (0.1, 0.35, 0.7)
 """The parts of the first pass after which the rebuild is killed; then in later passes."""
 LEAST_READINGS = 10_000
+READINGS_AFTERWARDS = 1_000
 RATE = 5_000.0
 LONGEST_S = 1_500.0
 POLL_S = 0.2
@@ -75,13 +76,13 @@ class LiveTrial:
     def run(self) -> LiveResult:
         """Load, deploy the change, rebuild under kills, and compare every answer."""
         signals = Signals.create()
-        fed, units = SPAWN.Value("q", 0), SPAWN.Value("d", 0.0)
+        fed, idle_rollups = SPAWN.Value("q", 0), SPAWN.Value("q", 0)
         stage = self.stage
         stage.release(1)
-        with self._process(run_stream, stage, signals, fed, units) as stream:
+        with self._process(run_stream, stage, signals, fed, idle_rollups) as stream:
             for stored in load(stage.table, stage.first_ledger, self.sizes):
                 self.say(f"{stored:,} of {self.sizes.total:,} items stored, {fed.value:,} derived")
-            self._wait_for_stream(fed)
+            self._wait_for_stream(fed, idle_rollups)
             self._run_change(signals, fed)
             signals.stop_stream.set()
             while stream.is_alive():
@@ -93,12 +94,12 @@ class LiveTrial:
         self._compare()
         return self.result
 
-    def _wait_for_stream(self, fed: Any) -> None:
-        before = -1
-        while before != fed.value:
-            before = fed.value
-            time.sleep(2)
+    def _wait_for_stream(self, fed: Any, idle_rollups: Any) -> None:
+        """Wait until everything is derived from the stored items, and rolled up."""
+        before = idle_rollups.value
+        while idle_rollups.value < before + 2:
             self.say(f"the stream of the stored items: {fed.value:,} records")
+            time.sleep(1)
 
     def _run_change(self, signals: Signals, fed: Any) -> None:
         """Deploy the change while old code writes, and rebuild."""
@@ -122,7 +123,8 @@ class LiveTrial:
                     signals.rolled_back.set()
                     self._rebuild(job, signals, fed)
                     result.seconds = time.monotonic() - began
-                    while sum(counts.values()) < LEAST_READINGS and readers.is_alive():
+                    least = max(LEAST_READINGS, sum(counts.values()) + READINGS_AFTERWARDS)
+                    while sum(counts.values()) < least and readers.is_alive():
                         self.say(f"{sum(counts.values()):,} readings")
                         time.sleep(1)
                     signals.stop_writers.set()

@@ -89,8 +89,11 @@ def make_dependencies(stage: Stage, table: Callable[..., Table] = open_table) ->
     return Dependencies(table=table, bucket=lambda *_, **__: bucket, stream=lambda _: stage)
 
 
-def run_stream(stage: Stage, signals: Signals, fed: Any, units: Any) -> None:
-    """Feed the stream to the projector, and roll totals up from time to time."""
+def run_stream(stage: Stage, signals: Signals, fed: Any, idle_rollups: Any) -> None:
+    """Feed the stream to the projector, and roll totals up from time to time.
+
+    ``idle_rollups``: how many rollups began when nothing of the stream was left.
+    """
     with (
         Path(os.devnull).open("w", encoding="utf-8") as nowhere,
         redirect_stdout(nowhere),
@@ -106,8 +109,8 @@ def run_stream(stage: Stage, signals: Signals, fed: Any, units: Any) -> None:
             count = pump.run()
             fed.value += count
             if is_last or time.monotonic() >= rolled + ROLLUP_S:
-                report = roll_up({}, Invocation())
-                units.value += report["write_units"]
+                roll_up({}, Invocation())
+                idle_rollups.value += not count
                 rolled = time.monotonic()
             if is_last:
                 return

@@ -175,11 +175,7 @@ class _Step:
     def _delete_items(self) -> bool:
         """Scan and delete; whether the pass is at its end."""
         on, job = self._on, self._job
-        position = (
-            ScanSegments.from_json(job.segments)
-            if job.segments
-            else ScanSegments.start(on.segments)
-        )
+        position = ScanSegments.resume(job.segments, on.segments)
 
         def save_round(scan_round: ScanRound[int]) -> None:
             job.segments = position.to_json()

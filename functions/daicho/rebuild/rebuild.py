@@ -149,6 +149,12 @@ class Rebuild:
             # The command changed it, for example its rate: the next step reads it.
             return RebuildStep(done=False)
 
+    def make_page_work(
+        self, job: RebuildJob, retry_budget: RetryBudget
+    ) -> Callable[[ItemPage], PageCounts]:
+        """The work on a page of older items outside the loop. It does not change the job."""
+        return _Step(self, replace(job, finding_pass=job.passes), retry_budget).touch_page
+
     def fail_job(self, reason: str, id: str | None = None) -> None:
         """Record that nobody works on the rebuild any more. A new request continues it."""
         job = find_job(self.store)
@@ -234,11 +240,7 @@ class _Step:
     def _touch_items(self) -> bool:
         """Scan and touch; whether the pass is at its end."""
         on, job = self._on, self._job
-        position = (
-            ScanSegments.from_json(job.segments)
-            if job.segments
-            else ScanSegments.start(on.segments)
-        )
+        position = ScanSegments.resume(job.segments, on.segments)
 
         def save_round(scan_round: ScanRound[PageCounts]) -> None:
             job.segments = position.to_json()
@@ -265,11 +267,12 @@ class _Step:
         scan = select_older_items(job.targets, consistent=job.passes > 1)
         if job.passes > 1:
             scan = self._copier.add_copies(scan)
-        return ParallelScan(on.store, scan, self._touch_page, on.parallelism, on.read).run(
+        return ParallelScan(on.store, scan, self.touch_page, on.parallelism, on.read).run(
             position, self._budget, save_round
         )
 
-    def _touch_page(self, page: ItemPage) -> PageCounts:
+    def touch_page(self, page: ItemPage) -> PageCounts:
+        """Touch the older items of a page."""
         counts, copier = PageCounts(), self._copier
         for removal in copier.list_removals(page.items, self._on.now()):
             self._record_finding()

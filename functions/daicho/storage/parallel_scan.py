@@ -42,6 +42,11 @@ class ScanSegments:
         """All segments, at their beginning."""
         return cls(total, dict.fromkeys(range(total)))
 
+    @classmethod
+    def resume(cls, data: Mapping[str, Any] | None, total: int) -> ScanSegments:
+        """Read what `to_json` wrote; without it, ``total`` segments at their beginning."""
+        return cls.from_json(data) if data else cls.start(total)
+
     @property
     def is_finished(self) -> bool:
         """Whether all segments are at their end."""
