@@ -83,6 +83,11 @@ bench-cost: $(TOOLS) ## The estimate of daicho cost beside the units of a mixed 
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.cost
 
+.PHONY: bench-rebuild
+bench-rebuild: $(TOOLS) ## A rebuild of 130,000 items under kills, writers and readers: answers, units, time (DIVIDE=10: fewer items)
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.rebuild --divide $(or $(DIVIDE),1)
+
 .PHONY: simulate-votes
 simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
@@ -28,7 +27,7 @@ from daicho_cli.plan.deployment_plan import REFUSED, ContractResult, DeploymentP
 from daicho_cli.plan.document import build_document
 from daicho_cli.plan.item_reader import sample_items
 from daicho_cli.plan.limits import LimitCheck
-from daicho_cli.plan.rebuild import estimate_entity
+from daicho_cli.plan.rebuild import estimate_entity, find_prices
 from daicho_cli.plan.report import format_plan
 from daicho_cli.plan.routes import list_declaration_routes
 from daicho_cli.plan.table_scan import ScanOptions, confirm_scan, scan_entities
@@ -130,7 +129,7 @@ def _add_rebuilds(
         if scan is not None:
             print_message("no entity needs a rebuild: the table is not scanned")
         return made
-    prices = _load_prices(deployed.region)
+    prices = find_prices(deployed.region)
     checks: Mapping[str, LimitCheck] = {}
     if scan is None:
         entities = [change.entity for change in changes]
@@ -143,14 +142,6 @@ def _add_rebuilds(
         for change in changes
     ]
     return replace(made, rebuilds=rebuilds, read=read, prices=prices, region=deployed.region)
-
-
-def _load_prices(region: str) -> Prices:
-    """The prices of a Region; those of the default one where the price file has none."""
-    try:
-        return load_prices(region)
-    except PriceError:
-        return load_prices(DEFAULT_REGION)
 
 
 def _compare_api(daicho: Daicho, ledger: Ledger, root: Path, against: str | None) -> ContractResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Literal
 
@@ -102,22 +102,29 @@ class ItemsRead:
 
 
 def sample_items(
-    store: ScansItems, entities: Collection[str], size: TableSize, draw: random.Random
+    store: ScansItems,
+    entities: Collection[str],
+    size: TableSize,
+    draw: random.Random,
+    *,
+    request: Scan | None = None,
 ) -> ItemsRead:
     """Read at most `SAMPLE_PAGES` pages, from random segments of about a page each.
 
-    A table of fewer pages is read whole.
+    A table of fewer pages is read whole. ``request``: the scan that returns the items; by default
+    it returns all items of the entities.
 
     Raises:
         StoreError: the table does not answer.
     """
     total = min(MAX_SEGMENTS, max(1, ceil(size.bytes / PAGE_BYTES)))
+    request = request or _build_scan(entities)
     segments = draw.sample(range(total), min(total, SAMPLE_PAGES))
     read = ItemsRead({entity: EntityItems() for entity in entities})
     unread: list[tuple[int, Image | None]] = [(segment, None) for segment in segments]
     while unread and read.pages < SAMPLE_PAGES:
         segment, start = unread.pop(0)
-        page = store.scan(_build_scan(entities, segment, total, start))
+        page = store.scan(replace(request, segment=segment, segments=total, start=start))
         read.add(page, draw)
         if page.last is not None:
             unread.append((segment, page.last))  # the other segments come first
@@ -133,12 +140,13 @@ def scan_items(
     pace: RateLimiter,
     on_image: Callable[[Image], None],
     on_round: Callable[[ScanRound[ItemPage], ScanSegments], None],
+    request: Scan | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> ItemsRead:
     """Read all items of some entities, by a scan of the whole table.
 
     ``on_image`` receives each item, ``on_round`` each round of pages and the segments that are
-    left, both in the thread of the caller.
+    left, both in the thread of the caller. ``request``: see `sample_items`.
 
     Raises:
         UnavailableError: the table has not answered for two minutes.
@@ -157,7 +165,7 @@ def scan_items(
                 on_image(image)
         on_round(scan_round, segments)
 
-    scan = ParallelScan(store, _build_scan(entities), lambda page: page, pace=pace)
+    scan = ParallelScan(store, request or _build_scan(entities), lambda page: page, pace=pace)
     retry_budget = RetryBudget(lambda: last_answer + RETRY_S - clock(), reserve=0)
     if not scan.run(segments, retry_budget, add_round):
         raise UnavailableError(f"no answer for {RETRY_S:.0f} s")
@@ -165,19 +173,10 @@ def scan_items(
     return read
 
 
-def _build_scan(
-    entities: Collection[str], segment: int = 0, segments: int = 1, start: Image | None = None
-) -> Scan:
-    """A page of base items; only those of ``entities``, unless the filter would be too long."""
+def _build_scan(entities: Collection[str]) -> Scan:
+    """A scan of base items; only those of ``entities``, unless the filter would be too long."""
     condition, values = "attribute_exists(#type)", {}
     if len(entities) <= MAX_OPERANDS:
         values = {f":e{n}": {"S": name} for n, name in enumerate(entities)}
         condition = f"#type IN ({', '.join(values)})"
-    return Scan(
-        segment=segment,
-        segments=segments,
-        start=start,
-        filter=condition,
-        names={"#type": "type"},
-        values=values,
-    )
+    return Scan(filter=condition, names={"#type": "type"}, values=values)

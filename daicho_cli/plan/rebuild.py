@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from daicho.cost.prices import Prices
-from daicho.cost.rebuild import RebuildEstimate, estimate_rebuild
+from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
+from daicho.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.plan.instances import list_declarations, list_retiring
 from daicho.runtime.clock import utc_now
@@ -23,6 +23,7 @@ class EntityRebuild:
 
     ``declarations``: what is built, by name. ``items``: how many are touched. ``check``: of the
     items whose derivation was tried. ``sampled``: the items from which the units were computed.
+    ``instance_units``: write units of what each instance derives.
     """
 
     entity: str
@@ -31,6 +32,15 @@ class EntityRebuild:
     estimate: RebuildEstimate
     check: LimitCheck
     sampled: int
+    instance_units: Mapping[tuple[str, int], float] = field(default_factory=dict)
+
+
+def find_prices(region: str) -> Prices:
+    """The prices of a Region; those of the default one where the price file has none."""
+    try:
+        return load_prices(region)
+    except PriceError:
+        return load_prices(DEFAULT_REGION)
 
 
 def estimate_entity(
@@ -39,24 +49,33 @@ def estimate_entity(
     size: TableSize,
     prices: Prices,
     check: LimitCheck | None = None,
+    *,
+    rate: float = DEFAULT_RATE,
 ) -> EntityRebuild:
     """Estimate the rebuild of an entity.
 
-    ``check``: of all its items; by default those in the sample are checked.
+    ``check``: of all its items; by default those in the sample are checked. ``rate``: write units
+    of touches a second.
     """
     images = read.entities[change.entity].images
     sample_check = LimitCheck(now=int(utc_now().timestamp()))
     touched = [sample_check.add(change.plan, image, change.compute) for image in images]
     derivable = [image for image in touched if image is not None]
     items = read.count_items(change.entity, size)
-    estimate = estimate_both_sides(change.plan, change.incomplete, derivable, items.count, prices)
+
+    def estimate(incomplete: Collection[tuple[str, int]]) -> RebuildEstimate:
+        return estimate_both_sides(
+            change.plan, incomplete, derivable, items.count, prices, rate=rate
+        )
+
     return EntityRebuild(
         change.entity,
         tuple(sorted({name for name, _ in change.incomplete} | change.rewriting)),
         items,
-        estimate,
+        estimate(change.incomplete),
         check or sample_check,
         len(derivable),
+        {instance: estimate({instance}).derived_units for instance in sorted(change.incomplete)},
     )
 
 
@@ -66,6 +85,8 @@ def estimate_both_sides(
     images: Sequence[Image],
     item_count: int,
     prices: Prices,
+    *,
+    rate: float = DEFAULT_RATE,
 ) -> RebuildEstimate:
     """Estimate a rebuild of what a generation declares, and of what retires in it.
 
@@ -93,16 +114,24 @@ def estimate_both_sides(
             images,
             item_count,
             prices,
+            rate=rate,
         )
         for side, declarations in sides
     )
+    neither = replace(
+        plan, searches=(), listings=(), aggregates=(), counters=(), retiring=RetiringPlan()
+    )
+    items = estimate_rebuild(neither, (), images, item_count, prices, rate=rate)
+    # The items are read once for both sides, and the rows of both.
+    read_units = declared.read_units + retiring.read_units - items.read_units
     row_units = declared.row_units + retiring.row_units
     count_units = declared.count_units + retiring.count_units
-    # The items are read and touched once for both sides.
+    # The items are touched once for both sides.
     write_units = declared.touch_units + row_units + count_units
     return replace(
         declared,
         row_units=row_units,
         count_units=count_units,
-        dollars=prices.price_units(declared.read_units, write_units),
+        read_units=read_units,
+        dollars=prices.price_units(read_units, write_units),
     )

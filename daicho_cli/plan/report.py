@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from daicho.cost.prices import Prices
 from daicho.cost.rebuild import DEFAULT_RATE
 from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
@@ -11,7 +12,7 @@ from daicho_cli.contract.report import format_changes
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.assessment import DeclarationChange, EntityChange
 from daicho_cli.plan.deployment_plan import ContractResult, DeploymentPlan
-from daicho_cli.plan.item_reader import SAMPLE_PAGES, ItemCount
+from daicho_cli.plan.item_reader import SAMPLE_PAGES, ItemCount, ItemsRead
 from daicho_cli.plan.limits import FoundItems
 from daicho_cli.plan.rebuild import EntityRebuild
 
@@ -86,7 +87,7 @@ def _list_entity_lines(change: EntityChange, rebuild: EntityRebuild | None) -> I
     for declaration in change.changes:
         yield from _list_declaration_lines(declaration, width)
     if rebuild is not None:
-        yield from _list_rebuild_lines(rebuild, change.after)
+        yield from list_rebuild_lines(rebuild, change.after)
         yield from _list_archive_lines(change)
 
 
@@ -105,7 +106,8 @@ def _list_declaration_lines(declaration: DeclarationChange, width: int) -> Itera
         yield f"{rest}! {routes} {answers} without what was stored before"
 
 
-def _list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]:
+def list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]:
+    """The rebuild of an entity: its items, units, price and time, and what needs attention."""
     estimate, built = rebuild.estimate, ", ".join(rebuild.declarations)
     units = [
         f"~{count:,.0f} {what}"
@@ -168,32 +170,43 @@ def _list_summary_lines(plan: DeploymentPlan) -> Iterator[str]:
         )
     if plan.read is None or plan.prices is None:
         return
-    yield _summarize_rebuilds(plan.rebuilds)
-    read, extent = plan.read, "the whole table" if plan.read.is_whole else "a sample"
-    bound = "" if read.is_whole else f" (at most {SAMPLE_PAGES}; --scan reads all)"
-    yield (
-        f"Estimated from {extent}: {read.scanned:,} items in {_format_pages(read.pages)}{bound}, "
-        f"{read.units:,.1f} read units. Prices of {plan.prices.region} of {plan.prices.published}."
-    )
+    yield summarize_rebuilds(plan.rebuilds)
+    yield describe_reading(plan.read, plan.prices)
     if plan.region not in ("", plan.prices.region):
         yield f"There are no prices of {plan.region}."
     if any(rebuild.items.basis == "at least" for rebuild in plan.rebuilds):
         yield "DynamoDB has not measured the table yet, so there may be more items than were read."
 
 
-def _summarize_rebuilds(rebuilds: Sequence[EntityRebuild]) -> str:
+def describe_reading(read: ItemsRead, prices: Prices) -> str:
+    """What an estimate was made from."""
+    extent = "the whole table" if read.is_whole else "a sample"
+    bound = "" if read.is_whole else f" (at most {SAMPLE_PAGES}; --scan reads all)"
+    return (
+        f"Estimated from {extent}: {read.scanned:,} items in {_format_pages(read.pages)}{bound}, "
+        f"{read.units:,.1f} read units. Prices of {prices.region} of {prices.published}."
+    )
+
+
+def summarize_rebuilds(rebuilds: Sequence[EntityRebuild], rate: float = DEFAULT_RATE) -> str:
+    """The items, the price and the time of all rebuilds, and the instance with the most units."""
     items = sum(rebuild.items.count for rebuild in rebuilds)
     dollars = sum(rebuild.estimate.dollars for rebuild in rebuilds)
     seconds = sum(rebuild.estimate.seconds for rebuild in rebuilds)
     symbol = "" if all(rebuild.items.basis == "counted" for rebuild in rebuilds) else "~"
     summary = (
         f"Rebuild: {symbol}{items:,} items, {_format_price(dollars)}, {format_duration(seconds)} "
-        f"at {DEFAULT_RATE:.0f} items/s."
+        f"at {rate:,.0f} units/s."
     )
-    if len(rebuilds) == 1:
+    instances = [
+        (units, f"{rebuild.entity}.{name}@{since}")
+        for rebuild in rebuilds
+        for (name, since), units in rebuild.instance_units.items()
+    ]
+    if len(instances) <= 1:
         return summary
-    most = max(rebuilds, key=lambda rebuild: rebuild.estimate.dollars)
-    return f"{summary} Most expensive: {most.entity}."
+    units, most = max(instances)
+    return f"{summary} Most expensive: {most}, ~{units:,.0f} write units."
 
 
 def _list_contract_lines(contract: ContractResult) -> Iterator[str]:

@@ -17,7 +17,7 @@ from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.parallel_scan import ScanRound, ScanSegments
 from daicho.storage.protocols import ScansItems
-from daicho.storage.requests import ItemPage
+from daicho.storage.requests import ItemPage, Scan
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.assessment import EntityChange
@@ -59,9 +59,15 @@ def confirm_scan(size: TableSize, prices: Prices, options: ScanOptions) -> None:
 
 
 def scan_entities(
-    store: ScansItems, changes: Sequence[EntityChange], options: ScanOptions
+    store: ScansItems,
+    changes: Sequence[EntityChange],
+    options: ScanOptions,
+    *,
+    request: Scan | None = None,
 ) -> tuple[ItemsRead, dict[str, LimitCheck]]:
     """Read all items of the entities that change, and check the limits of each item.
+
+    ``request``: the scan that returns the items; by default it returns all items of the entities.
 
     Raises:
         StoreError: the table does not answer.
@@ -101,5 +107,6 @@ def scan_entities(
             pace=RateLimiter(options.rate),
             on_image=check,
             on_round=update_bar,
+            request=request,
         )
     return read, checks

@@ -4,41 +4,59 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
+from daicho.cost.rebuild import DEFAULT_RATE
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob, find_purge
 from daicho.rebuild.requests import (
+    change_job,
     find_job,
+    pause_job,
     plan_targets,
     request_rebuild,
+    resume_job,
     start_execution,
     start_purge,
 )
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
 from daicho.storage.table import Table
-from daicho.tenants.jobs import Jobs
 from daicho.tenants.state_machine import StateMachine
 from daicho_cli.aws.connection import Connection
+from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.aws.table_size import read_table_size
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.plan.table_scan import ScanOptions
 from daicho_cli.project import load_ledger
 from daicho_cli.rebuild.copies import check_copy, describe_switch
+from daicho_cli.rebuild.dry_run import describe_dry_run, preview_rebuild
 from daicho_cli.rebuild.report import build_document, describe_job, describe_purge
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
 
 WATCH_S = 2.0
-DEFAULT_RATE = 500.0
+NOTHING_TO_DO = "every declaration includes every item: nothing to rebuild"
+SCAN_RATE = 500.0
+"""Read units a second of a dry run's scan."""
 OVER = ("succeeded", "paused", "failed")
 """States in which nothing works on a rebuild."""
 
 
 def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what it would touch, and the price.")
+    ] = False,
+    scan: Annotated[
+        bool,
+        typer.Option("--scan", help="With --dry-run: read the whole table instead of a sample."),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="With --scan: read without a question.")
+    ] = False,
     status: Annotated[bool, typer.Option("--status", help="Only print how far it is.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Pause it; --resume continues.")] = False,
     resume: Annotated[
@@ -77,8 +95,12 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     complete. 2: the command could not run.
     """
     with end_on_errors("rebuild"):
-        if status + pause + resume > 1:
-            raise OptionError("--status, --pause and --resume exclude each other")
+        if status + pause + resume + dry_run > 1:
+            raise OptionError("--dry-run, --status, --pause and --resume exclude each other")
+        if scan and not dry_run:
+            raise OptionError("--scan is an option of --dry-run")
+        if dry_run:
+            _print_dry_run(StageOptions(stack, stage=stage), rate, scan=scan, confirmed=yes)
         if copy or to:
             check_copy(load_ledger(), copy or "", to or "")
         found = Stack.find(stage, stack)
@@ -86,7 +108,7 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
         table = connection.open(2)
         job = find_job(table)
         if pause:
-            job = _change(table, job, "paused")
+            job = _pause(table, job)
         elif not status:
             job = _start(table, found, connection, job, rate=rate, without=without, resume=resume)
             _start_purge(table, found, rate)
@@ -96,13 +118,25 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     if as_json:
         typer.echo(json.dumps(build_document(job, purge), indent=2))
     else:
-        nothing = "every declaration includes every item: nothing to rebuild"
-        typer.echo(describe_job(job) if job else nothing)
+        typer.echo(describe_job(job) if job else NOTHING_TO_DO)
         if purge is not None:
             typer.echo(describe_purge(purge))
         if copy and to and (job is None or job.state == "succeeded"):
             typer.echo(describe_switch(copy, to))
     raise typer.Exit(SUCCESS if job is None or job.state == "succeeded" else INCOMPLETE)
+
+
+def _print_dry_run(
+    options: StageOptions, rate: float | None, *, scan: bool, confirmed: bool
+) -> NoReturn:
+    """Print what a rebuild would do, and end the command."""
+    deployed = find_stage(options)
+    if deployed is None:
+        raise OptionError("the stage has no table yet: deploy it first")
+    scan_options = ScanOptions(SCAN_RATE, confirmed) if scan else None
+    preview = preview_rebuild(deployed, load_ledger(), rate or DEFAULT_RATE, scan_options)
+    typer.echo(NOTHING_TO_DO if preview is None else describe_dry_run(preview))
+    raise typer.Exit(SUCCESS)
 
 
 def _start(
@@ -116,22 +150,27 @@ def _start(
     resume: bool,
 ) -> RebuildJob | None:
     """Start or continue a rebuild; None if nothing is to be done."""
-    if job is not None and job.state in ("running", "blocked") and not (rate or without):
+    if job is not None and job.state in ("running", "blocked"):
+        if rate or without:
+            return change_job(table, job, utc_now(), rate=rate, without=without)
         return job
-    if resume and job is None:
+    if resume and (job is None or job.state == "succeeded"):
         raise OptionError("there is no rebuild to resume")
     targets = plan_targets(load_ledger(), read_stage_states(table).states)
-    if not targets:
+    if job is not None and job.state != "succeeded" and targets.keys() <= job.targets.keys():
+        requested = resume_job(table, job, utc_now(), rate=rate, without=without)
+    elif targets:
+        size = read_table_size(connection)
+        requested = request_rebuild(
+            table,
+            targets,
+            utc_now(),
+            rate=rate or (job.rate if job else DEFAULT_RATE),
+            total=size.items if size else 0,
+            without=without,
+        )
+    else:
         return None
-    size = read_table_size(connection)
-    requested = request_rebuild(
-        table,
-        targets,
-        utc_now(),
-        rate=rate or (job.rate if job else DEFAULT_RATE),
-        total=size.items if size else 0,
-        without=without,
-    )
     machine = StateMachine(stack["JobMachineArn"], stack.endpoint, stack.region)
     start_execution(machine, requested)
     return requested
@@ -144,12 +183,10 @@ def _start_purge(table: Table, stack: Stack, rate: float | None) -> PurgeJob | N
     return start_purge(table, machine, load_ledger(), states, utc_now(), rate or DEFAULT_RATE)
 
 
-def _change(table: Table, job: RebuildJob | None, state: str) -> RebuildJob:
+def _pause(table: Table, job: RebuildJob | None) -> RebuildJob:
     if job is None or job.state in OVER:
         raise OptionError("no rebuild is running")
-    job.state = "paused"
-    Jobs(table, utc_now).save(job)
-    return job
+    return pause_job(table, job, utc_now())
 
 
 def _watch(table: Table, job: RebuildJob) -> RebuildJob:

@@ -6,6 +6,7 @@ from typing import Any
 
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob
+from daicho_cli.plan.report import MINUTE_S, format_duration
 
 
 def describe_job(job: RebuildJob) -> str:
@@ -20,10 +21,11 @@ def describe_job(job: RebuildJob) -> str:
         return f"{entities}: complete · {touched}{left}{reason}"
     phases = {"prove": "proof", "fill": "archive"}
     phase = phases.get(job.phase, f"pass {job.passes} of at least 2")
-    percent = f" · {job.percent} %" if job.phase == "touch" and job.total else ""
+    percent = f" · {job.percent} %" if job.phase == "touch" and job.share else ""
+    speed = f"{_describe_speed(job)}{_describe_time_left(job)}"
     until = "" if job.phase == "fill" else "for the last older writers "
     waits = f" · waits {until}until {job.waits[11:19]}" if job.waits else ""
-    lines = [f"{entities}: {job.state} · {phase}{percent} · {touched}{waits}{reason}"]
+    lines = [f"{entities}: {job.state} · {phase}{percent} · {touched}{speed}{waits}{reason}"]
     lines += [f"  {item}: {obstacle}" for item, obstacle in job.left.items()]
     return "\n".join(lines)
 
@@ -46,3 +48,19 @@ def describe_purge(job: PurgeJob) -> str:
 def build_document(job: RebuildJob | None, purge: PurgeJob | None) -> dict[str, Any]:
     """The last rebuild as plain JSON values, and the last purge as one of them."""
     return {**(vars(job) if job else {}), **({"purge": vars(purge)} if purge else {})}
+
+
+def _describe_speed(job: RebuildJob) -> str:
+    """The measured write units a second, and the rate if DynamoDB does not accept it."""
+    if job.phase != "touch" or not job.units_per_second:
+        return ""
+    lowered = f" (throttled: {job.effective_rate:,.0f} of {job.rate:,.0f})"
+    return f" · {job.units_per_second:,.0f} units/s{lowered if job.is_throttled else ''}"
+
+
+def _describe_time_left(job: RebuildJob) -> str:
+    """The time until the end of the pass. The first pass is never the last one."""
+    if (seconds := job.seconds_left) is None or job.waits:
+        return ""
+    text = f"{seconds} s" if seconds < 2 * MINUTE_S else format_duration(seconds)
+    return f" · {text} left" + (" in this pass" if job.passes == 1 else "")

@@ -1,15 +1,17 @@
 """The state machine of jobs: what it does of each answer, and what of a failure."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.jobs import build_definition
 from daicho.declare.stored_objects import UPLOAD_SECONDS
-from tests.infra.synthesis import Synthesis
+from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
 
 ASL: dict[str, Any] = build_definition("arn:function")
+WITH_MAP: dict[str, Any] = build_definition("arn:function", 40)
 
 
 def after(said: dict[str, Any]) -> str:
@@ -105,3 +107,28 @@ def test_administrators_are_a_group_of_the_pool(any_stage: Synthesis) -> None:
     (pool,) = any_stage.resources("Cognito::UserPool")
     assert group["GroupName"] == "admin"
     assert group["UserPoolId"] == {"Ref": pool}
+
+
+def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: Path) -> None:
+    states = WITH_MAP["States"]
+    assert WITH_MAP["StartAt"] == "IsRebuild"
+    assert states["IsRebuild"]["Default"] == "Step"
+    touching = states["TouchRanges"]
+    assert (touching["MaxConcurrency"], touching["Next"]) == (40, "Step")
+    assert touching["ItemProcessor"]["ProcessorConfig"]["Mode"] == "DISTRIBUTED"
+    child = touching["ItemProcessor"]["States"]
+    payload = child["TouchRange"]["Parameters"]["Payload"]
+    assert set(payload) == {"tenant.$", "job.$", "range.$", "concurrency", "position.$"}
+    assert child["IsRangeDone"]["Default"] == child["WaitForRange"]["Next"].replace(
+        "TouchRange", "WaitForRange"
+    )
+    # Without the setting the machine has none of this.
+    assert {*states} - {*ASL["States"]} == {"IsRebuild", "ListRanges", "TouchRanges"}
+    for name in ASL["States"]:
+        assert states[name] == ASL["States"][name]
+    stage = synthesise("dev", tmp_path, rebuild_map_concurrency=40)
+    machine = stage.only("StepFunctions::StateMachine")["Properties"]
+    assert "DISTRIBUTED" in json.dumps(machine["DefinitionString"])
+    role = machine["RoleArn"]["Fn::GetAtt"][0]
+    (own,) = stage.resources("StepFunctions::StateMachine")
+    assert allowed(stage, role)[text({"Ref": own})] == {"states:StartExecution"}

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho import Aggregate, Count, Listing, Search
-from daicho.handlers import project
+from daicho.handlers import project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.job import RebuildJob, RebuildStep
@@ -20,7 +22,7 @@ from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.tenants.jobs import Jobs
 from tests.support.changed_invoices import NOON, Stage
-from tests.support.stream_pump import SHARD, Consumer, Pump, environment
+from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
 
 BEGIN = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 SETTLE = 60
@@ -43,7 +45,7 @@ def add_country(body: dict[str, Any]) -> None:
 
 @dataclass
 class House:
-    """A stage with old invoices, whose stream is fed to the projector at every pause."""
+    """A stage with old invoices; at every pause its stream is fed, and totals are rolled up."""
 
     stage: Stage
     pump: Pump
@@ -52,6 +54,8 @@ class House:
     names: list[str] = field(default_factory=list)
     job_table: Table | None = None
     """The table of the next steps; None for one without faults."""
+    roll_up: Handler | None = None
+    is_rollup_late: bool = False
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         return (StreamShard(SHARD),)
@@ -68,7 +72,15 @@ class House:
         table = self.job_table or self.table
         jobs = Jobs(table, lambda: self.now)
         return Rebuild(
-            table, self, self, self.stage.ledger, jobs, lambda: self.now, SETTLE, parallelism=1
+            table,
+            self,
+            self,
+            self.stage.ledger,
+            jobs,
+            lambda: self.now,
+            SETTLE,
+            parallelism=1,
+            dirty_shards=4,
         )
 
     def finish_deployment(self) -> None:
@@ -86,6 +98,8 @@ class House:
     def pause(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
         self.pump.run()
+        if seconds and self.roll_up is not None and not self.is_rollup_late:
+            self.roll_up({}, Context())
 
     def step(self, seconds: float = 300.0) -> RebuildStep:
         """One invocation."""
@@ -118,8 +132,10 @@ class House:
 
 
 def deploy_projector(house: House) -> None:
-    handler = project.build(environment(house.stage.name), house.stage.ledger)
+    settings, dependencies = environment(house.stage.name), Dependencies(now=lambda: house.now)
+    handler = project.build(settings, house.stage.ledger, dependencies)
     house.pump.consumers = [Consumer(handler, ("Invoice", HEARTBEAT_TYPE))]
+    house.roll_up = rollup.build(settings, house.stage.ledger, dependencies)
 
 
 def put(house: House, id: str, **values: Any) -> None:

@@ -6,6 +6,7 @@ a mapping with a tumbling window, so it names its shard.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -63,13 +64,18 @@ class Consumer:
 
 @dataclass
 class Pump:
-    """Reads what is new in the stream and feeds it to consumers."""
+    """Reads what is new in the stream and feeds it to consumers.
+
+    ``batch``: records of a batch. ``shards``: over how many shards items are spread; each gets a
+    batch in turn.
+    """
 
     dynamodb: DynamoDBClient
     endpoint: str
     table_name: str
     consumers: Sequence[Consumer]
     batch: int = BATCH
+    shards: int = 1
     begin: str = "TRIM_HORIZON"
     _iterator: str = field(default="", init=False)
 
@@ -78,16 +84,25 @@ class Pump:
         fed = 0
         waiting: list[dict[str, Any]] = []
         while waiting := waiting + self._read():
-            fed += self._feed(waiting[: self.batch])
-            waiting = waiting[self.batch :]
+            taken = self.batch * self.shards
+            for number in range(self.shards):
+                fed += self._feed(
+                    [each for each in waiting[:taken] if self._choose_shard(each) == number],
+                    SHARD if self.shards == 1 else f"{SHARD}-{number}",
+                )
+            waiting = waiting[taken:]
         return fed
 
-    def _feed(self, records: Sequence[dict[str, Any]]) -> int:
+    def _choose_shard(self, record: Mapping[str, Any]) -> int:
+        partition = record["dynamodb"]["Keys"]["PK"]["S"]
+        return zlib.crc32(partition.encode()) % self.shards
+
+    def _feed(self, records: Sequence[dict[str, Any]], shard: str = SHARD) -> int:
         fed = 0
         for consumer in self.consumers:
             wanted = [record for record in records if consumer.wants(record)]
             if wanted:
-                answer = consumer.handler(_event(wanted), Context())
+                answer = consumer.handler(_event(wanted, shard), Context())
                 assert answer["batchItemFailures"] == [], answer
                 fed += len(wanted)
         return fed
@@ -118,12 +133,12 @@ class Pump:
         )
 
 
-def _event(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _event(records: Sequence[Mapping[str, Any]], shard: str) -> dict[str, Any]:
     return {
         "Records": records,
         "window": {"start": "2026-11-21T00:00:00Z", "end": "2026-11-21T00:02:00Z"},
         "state": {},
-        "shardId": SHARD,
+        "shardId": shard,
         "eventSourceARN": records[0]["eventSourceARN"],
         "isFinalInvokeForWindow": False,
         "isWindowTerminatedEarly": False,

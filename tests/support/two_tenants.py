@@ -84,9 +84,9 @@ class Redelivering(Pump):
         super().__init__(*given, **named)
         self.delivered: list[dict[str, Any]] = []
 
-    def _feed(self, records: Sequence[dict[str, Any]]) -> int:
+    def _feed(self, records: Sequence[dict[str, Any]], shard: str = SHARD) -> int:
         self.delivered += records
-        return super()._feed(records)
+        return super()._feed(records, shard)
 
     def again(self, chance: random.Random, share: float) -> None:
         """Deliver some stretch of what was delivered before."""

@@ -84,8 +84,9 @@ class Settings:
     invocations only. ``retirement_seconds``: how long an instance is kept after its successor
     became complete; None ends it at once. ``scan_units``: read units a second of a scan.
     ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one;
-    None starts none. ``faults``, for stage local only: how often the projector is to fail on
-    purpose, as a share of its writes.
+    None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
+    of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
+    for stage local only: how often the projector is to fail on purpose, as a share of its writes.
     """
 
     stage: str
@@ -103,6 +104,7 @@ class Settings:
     retirement_seconds: int | None = RETIREMENT_S
     scan_units: int = 1_000
     rebuild_units: int | None = 500
+    rebuild_map_concurrency: int | None = None
     archive_window_seconds: int
     glacier_after_days: int
     query_gigabytes: int = 10

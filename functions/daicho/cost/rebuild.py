@@ -10,12 +10,13 @@ from daicho.cost.derived_writes import Touches
 from daicho.cost.events import ItemEvent
 from daicho.cost.prices import Prices
 from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
-from daicho.cost.units import READ_UNIT_BYTES, STORAGE_OVERHEAD_BYTES, measure_write
+from daicho.cost.units import READ_UNIT_BYTES, measure_write
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image, measure_image
 
-PASSES = 2
-"""Scans of all items: one that touches them, and one that proves that none is left."""
+PASSES = (0.5, 1.0)
+"""Read units for 4 KB of each scan of all items: the first one touches them, with eventually
+consistent reads. The second one proves that none is left."""
 DEFAULT_RATE = 500.0
 SECONDS_A_DAY = 86_400
 
@@ -31,7 +32,7 @@ class RebuildEstimate:
         count_units: write units of their slots, totals and rankings, and of announcements.
         read_units: of the scans, and of rollups.
         dollars: of all units.
-        seconds: at the rate of touches; one pass of them.
+        seconds: of the pass that touches the items, at the rate.
     """
 
     items: int
@@ -45,7 +46,12 @@ class RebuildEstimate:
     @property
     def write_units(self) -> float:
         """All write units."""
-        return self.touch_units + self.row_units + self.count_units
+        return self.touch_units + self.derived_units
+
+    @property
+    def derived_units(self) -> float:
+        """Write units of what is derived."""
+        return self.row_units + self.count_units
 
 
 def estimate_rebuild(
@@ -69,7 +75,7 @@ def estimate_rebuild(
             is derived by each item. Without images every unit is 0.
         item_count: the number of stored items.
         prices: the Region's.
-        rate: touches a second.
+        rate: write units of touches a second.
         groups: the number of groups of each aggregate; by default those of the sample.
         stream: shards, and the size of a batch.
 
@@ -78,21 +84,23 @@ def estimate_rebuild(
     """
     if not images or item_count <= 0:
         return RebuildEstimate(max(0, item_count), 0, 0, 0, 0, 0, 0)
-    seconds = item_count / rate
+    touch = sum(measure_write(image, _touch(image)) for image in images) / len(images)
+    seconds = touch * item_count / rate
     traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=stream or StreamTraffic())
     load = counting.compute_stream_load(traffic, item_count)
-    touch = sum(measure_write(image, _touch(image)) for image in images) / len(images)
     rows = scanned = 0.0
     for image in images:
-        scanned += measure_image(image) + STORAGE_OVERHEAD_BYTES
+        scanned += sum(PASSES) * measure_image(image)
         for name, row in derived_writes.list_row_images(plan, image):
-            scanned += measure_image(row)
-            rows += measure_write(None, row) if name in declarations else 0.0
+            is_built = name in declarations
+            # The first pass finds no row of what is built.
+            scanned += (PASSES[1] if is_built else sum(PASSES)) * measure_image(row)
+            rows += measure_write(None, row) if is_built else 0.0
     counted, rollup_reads = _estimate_counts(
         plan, declarations, images, item_count, traffic, groups or {}
     )
     derives = rows > 0 or counted > 0
-    reads = PASSES * scanned / len(images) * item_count / READ_UNIT_BYTES + rollup_reads
+    reads = scanned / len(images) * item_count / READ_UNIT_BYTES + rollup_reads
     touches, row_units = touch * item_count, rows / len(images) * item_count
     count_units = counted + (load.batches if derives else 0.0)
     dollars = prices.price_units(reads, touches + row_units + count_units)

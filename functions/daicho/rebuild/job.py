@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ Phase = Literal["touch", "prove", "fill"]
 JOB_KEY = ItemKey(keys.render("", "rebuild"), "job")
 SAVE_INTERVAL = dt.timedelta(seconds=5)
 """The longest stretch of work that is repeated after an interruption."""
+_NUMBERS = {"rate", "effective_rate", "items_per_second", "units_per_second"}
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
@@ -50,7 +52,9 @@ class RebuildJob:
     ``without``: whether the operator accepts that these are missing. ``rate``: write units a
     second. ``older_seen``: of each backfill item, when the pass began. ``filled_behind``: the last
     object of the archive whose rows were added to aggregates that keep expired items, and
-    ``filled_at``: when the last rows were added.
+    ``filled_at``: when the last rows were added. ``effective_rate``: the rate to which throttling
+    has lowered ``rate``; 0 before the first write. ``items_per_second`` are read, for
+    ``units_per_second`` written.
     """
 
     id: str
@@ -72,6 +76,9 @@ class RebuildJob:
     older_seen: dict[str, int] = field(default_factory=dict)
     filled_behind: str = ""
     filled_at: str = ""
+    effective_rate: float = 0.0
+    items_per_second: float = 0.0
+    units_per_second: float = 0.0
     reason: str = ""
     updated_at: str = ""
     finished_at: str = ""
@@ -83,9 +90,40 @@ class RebuildJob:
             self.counts[name] = self.counts.get(name, 0) + number
 
     @property
+    def share(self) -> float:
+        """The part of this pass that is done.
+
+        The segments of a scan have about one size. So those that are over show it while the size
+        of the table is unknown.
+        """
+        if self.total:
+            return min(1.0, self.seen / self.total)
+        if self.segments is None:
+            return 0.0
+        return 1 - len(self.segments["starts"]) / int(self.segments["total"])
+
+    @property
     def percent(self) -> int:
-        """How much of this pass is done, as far as the size of the table is known."""
-        return min(99, 100 * self.seen // self.total) if self.total else 0
+        """How much of this pass is done, in whole percent; it is not over before 100."""
+        return min(99, int(100 * self.share))
+
+    @property
+    def seconds_left(self) -> int | None:
+        """The seconds until this pass is over, at its present speed; None if that is unknown."""
+        if self.phase != "touch" or not self.share or not self.items_per_second:
+            return None
+        return math.ceil(self.seen / self.items_per_second * (1 - self.share) / self.share)
+
+    def compute_wait(self, now: dt.datetime) -> int:
+        """The whole seconds until the job may continue."""
+        if not self.waits:
+            return 0
+        return max(0, math.ceil((dt.datetime.fromisoformat(self.waits) - now).total_seconds()))
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether throttling has lowered the rate."""
+        return 0 < self.effective_rate < self.rate
 
     def to_image(self) -> Image:
         """The item."""
@@ -99,5 +137,6 @@ class RebuildJob:
         names = {each.name for each in dataclasses.fields(cls)}
         values = {name: value for name, value in stored.items() if name in names}
         values["counts"] = {name: float(number) for name, number in stored["counts"].items()}
-        values["rate"] = float(values["rate"])
+        for name in _NUMBERS & values.keys():
+            values[name] = float(values[name])
         return cls(**values)

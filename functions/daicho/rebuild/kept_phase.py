@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from daicho.layout.backfill_state import BackfillState, render_instance
+from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
 from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob
 from daicho.rebuild.kept_amounts import Instance
 from daicho.rebuild.kept_parts import FillReport, KeptParts
@@ -71,8 +71,8 @@ class KeptPhase:
     def fill(self, retry_budget: RetryBudget) -> FillOutcome:
         """Add the archived rows behind the job's position to what lacks them.
 
-        It is finished when the totals of what was filled include the rows. A reader of a total
-        would otherwise get a figure that lacks them.
+        It is finished when the totals of new aggregates include the rows, and what touches have
+        counted. A reader of a total would otherwise get a figure that lacks them.
 
         Raises:
             StoreError: a store fails; the next step goes on.
@@ -98,17 +98,21 @@ class KeptPhase:
                 f"{len(job.left)} archived rows cannot be derived by the new generation: daicho "
                 "rebuild --status names them. Accept that aggregates lack them by --without",
             )
-        if not report.finished or not filled:
-            return FillOutcome(report.finished)
-        return self._wait_for_totals(filled)
+        if not report.finished:
+            return FillOutcome(finished=False)
+        return self._wait_for_totals()
 
-    def _wait_for_totals(self, filled: Mapping[str, Collection[Instance]]) -> FillOutcome:
+    def _wait_for_totals(self) -> FillOutcome:
+        """Wait until the totals of new aggregates include what the stream has counted in them."""
         job, parts = self._job, self._parts
+        built = {entity: self._list_built(entity) for entity in job.targets}
+        if not any(built.values()):
+            return FillOutcome(finished=True)
         if not job.filled_at:
             job.filled_at = keys.render_instant(parts.now())
             return FillOutcome(False, waiting="totals are rolled up", wait=ROLLUP_WAIT_S)
         prefixes = [
-            render_tally_prefix(entity, *each) for entity in filled for each in filled[entity]
+            render_tally_prefix(entity, *each) for entity in built for each in built[entity]
         ]
         until = dt.datetime.fromisoformat(job.filled_at)
         tally = find_dirty_tally(parts.store, parts.dirty_shards, prefixes, until)
@@ -126,6 +130,13 @@ class KeptPhase:
                 'items expired without the archive: declare on_expiry="subtract"'
             )
         return lacking
+
+    def _list_built(self, entity: str) -> list[Instance]:
+        """The aggregates of an entity that no reader uses yet."""
+        state, ledger = self._read_state(entity), self._parts.ledger
+        aggregates = ledger.newest_generation(entity).plan.derived_aggregates
+        instances = [(aggregate.name, aggregate.since) for aggregate in aggregates]
+        return [each for each in instances if not is_complete(each, state, ledger)]
 
     def _list_filled(self) -> dict[str, frozenset[Instance]]:
         return self._parts.list_filled(map(self._read_state, self._job.targets))

@@ -31,10 +31,10 @@ from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items
 from daicho.rebuild.rebuild import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
-    MAX_PARALLELISM,
     SEGMENTS,
 )
 from daicho.rebuild.requests import find_job
+from daicho.rebuild.touches import MAX_PARALLELISM
 from daicho.release.states import StateStore, read_deployed, read_stage_states
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
@@ -175,11 +175,7 @@ class _Step:
     def _delete_items(self) -> bool:
         """Scan and delete; whether the pass is at its end."""
         on, job = self._on, self._job
-        position = (
-            ScanSegments.from_json(job.segments)
-            if job.segments
-            else ScanSegments.start(on.segments)
-        )
+        position = ScanSegments.resume(job.segments, on.segments)
 
         def save_round(scan_round: ScanRound[int]) -> None:
             job.segments = position.to_json()

@@ -20,6 +20,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import Protocol
 
@@ -44,9 +45,11 @@ from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
+from daicho.rebuild.progress import PageCounts, SpeedMeter
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
-from daicho.rebuild.touches import select_older_items
+from daicho.rebuild.touch_rate import TouchRate
+from daicho.rebuild.touches import MAX_PARALLELISM, select_older_items
 from daicho.release.older_writers import LEASE_S
 from daicho.release.states import read_deployed
 from daicho.runtime.rate_limit import RateLimiter
@@ -65,9 +68,8 @@ from daicho.storage.protocols import (
 )
 from daicho.storage.requests import ItemPage
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
-from daicho.tenants.jobs import Jobs
+from daicho.tenants.jobs import Jobs, OvertakenError
 
-MAX_PARALLELISM = 4
 SEGMENTS = 32
 QUIET_S = LEASE_S + 31.0
 """Longer than an announcement of older writers is valid and a request takes, in seconds."""
@@ -138,40 +140,37 @@ class Rebuild:
             dirty_shards=settings.dirty_shards,
         )
 
-    def run_step(self, retry_budget: RetryBudget) -> RebuildStep:
+    def run_step(self, retry_budget: RetryBudget, id: str | None = None) -> RebuildStep:
         """Do as much work as there is time for.
+
+        ``id``: of the job that the caller works on. If there is another one, another caller does.
 
         Raises:
             StoreError: a store fails; the next step goes on.
         """
         job = find_job(self.store)
-        if job is None or job.state in ("succeeded", "paused"):
+        if job is None or job.state in ("succeeded", "paused") or id not in (None, job.id):
             return RebuildStep(done=True)
-        if (wait := self._compute_wait(job)) > 0:
+        if (wait := job.compute_wait(self.now())) > 0:
             return RebuildStep(done=False, wait=wait)
-        return _Step(self, job, retry_budget).run()
+        try:
+            return _Step(self, job, retry_budget).run()
+        except OvertakenError:
+            # The command changed it, for example its rate: the next step reads it.
+            return RebuildStep(done=False)
 
-    def fail_job(self, reason: str) -> None:
+    def make_page_work(
+        self, job: RebuildJob, retry_budget: RetryBudget
+    ) -> Callable[[ItemPage], PageCounts]:
+        """The work on a page of older items outside the loop. It does not change the job."""
+        return _Step(self, replace(job, finding_pass=job.passes), retry_budget).touch_page
+
+    def fail_job(self, reason: str, id: str | None = None) -> None:
         """Record that nobody works on the rebuild any more. A new request continues it."""
         job = find_job(self.store)
-        if job is not None and job.state in ("running", "blocked"):
+        if job is not None and job.state in ("running", "blocked") and id in (None, job.id):
             job.state, job.reason = "failed", reason[:1000]
             self.jobs.save(job)
-
-    def _compute_wait(self, job: RebuildJob) -> int:
-        """The whole seconds until the job may continue."""
-        if not job.waits:
-            return 0
-        wait = dt.datetime.fromisoformat(job.waits) - self.now()
-        return max(0, math.ceil(wait.total_seconds()))
-
-
-@dataclass
-class PageCounts:
-    """What became of the items of a page."""
-
-    touched: int = 0
-    left: dict[str, str] = field(default_factory=dict)
 
 
 class _Step:
@@ -179,11 +178,13 @@ class _Step:
 
     def __init__(self, on: Rebuild, job: RebuildJob, retry_budget: RetryBudget) -> None:
         self._on, self._job, self._budget = on, job, retry_budget
-        self._saved = on.now()
+        self._shown = on.now()
         self._lock = Lock()
-        self._written = RateLimiter(job.rate)
+        self._limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
+        self._rate = TouchRate(self._limiter, retry_budget)
+        self._speed = SpeedMeter(on.now)
         kept = KeptParts(on.store, on.stream, on.archive, on.ledger, on.now, on.dirty_shards)
-        kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._written)
+        kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._limiter)
         self._kept = KeptPhase(kept, job, self._read_state, self._save)
 
     @property
@@ -238,7 +239,7 @@ class _Step:
         """
         job, on = self._job, self._on
         job.phase, job.passes = "touch", job.passes + 1
-        job.began, job.segments, job.seen = "", None, 0
+        job.began, job.segments, job.seen, job.items_per_second = "", None, 0, 0.0
         job.older_seen = {entity: self._read_state(entity).older_seen for entity in job.targets}
         return self._wait(math.ceil(min(on.settle, QUIET_S)))
 
@@ -252,11 +253,7 @@ class _Step:
     def _touch_items(self) -> bool:
         """Scan and touch; whether the pass is at its end."""
         on, job = self._on, self._job
-        position = (
-            ScanSegments.from_json(job.segments)
-            if job.segments
-            else ScanSegments.start(on.segments)
-        )
+        position = ScanSegments.resume(job.segments, on.segments)
 
         def save_round(scan_round: ScanRound[PageCounts]) -> None:
             job.segments = position.to_json()
@@ -271,19 +268,24 @@ class _Step:
                 for item, reason in counts.left.items():
                     if len(job.left) < MAX_NAMED:
                         job.left[item] = reason
-            if on.now() >= self._saved + SAVE_INTERVAL:
-                self._save()
+            job.effective_rate = self._limiter.effective or job.rate
+            self._speed.measure(job)
+            # A round is all that is repeated if this function is killed.
+            self._save()
+            if on.now() >= self._shown + SAVE_INTERVAL:
                 self._show_progress()
 
+        self._speed.begin(job)
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_older_items(job.targets, consistent=job.passes > 1)
         if job.passes > 1:
             scan = self._copier.add_copies(scan)
-        return ParallelScan(on.store, scan, self._touch_page, on.parallelism, on.read).run(
+        return ParallelScan(on.store, scan, self.touch_page, on.parallelism, on.read).run(
             position, self._budget, save_round
         )
 
-    def _touch_page(self, page: ItemPage) -> PageCounts:
+    def touch_page(self, page: ItemPage) -> PageCounts:
+        """Touch the older items of a page."""
         counts, copier, on = PageCounts(), self._copier, self._on
         for removal in copier.list_removals(page.items, on.now()):
             self._record_finding()
@@ -294,8 +296,7 @@ class _Step:
                 touch = plan_touch(on.ledger, image, generation, on.now(), self._list_companions)
                 touch.check(on.store)
                 self._record_finding()
-                self._written.wait(touch.units)
-                counts.touched += touch.send(on.store)
+                counts.touched += self._rate.write(touch.units, partial(touch.send, on.store))
             except ObstacleError as obstacle:
                 key = get_key(image)
                 counts.left[f"{key.pk} {key.sk}"] = str(obstacle)
@@ -405,9 +406,9 @@ class _Step:
 
     def _show_progress(self) -> None:
         """Let readers say in a 503 how far the rebuild is."""
+        self._shown = self._on.now()
         for entity in self._job.targets:
             try_update(self._on.store, progress_update(entity, self._job.percent))
 
     def _save(self) -> None:
         self._on.jobs.save(self._job)
-        self._saved = self._on.now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -26,8 +26,8 @@ from daicho.storage import keys
 from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
 from daicho.tenants.jobs import Jobs, OvertakenError
 
-MACHINE_INPUT = {"tenant": "", "job": "rebuild"}
-"""What the state machine of jobs gets. No tenant has an empty name."""
+CHANGE_ATTEMPTS = 20
+"""How often a change of a job is tried, which saves its progress meanwhile."""
 
 
 class Machine(Protocol):
@@ -96,6 +96,84 @@ def request_rebuild(
     return job
 
 
+def change_job(
+    store: RequestTable,
+    job: RebuildJob,
+    now: dt.datetime,
+    *,
+    rate: float | None = None,
+    without: bool = False,
+) -> RebuildJob:
+    """Change the options of a job, which keeps its position; returns the job.
+
+    Raises:
+        OvertakenError: the job is another one, or was changed by other processes all the time.
+        StoreError: the table does not answer.
+    """
+
+    def change(current: RebuildJob) -> None:
+        if rate is not None:
+            current.rate, current.effective_rate = rate, 0.0
+        current.without = current.without or without
+
+    return _save_change(store, job, now, change)
+
+
+def pause_job(store: RequestTable, job: RebuildJob, now: dt.datetime) -> RebuildJob:
+    """Let the execution that works on a job end after its present step; returns the job.
+
+    Raises:
+        OvertakenError: the job is another one, or was changed by other processes all the time.
+        StoreError: the table does not answer.
+    """
+
+    def change(current: RebuildJob) -> None:
+        if current.state != "succeeded":
+            current.state = "paused"
+
+    return _save_change(store, job, now, change)
+
+
+def resume_job(
+    store: RequestTable,
+    job: RebuildJob,
+    now: dt.datetime,
+    *,
+    rate: float | None = None,
+    without: bool = False,
+) -> RebuildJob:
+    """Continue a job at its position, by another execution: its ``id`` is new; returns the job.
+
+    Raises:
+        OvertakenError: the job is another one, or was changed by other processes all the time.
+        StoreError: the table does not answer.
+    """
+
+    def change(current: RebuildJob) -> None:
+        current.id, current.state, current.reason = secrets.token_hex(4), "running", ""
+        current.rate, current.effective_rate = rate or current.rate, 0.0
+        current.without = current.without or without
+
+    return _save_change(store, job, now, change)
+
+
+def _save_change(
+    store: RequestTable, job: RebuildJob, now: dt.datetime, change: Callable[[RebuildJob], None]
+) -> RebuildJob:
+    """Change a job whose steps save their progress meanwhile."""
+    for _ in range(CHANGE_ATTEMPTS):
+        current = find_job(store)
+        if current is None or current.id != job.id:
+            break
+        change(current)
+        try:
+            Jobs(store, lambda: now).save(current)
+        except OvertakenError:
+            continue
+        return current
+    raise OvertakenError(f"job {job.id} was changed by another process")
+
+
 def finish_deployment(
     store: StartTable, machine: Machine, ledger: Ledger, now: dt.datetime, rate: float
 ) -> RebuildJob | None:
@@ -147,10 +225,12 @@ def start_purge(
 def start_execution(machine: Machine, job: RebuildJob) -> None:
     """Let the state machine work on a job. Once more for one request does nothing.
 
+    No tenant has an empty name. An execution ends once the table has a job of another ``id``.
+
     Raises:
         StoreError: the state machine does not answer.
     """
-    machine.start(f"rebuild-{job.id}-{job.rev}", MACHINE_INPUT)
+    machine.start(f"rebuild-{job.id}-{job.rev}", {"tenant": "", "job": job.id})
 
 
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:

@@ -14,6 +14,7 @@ from daicho.rebuild.obstacles import ObstacleBucket
 from daicho.rebuild.purge import Purge, PurgeTable
 from daicho.rebuild.purge_job import PURGE_PREFIX
 from daicho.rebuild.rebuild import Rebuild, RebuildTable
+from daicho.rebuild.segment_ranges import RangeStep, SegmentRange, touch_range
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage.protocols import DescribesStream
@@ -60,11 +61,19 @@ class StackJobs:
         """
         if job.startswith(PURGE_PREFIX):
             return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)
-        return self.rebuild.run_step(retry_budget)
+        return self.rebuild.run_step(retry_budget, job)
+
+    def touch_range(self, job: str, wanted: SegmentRange, retry_budget: RetryBudget) -> RangeStep:
+        """Touch items of a range of segments, in advance of the rebuild's steps.
+
+        Raises:
+            StoreError: a store fails; the next call goes on.
+        """
+        return touch_range(self.rebuild, job, wanted, retry_budget)
 
     def fail_job(self, job: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
         if job.startswith(PURGE_PREFIX):
             self.purge.fail_job(job.removeprefix(PURGE_PREFIX), reason)
         else:
-            self.rebuild.fail_job(reason)
+            self.rebuild.fail_job(reason, job)

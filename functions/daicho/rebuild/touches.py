@@ -19,14 +19,21 @@ from daicho.storage.requests import Scan, Update
 
 UNIT_BYTES = 1024
 """What a write unit covers."""
-ITEMS_PER_PAGE = 1_000
-"""Items that a page reads at most: as many are touched again after an interruption, in vain."""
+MAX_REPEATED_ITEMS = 1_000
+"""Items that are read once more after an interruption."""
+MAX_PARALLELISM = 4
+"""Segments that are read at once."""
+ITEMS_PER_PAGE = MAX_REPEATED_ITEMS // MAX_PARALLELISM
+"""Items that a page reads: the position is recorded after a page of each segment."""
 
 
-def select_older_items(targets: Mapping[str, int], *, consistent: bool) -> Scan:
+def select_older_items(
+    targets: Mapping[str, int], *, consistent: bool, limit: int | None = ITEMS_PER_PAGE
+) -> Scan:
     """A scan of the whole table that returns the items to touch.
 
-    ``targets``: the generation that the items of each entity are to have.
+    ``targets``: the generation that the items of each entity are to have. ``limit``: the items
+    that a page reads at most.
     """
     values: dict[str, AttributeValue] = {}
     terms = []
@@ -35,7 +42,7 @@ def select_older_items(targets: Mapping[str, int], *, consistent: bool) -> Scan:
         values[f":e{place}"] = {"S": entity}
         values[f":g{place}"] = attributes.to_value(generation)
     return Scan(
-        limit=ITEMS_PER_PAGE,
+        limit=limit,
         consistent=consistent,
         filter=" OR ".join(terms),
         names={"#type": "type"},
@@ -70,8 +77,9 @@ def find_obstacle(plan: EntityPlan, image: Image) -> str | None:
 
 
 def estimate_units(image: Image) -> float:
-    """Write units of a touch: as much as a write of the whole item."""
-    return math.ceil(measure_image(image) / UNIT_BYTES)
+    """Write units of a touch: those of the whole item, and again in an index of whole items."""
+    units = math.ceil(measure_image(image) / UNIT_BYTES)
+    return 2 * units if "GSI1PK" in image else units
 
 
 def list_lacking(state: BackfillState, ledger: Ledger) -> frozenset[str]:

@@ -42,6 +42,11 @@ class ScanSegments:
         """All segments, at their beginning."""
         return cls(total, dict.fromkeys(range(total)))
 
+    @classmethod
+    def resume(cls, data: Mapping[str, Any] | None, total: int) -> ScanSegments:
+        """Read what `to_json` wrote; without it, ``total`` segments at their beginning."""
+        return cls.from_json(data) if data else cls.start(total)
+
     @property
     def is_finished(self) -> bool:
         """Whether all segments are at their end."""
@@ -127,6 +132,7 @@ class ParallelScan(Generic[T]):
         failed = [outcome for outcome in outcomes.values() if isinstance(outcome, UnavailableError)]
         if any(isinstance(error, ThrottledError) for error in failed):
             self._at_once = max(1, self._at_once // 2)
+            self.pace.slow_down()
         elif not failed:
             self._at_once = min(self.most, self._at_once + 1)
         pages = {
@@ -162,12 +168,12 @@ class ParallelScan(Generic[T]):
     def _choose_limit(self) -> int | None:
         """How many items a page may read, so that a round takes about a second's units."""
         most = self.scan.limit
-        if self.pace.rate is None:
+        if (rate := self.pace.effective) is None:
             return most
         share = FIRST_PAGE_ITEMS
         if self._units:
             items_a_unit = self._scanned / self._units
-            share = max(1, int(self.pace.rate / self._at_once * items_a_unit))
+            share = max(1, int(rate / self._at_once * items_a_unit))
         return share if most is None else min(share, most)
 
 

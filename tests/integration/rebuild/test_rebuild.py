@@ -39,6 +39,21 @@ def test_all_that_is_new_is_complete_afterwards(house: House) -> None:
     assert after == before
 
 
+def test_readers_switch_when_totals_include_what_was_touched(house: House) -> None:
+    deploy_change(house)
+    house.is_rollup_late = True
+    house.start()
+    for _ in range(10):
+        assert not house.step().done
+    assert "waits for its rollup" in house.find_job().reason
+    invoice = house.stage.entity
+    with pytest.raises(BeingBuilt):
+        house.stage.book.read(invoice.count("open"))
+    house.is_rollup_late = False
+    assert house.finish().state == "succeeded"
+    assert house.stage.book.read(invoice.count("open")).items == 40
+
+
 def test_a_pass_that_touched_something_proves_nothing(house: House) -> None:
     """Older code writes behind the scan of each pass."""
     deploy_change(house)

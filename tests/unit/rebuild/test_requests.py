@@ -19,11 +19,13 @@ from daicho.rebuild.purge_job import (
     list_unpurged,
 )
 from daicho.rebuild.requests import (
-    MACHINE_INPUT,
+    change_job,
     find_job,
     finish_deployment,
+    pause_job,
     plan_targets,
     request_rebuild,
+    resume_job,
 )
 from daicho.release.states import build_record_update, read_deployed
 from daicho.storage.protocols import apply_update
@@ -91,6 +93,33 @@ def test_a_request_is_one_job_of_the_table() -> None:
         Jobs(table, lambda: NOW).save(first)
 
 
+def test_a_change_keeps_the_position_of_a_job_that_is_saved_meanwhile() -> None:
+    table = MemoryTable()
+    request_rebuild(table, {"Member": 2}, NOW, rate=100)
+    job = find_job(table)
+    assert job is not None
+    jobs, behind = Jobs(table, lambda: NOW), replace(job)
+    job.seen, job.segments = 500, {"total": 2, "starts": {"1": None}}
+    jobs.save(job)
+    changed = change_job(table, behind, NOW, rate=50, without=True)
+    assert find_job(table) == changed
+    assert (changed.id, changed.rate, changed.without, changed.seen) == (job.id, 50, True, 500)
+    with pytest.raises(OvertakenError):
+        jobs.save(job)
+
+
+def test_a_job_is_paused_and_resumed_by_another_execution() -> None:
+    table = MemoryTable()
+    first = request_rebuild(table, {"Member": 2}, NOW, rate=100)
+    paused = pause_job(table, first, NOW)
+    assert (paused.state, paused.id) == ("paused", first.id)
+    resumed = resume_job(table, paused, NOW, rate=70)
+    assert (resumed.state, resumed.rate, resumed.id != first.id) == ("running", 70, True)
+    assert resumed.passes == first.passes
+    with pytest.raises(OvertakenError):
+        pause_job(table, first, NOW)
+
+
 def test_a_deployment_starts_what_the_stage_needs() -> None:
     table, machine = MemoryTable(), Machine()
     apply_update(table, build_record_update("arn", frozenset({"Member"})))
@@ -103,7 +132,7 @@ def test_a_deployment_starts_what_the_stage_needs() -> None:
     assert finish_deployment(table, machine, TWO, NOW, 0) is None
     job = finish_deployment(table, machine, TWO, NOW, 500)
     assert job is not None
-    assert machine.started == [(f"rebuild-{job.id}-1", MACHINE_INPUT)]
+    assert machine.started == [(f"rebuild-{job.id}-1", {"tenant": "", "job": job.id})]
 
 
 def test_a_deployment_starts_a_purge_of_what_is_not_purged() -> None:

@@ -110,6 +110,18 @@ def test_what_is_throttled_is_waited_for_longer_each_time_and_comes_again() -> N
     assert in_order(found) == everything([30])
 
 
+def test_throttling_halves_the_pace() -> None:
+    time = Time()
+    pace = RateLimiter(1000, lambda: time.now, time.sleep)
+    store = Store([1000] * 4, lambda n: ThrottledError("slow") if n == 2 else None)
+    rates: list[float] = []
+    ParallelScan(store, Scan(), lambda page: page, most=1, pace=pace).run(
+        ScanSegments.start(4), time.retry_budget(), lambda _: rates.append(pace.effective or 0)
+    )
+    assert min(rates) < 550
+    assert rates[-1] > min(rates)
+
+
 def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
     store = Store([1000] * 9, lambda n: UnansweredError("lost") if n == 3 else None)
     rounds: list[int] = []

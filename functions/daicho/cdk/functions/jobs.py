@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import Aws, Duration, Stack
@@ -15,6 +16,8 @@ from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
+from daicho.rebuild.purge_job import PURGE_PREFIX
+from daicho.rebuild.segment_ranges import RANGES
 
 # All that Lambda gives: an execution takes 25,000 events, some nine a step, so 2,700 steps.
 TIMEOUT = Duration.minutes(15)
@@ -61,7 +64,7 @@ class Jobs(Construct):
             "Machine",
             role_arn=self._role(function, settings).role_arn,
             definition_string=Stack.of(self).to_json_string(
-                build_definition(function.function_arn)
+                build_definition(function.function_arn, settings.rebuild_map_concurrency)
             ),
             logging_configuration=stepfunctions.CfnStateMachine.LoggingConfigurationProperty(
                 destinations=[
@@ -79,6 +82,8 @@ class Jobs(Construct):
             ),
         )
         self.machine.node.add_dependency(self.role)
+        if settings.rebuild_map_concurrency is not None:
+            self._allow_child_executions()
 
     def _role(self, function: lambda_.Function, settings: Settings) -> iam.Role:
         """The role of the machine: call the function, and write its own log and traces."""
@@ -104,6 +109,34 @@ class Jobs(Construct):
         )
         return self.role
 
+    def _allow_child_executions(self) -> None:
+        """Let the machine start, watch and stop the child executions of its own map."""
+        machine = self.machine.attr_arn
+        executions = (
+            f"arn:{Aws.PARTITION}:states:{Aws.REGION}:{Aws.ACCOUNT_ID}:execution:"
+            f"{self.machine.attr_name}*"
+        )
+        policy = iam.Policy(
+            self,
+            "MapPolicy",
+            roles=[self.role],
+            statements=[
+                iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine]),
+                iam.PolicyStatement(
+                    actions=["states:DescribeExecution", "states:StopExecution"],
+                    resources=[executions],
+                ),
+            ],
+        )
+
+        machine_id = Stack.of(self).resolve(self.machine.logical_id)
+        suppress_finding(
+            policy,
+            rule="IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:"
+            f"execution:<{machine_id}.Name>*]",
+            reason="The names of child executions are only known once they run.",
+        )
+
     def _log_group(self, shared: SharedResources) -> logs.LogGroup:
         settings = shared.settings
         return logs.LogGroup(
@@ -115,16 +148,19 @@ class Jobs(Construct):
         )
 
 
-def build_definition(function: str) -> dict[str, Any]:
+def build_definition(function: str, map_concurrency: int | None = None) -> dict[str, Any]:
     """The machine in the Amazon States Language; its input names a tenant and a job.
 
     A step that fails is repeated; the job records a step that continues to fail.
+    ``map_concurrency``: how many ranges of segments are touched at once before the steps of a
+    rebuild; None touches none.
     """
     job = {"tenant.$": "$.tenant", "job.$": "$.job"}
     return {
         "Comment": "Daicho: a job, step by step",
-        "StartAt": "Step",
+        "StartAt": "Step" if map_concurrency is None else "IsRebuild",
         "States": {
+            **({} if map_concurrency is None else build_map_states(function, map_concurrency)),
             "Step": {
                 **_build_call(function, job),
                 "ResultSelector": {"done.$": "$.Payload.done", "wait.$": "$.Payload.wait"},
@@ -160,7 +196,82 @@ def build_definition(function: str) -> dict[str, Any]:
     }
 
 
-def _build_call(function: str, payload: dict[str, str]) -> dict[str, Any]:
+def build_map_states(function: str, concurrency: int) -> dict[str, Any]:
+    """The states before the steps of a rebuild: child executions touch ranges of segments.
+
+    What fails in them is left to the steps that follow.
+    """
+    payload = {
+        "tenant.$": "$.tenant",
+        "job.$": "$.job",
+        "range.$": "$.range",
+        "concurrency": concurrency,
+        "position.$": "$.said.position",
+    }
+    selector = {
+        **{"tenant.$": "$.tenant", "job.$": "$.job", "range.$": "$$.Map.Item.Value"},
+        "said": {"position": None},
+    }
+    fields = ("done", "wait", "position")
+    return {
+        "IsRebuild": {
+            "Type": "Choice",
+            "Choices": [
+                {
+                    "And": [
+                        {"Variable": "$.tenant", "StringEquals": ""},
+                        {"Not": {"Variable": "$.job", "StringMatches": f"{PURGE_PREFIX}*"}},
+                    ],
+                    "Next": "ListRanges",
+                }
+            ],
+            "Default": "Step",
+        },
+        "ListRanges": {
+            "Type": "Pass",
+            "Parameters": {"numbers.$": f"States.ArrayRange(0, {RANGES - 1}, 1)"},
+            "ResultPath": "$.ranges",
+            "Next": "TouchRanges",
+        },
+        "TouchRanges": {
+            "Type": "Map",
+            "ItemsPath": "$.ranges.numbers",
+            "ItemSelector": selector,
+            "MaxConcurrency": concurrency,
+            "ToleratedFailurePercentage": 100,
+            "ItemProcessor": {
+                "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
+                "StartAt": "TouchRange",
+                "States": {
+                    "TouchRange": {
+                        **_build_call(function, payload),
+                        "ResultSelector": {f"{name}.$": f"$.Payload.{name}" for name in fields},
+                        "ResultPath": "$.said",
+                        "Retry": [RETRY],
+                        "Next": "IsRangeDone",
+                    },
+                    "IsRangeDone": {
+                        "Type": "Choice",
+                        "Choices": [
+                            {"Variable": "$.said.done", "BooleanEquals": True, "Next": "RangeDone"}
+                        ],
+                        "Default": "WaitForRange",
+                    },
+                    "WaitForRange": {
+                        "Type": "Wait",
+                        "SecondsPath": "$.said.wait",
+                        "Next": "TouchRange",
+                    },
+                    "RangeDone": {"Type": "Succeed"},
+                },
+            },
+            "ResultPath": None,
+            "Next": "Step",
+        },
+    }
+
+
+def _build_call(function: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "Type": "Task",
         "Resource": f"arn:{Aws.PARTITION}:states:::lambda:invoke",

@@ -74,7 +74,7 @@ def test_a_plan_as_text() -> None:
         "                ! GET /votes answers without what was stored before",
         "  rebuild of by_country, listed: ~302 items: ~302 write units of touches, ~11,500 of "
         "index rows, ~151 read units; ~$1.23, 2.0 h",
-        "Rebuild: ~302 items, ~$1.23, 2.0 h at 500 items/s.",
+        "Rebuild: ~302 items, ~$1.23, 2.0 h at 500 units/s.",
         "Estimated from a sample: 12,345 items in 20 pages (at most 20; --scan reads all), 2,480.5 "
         f"read units. Prices of eu-west-1 of {PRICES.published}.",
         "1 entity changes. Nothing is refused.",
@@ -149,9 +149,17 @@ def test_a_breaking_change_of_the_api_is_a_change() -> None:
 
 
 def test_several_rebuilds_are_added_up() -> None:
-    dear = replace(REBUILD, entity="Sale", estimate=replace(ESTIMATE, dollars=9.0))
+    dear = replace(
+        REBUILD,
+        entity="Sale",
+        estimate=replace(ESTIMATE, dollars=9.0),
+        instance_units={("search", 2): 11_000.0, ("listed", 2): 500.4},
+    )
     lines = format_plan(replace(PLAN, rebuilds=(REBUILD, dear))).splitlines()
-    assert ("Rebuild: ~604 items, ~$10.23, 4.1 h at 500 items/s. Most expensive: Sale.") in lines
+    assert (
+        "Rebuild: ~604 items, ~$10.23, 4.1 h at 500 units/s. Most expensive: Sale.search@2, "
+        "~11,000 write units."
+    ) in lines
 
 
 def test_prices_of_another_region_are_announced() -> None:

@@ -62,3 +62,16 @@ def test_a_purge_shows_what_it_deletes() -> None:
     purge.state = "succeeded"
     assert describe_purge(purge) == f"{line}complete · 1,840 items deleted"
     assert build_document(None, None) == {}
+
+
+def test_a_pass_shows_its_speed_and_the_time_that_is_left() -> None:
+    job = build_job(passes=2, seen=600, total=1000, items_per_second=10.5, units_per_second=412.4)
+    job.effective_rate = job.rate = 500.0
+    assert describe_job(job) == (
+        "User 2, Sale 3: running · pass 2 of at least 2 · 60 % · 0 items touched · 412 units/s · "
+        "39 s left"
+    )
+    job.passes, job.effective_rate, job.items_per_second = 1, 250.0, 1.0
+    assert describe_job(job).endswith(
+        "412 units/s (throttled: 250 of 500) · 7 min left in this pass"
+    )

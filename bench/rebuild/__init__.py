@@ -1,0 +1,1 @@
+"""Benchmarks of the online rebuild: exactness under kills and writers, units, time."""

@@ -1,0 +1,137 @@
+"""The command `daicho rebuild` on a table: what it would do, and how it changes a job."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from daicho.layout.backfill_state import BackfillState
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.requests import find_job
+from daicho.storage.table import Table
+from daicho_cli.main import app
+from daicho_cli.rebuild import command
+from tests.support.planned_project import (
+    ChangingProject,
+    record_release,
+    render_module,
+    write_users,
+)
+
+Run = Callable[..., Result]
+FIRST = render_module("newest = Listing()")
+SECOND = render_module(
+    "newest = Listing()", "search = Search(name)", "by_country = Aggregate(Count(), country)"
+)
+ADA = {"name": "Ada", "email": "ada@example.com", "country": "uk"}
+
+
+@pytest.fixture
+def changed(tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose second version is deployed, with 30 users of the first one; its folder."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    project = ChangingProject(tmp_path)
+    project.write(FIRST)
+    record_release(table, project.ledger)
+    write_users(table, project.ledger, [ADA] * 30)
+    root = project.write(SECOND)
+    record_release(table, project.ledger)
+    write_users(table, project.ledger, [ADA] * 5)  # they are of the second version now
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
+    """The inputs of the executions that the command starts."""
+    inputs: list[Mapping[str, Any]] = []
+
+    class Machine:
+        def __init__(self, arn: str, endpoint: str | None, region: str | None) -> None:
+            assert arn == "arn:aws:states:::jobs"
+
+        def start(self, name: str, given: Mapping[str, Any]) -> None:
+            assert name.startswith(f"rebuild-{given['job']}-")
+            inputs.append(given)
+
+    monkeypatch.setattr(command, "StateMachine", Machine)
+    return inputs
+
+
+@pytest.fixture
+def run(changed: Path, dynamo: str, table_name: str) -> Run:
+    stack = changed / "stack.json"
+    described = {
+        **{"table": table_name, "endpoint": dynamo, "region": "us-east-1"},
+        "job_machine": "arn:aws:states:::jobs",
+    }
+    stack.write_text(json.dumps(described), "utf-8")
+
+    def call(*options: str, **given: Any) -> Result:
+        return CliRunner().invoke(app, ["rebuild", "--stack", str(stack), *options], **given)
+
+    return call
+
+
+def read_job(table: Table) -> RebuildJob:
+    job = find_job(table)
+    assert job is not None
+    return job
+
+
+def test_a_dry_run_prints_what_would_be_touched_and_writes_nothing(
+    run: Run, table: Table, started: list[Any]
+) -> None:
+    for options in ["--rate", "5"], ["--rate", "5", "--scan", "--yes"]:
+        result = run("--dry-run", *options)
+        assert result.exit_code == 0, result.output
+        lines = result.stdout.splitlines()
+        assert lines[0] == "User  items of generation 1 -> 2"
+        assert lines[1].startswith(
+            "  rebuild of by_country, search: 25 items: ~25 write units of touches, "
+        )
+        assert "25 items, <$0.01, <1 min at 5 units/s. Most expensive: User.search@2" in lines[2]
+        assert lines[-1] == "Nothing was written."
+    assert find_job(table) is None
+    assert started == []
+
+
+def test_a_dry_run_excludes_other_actions(run: Run) -> None:
+    assert run("--dry-run", "--pause").exit_code == 2
+    assert run("--scan").exit_code == 2
+
+
+def test_a_rebuild_is_started_changed_paused_and_resumed(
+    run: Run, table: Table, started: list[Any]
+) -> None:
+    assert "no rebuild is running" in run("--pause").output
+    assert "there is no rebuild to resume" in run("--resume").output
+    assert run("--no-wait", "--rate", "200").exit_code == 1
+    first = read_job(table)
+    assert (first.targets, first.rate, first.without) == ({"User": 2}, 200, False)
+    assert run("--no-wait", "--rate", "900", "--without").exit_code == 1
+    assert "User 2: running · pass 1 of at least 2" in run("--status").stdout
+    changed = read_job(table)
+    assert (changed.id, changed.rate, changed.without) == (first.id, 900, True)
+    assert "User 2: paused" in run("--pause").stdout
+    run("--no-wait", "--resume")
+    resumed = read_job(table)
+    assert (resumed.state, resumed.rate) == ("running", 900)
+    assert [each["job"] for each in started] == [first.id, resumed.id]
+    assert json.loads(run("--status", "--json").stdout)["state"] == "running"
+
+
+@pytest.mark.usefixtures("started")
+def test_nothing_is_started_if_every_declaration_is_complete(run: Run, table: Table) -> None:
+    table.batch_write([BackfillState("User", 2, 2).to_item()])
+    result = run("--dry-run")
+    assert (result.exit_code, "nothing to rebuild" in result.stdout) == (0, True)
+    result = run("--no-wait")
+    assert (result.exit_code, "nothing to rebuild" in result.stdout) == (0, True)
+    assert find_job(table) is None

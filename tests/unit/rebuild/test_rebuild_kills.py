@@ -1,0 +1,282 @@
+"""A rebuild that is killed, throttled, paused or changed continues at its position."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import pytest
+
+from daicho.errors import ThrottledError
+from daicho.layout.backfill_state import BackfillState
+from daicho.rebuild import rebuild as rebuild_module
+from daicho.rebuild import touches
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.rebuild import Rebuild
+from daicho.rebuild.requests import change_job, find_job, pause_job, request_rebuild, resume_job
+from daicho.release.states import build_deployed_update, build_record_update
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import Image, to_image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.requests import ItemPage, Scan
+from daicho.tenants.jobs import Jobs
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.sample_members import PLAIN, WITH_LIST, number
+
+LEDGER = number(PLAIN, WITH_LIST)
+BEGIN = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
+ITEMS, ROWS, PAGE, PARALLELISM, SEGMENTS = 36, 18, 2, 4, 6
+
+
+class KilledError(BaseException):
+    """The function ended in the middle of a write; nothing can handle it."""
+
+
+@dataclass
+class Faults:
+    """When requests fail. ``kill_at``: the number of the write before or after which it ends."""
+
+    kill_at: int = 0
+    is_done: bool = False
+    throttled: Counter[str] = field(default_factory=Counter)
+    writes: int = 0
+
+
+class WatchedTable(MemoryTable):
+    """Counts the items that scans read and the touches of each item; fails as planned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults = Faults()
+        self.scanned = 0
+        self.touches: Counter[str] = Counter()
+        self._own = Lock()
+
+    def scan(self, scan: Scan) -> ItemPage:
+        page = super().scan(scan)
+        with self._own:
+            self.scanned += page.scanned
+        return page
+
+    def put(self, item: Image, **options: Any) -> Image | None:
+        self._begin_write()
+        result = super().put(item, **options)
+        self._end_write()
+        return result
+
+    def update(self, key: ItemKey, update: str, **options: Any) -> Image | None:
+        if update == "SET gen = :generation":
+            with self._own:
+                self.touches[key.pk] += 1
+                if self.faults.throttled[key.pk]:
+                    self.faults.throttled[key.pk] -= 1
+                    raise ThrottledError("slow down")
+        self._begin_write()
+        result = super().update(key, update, **options)
+        self._end_write()
+        return result
+
+    def _begin_write(self) -> None:
+        with self._own:
+            self.faults.writes += 1
+            if self.faults.writes == self.faults.kill_at and not self.faults.is_done:
+                raise KilledError
+
+    def _end_write(self) -> None:
+        with self._own:
+            if self.faults.writes == self.faults.kill_at and self.faults.is_done:
+                self.faults.kill_at = 0
+                raise KilledError
+
+
+class Stage:
+    """A table of older items, and a rebuild of them that never comes to its proof."""
+
+    def __init__(self) -> None:
+        self.table = WatchedTable()
+        self.now = BEGIN
+        table, jobs = self.table, Jobs(self.table, lambda: self.now)
+        table.batch_write(make_member(n) for n in range(ITEMS))
+        table.batch_write(to_image({"PK": f"t#~row#{n}", "SK": "-"}) for n in range(ROWS))
+        table.batch_write([BackfillState("Member", 1, 2).to_item()])
+        apply_update(table, build_record_update("arn", frozenset({"Member"})))
+        apply_update(table, build_deployed_update(BEGIN - dt.timedelta(hours=1)))
+        self.rebuild = Rebuild(
+            table, self, self, LEDGER, jobs, lambda: self.now, 60, SEGMENTS, PARALLELISM
+        )
+        self.job = request_rebuild(table, {"Member": 2}, self.now, rate=1e9)
+        table.faults.writes = 0
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        return ()
+
+    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        return iter(())
+
+    def sleep(self, seconds: float) -> None:
+        self.now += dt.timedelta(seconds=seconds)
+
+    def step(self, id: str | None = None) -> bool:
+        """One invocation; whether the execution is over."""
+        until = self.now + dt.timedelta(seconds=30)
+        budget = RetryBudget(
+            lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
+            20.0,
+            self.sleep,
+            lambda: 0.5,
+        )
+        step = self.rebuild.run_step(budget, id)
+        self.sleep(step.wait)
+        return step.done
+
+    def run(self) -> RebuildJob:
+        """Repeat steps as the state machine does, until the passes are over."""
+        for _ in range(20):
+            if (job := self.find_job()).phase == "prove":
+                return job
+            try:
+                self.step()
+            except KilledError:
+                self.table.faults.kill_at = 0
+        raise AssertionError(f"the passes are not over: {self.find_job()}")
+
+    def find_job(self) -> RebuildJob:
+        job = find_job(self.table)
+        assert job is not None
+        return job
+
+    def list_generations(self) -> set[str]:
+        images = [image for image in self.table.items.values() if "gen" in image]
+        assert len(images) == ITEMS
+        return {image["gen"]["N"] for image in images}
+
+
+def select_small_pages(targets: dict[str, int], *, consistent: bool) -> Scan:
+    return touches.select_older_items(targets, consistent=consistent, limit=PAGE)
+
+
+def make_member(id: int) -> Image:
+    created = "2026-11-21T01:05:40.123456Z"
+    key = {"PK": f"t#Member#{id}", "SK": "#", "type": "Member", "gen": 1, "version": 1}
+    return to_image({**key, "id": f"{id}", "name": "Ada", "team": "a", "created_at": created})
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert touches.ITEMS_PER_PAGE * touches.MAX_PARALLELISM <= 1_000
+    monkeypatch.setattr(rebuild_module, "select_older_items", select_small_pages)
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
+def test_a_kill_at_any_write_repeats_at_most_a_round(is_done: bool) -> None:
+    whole = Stage()
+    whole.run()
+    assert (sum(whole.table.touches.values()), whole.list_generations()) == (ITEMS, {"2"})
+    kills = range(1, whole.table.faults.writes + 1)
+    assert len(kills) > ITEMS
+    most = PAGE * PARALLELISM
+    repeated: list[tuple[int, int]] = []
+    for kill in kills:
+        stage = Stage()
+        stage.table.faults = Faults(kill, is_done)
+        job = stage.run()
+        assert stage.list_generations() == {"2"}, kill
+        passes = job.passes - whole.find_job().passes
+        read = stage.table.scanned - whole.table.scanned * (1 + passes / 2)
+        touched = sum(stage.table.touches.values()) - ITEMS
+        assert passes == 0, kill
+        assert read <= most, kill
+        assert touched <= most, kill
+        repeated.append((int(read), touched))
+    assert max(read for read, _ in repeated) > 0
+    # A touch that was written makes its item one that the scan leaves out.
+    assert (max(touched for _, touched in repeated) > 0) != is_done
+
+
+def test_a_throttled_touch_is_repeated_alone_at_half_the_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage()
+    stage.table.faults.throttled.update({f"t#Member#{n}": 2 for n in (7, 31)})
+    limiters: list[RateLimiter] = []
+    slow_down = RateLimiter.slow_down
+
+    def record(limiter: RateLimiter) -> None:
+        slow_down(limiter)
+        limiters.append(limiter)
+
+    monkeypatch.setattr(RateLimiter, "slow_down", record)
+    stage.run()
+    assert stage.list_generations() == {"2"}
+    assert sum(stage.table.touches.values()) == ITEMS + 4
+    assert len(limiters) == 4
+    assert min(limiter.effective or 0 for limiter in limiters) < 1e9
+
+
+def test_the_next_step_begins_with_the_rate_that_was_accepted() -> None:
+    stage = Stage()
+    throttled = Counter({f"t#Member#{n}": 1000 for n in range(ITEMS)})
+    stage.table.faults.throttled = throttled
+    stage.step()
+    job = stage.find_job()
+    assert job.is_throttled
+    assert job.effective_rate < job.rate
+    assert stage.list_generations() == {"1"}
+    stage.table.faults.throttled = Counter()
+    stage.run()
+    assert stage.list_generations() == {"2"}
+
+
+class PausingTable(WatchedTable):
+    """Calls a function at one of its touches."""
+
+    at = 0
+    action: Any = None
+
+    def update(self, key: ItemKey, update: str, **options: Any) -> Image | None:
+        result = super().update(key, update, **options)
+        if self.at and sum(self.touches.values()) >= self.at:
+            self.at = 0
+            self.action()
+        return result
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setitem(globals(), "WatchedTable", PausingTable)
+    return Stage()
+
+
+def test_a_pause_ends_the_execution_and_another_one_continues(stage: Stage) -> None:
+    table: Any = stage.table
+    table.at, table.action = 20, lambda: pause_job(table, stage.job, stage.now)
+    assert not stage.step(stage.job.id)  # it notices that its job was changed
+    assert stage.step(stage.job.id)
+    touched = sum(table.touches.values())
+    assert 20 <= touched < 20 + PAGE * PARALLELISM
+    assert stage.find_job().state == "paused"
+    resumed = resume_job(table, stage.find_job(), stage.now)
+    assert stage.step(stage.job.id)  # the earlier execution has nothing to do any more
+    assert sum(table.touches.values()) == touched
+    assert not stage.step(resumed.id)
+    stage.run()
+    assert sum(table.touches.values()) <= ITEMS + PAGE * PARALLELISM
+    assert stage.list_generations() == {"2"}
+
+
+def test_another_rate_and_consent_hold_from_the_next_step_on(stage: Stage) -> None:
+    table: Any = stage.table
+    table.at = 20
+    table.action = lambda: change_job(table, stage.job, stage.now, rate=7e8, without=True)
+    assert not stage.step(stage.job.id)
+    job = stage.find_job()
+    assert (job.rate, job.without, job.passes) == (7e8, True, 1)
+    stage.run()
+    assert sum(table.touches.values()) <= ITEMS + PAGE * PARALLELISM
+    assert stage.find_job().rate == 7e8
