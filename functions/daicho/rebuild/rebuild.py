@@ -16,11 +16,9 @@ only what was not touched.
 from __future__ import annotations
 
 import datetime as dt
-import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from threading import Lock
 from typing import Protocol
 
@@ -34,17 +32,12 @@ from daicho.layout.backfill_state import (
 )
 from daicho.plan import Ledger
 from daicho.rebuild.copies import ItemCopier
-from daicho.rebuild.item_touch import (
-    Companion,
-    ListCompanions,
-    ObstacleError,
-    TouchTable,
-    plan_touch,
-)
+from daicho.rebuild.item_touch import ListCompanions, TouchTable
 from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
+from daicho.rebuild.page_touch import PageTouch
 from daicho.rebuild.progress import PageCounts, SpeedMeter
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
@@ -56,9 +49,7 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.attributes import Image
 from daicho.storage.capacity import CapacityUnits
-from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import (
     DescribesStream,
@@ -66,7 +57,6 @@ from daicho.storage.protocols import (
     ScansItems,
     try_update,
 )
-from daicho.storage.requests import ItemPage
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.tenants.jobs import Jobs, OvertakenError
 
@@ -77,7 +67,6 @@ DEPLOYMENT_WAIT_S = 15
 """The pause before a rebuild looks again whether a deployment is over, in seconds."""
 BLOCKED_WAIT_S = 60
 """The pause before a rebuild that is blocked looks again, in seconds."""
-_log = logging.getLogger(__name__)
 
 
 class RebuildTable(KeptPartsTable, TouchTable, ObstacleTable, ScansItems, PutsItems, Protocol):
@@ -159,11 +148,12 @@ class Rebuild:
             # The command changed it, for example its rate: the next step reads it.
             return RebuildStep(done=False)
 
-    def make_page_work(
-        self, job: RebuildJob, retry_budget: RetryBudget
-    ) -> Callable[[ItemPage], PageCounts]:
-        """The work on a page of older items outside the loop. It does not change the job."""
-        return _Step(self, replace(job, finding_pass=job.passes), retry_budget).touch_page
+    def build_page_touch(self, job: RebuildJob, retry_budget: RetryBudget) -> PageTouch:
+        """The work on a page of older items. It does not change the job."""
+        limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
+        rate = TouchRate(limiter, retry_budget)
+        copier = ItemCopier(self.store, self.ledger, job.targets)
+        return PageTouch(self.store, self.ledger, copier, self.now, rate, self.list_companions)
 
     def fail_job(self, reason: str, id: str | None = None) -> None:
         """Record that nobody works on the rebuild any more. A new request continues it."""
@@ -180,16 +170,13 @@ class _Step:
         self._on, self._job, self._budget = on, job, retry_budget
         self._shown = on.now()
         self._lock = Lock()
-        self._limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
-        self._rate = TouchRate(self._limiter, retry_budget)
+        page_touch = on.build_page_touch(job, retry_budget)
+        self._page_touch = replace(page_touch, record_finding=self._record_finding)
+        self._limiter = page_touch.rate.limiter
         self._speed = SpeedMeter(on.now)
         kept = KeptParts(on.store, on.stream, on.archive, on.ledger, on.now, on.dirty_shards)
         kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._limiter)
         self._kept = KeptPhase(kept, job, self._read_state, self._save)
-
-    @property
-    def _copier(self) -> ItemCopier:
-        return ItemCopier(self._on.store, self._on.ledger, self._job.targets)
 
     def run(self) -> RebuildStep:
         """Continue the pass or its proof."""
@@ -279,32 +266,10 @@ class _Step:
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_older_items(job.targets, consistent=job.passes > 1)
         if job.passes > 1:
-            scan = self._copier.add_copies(scan)
-        return ParallelScan(on.store, scan, self.touch_page, on.parallelism, on.read).run(
+            scan = self._page_touch.copier.add_copies(scan)
+        return ParallelScan(on.store, scan, self._page_touch.run, on.parallelism, on.read).run(
             position, self._budget, save_round
         )
-
-    def touch_page(self, page: ItemPage) -> PageCounts:
-        """Touch the older items of a page."""
-        counts, copier, on = PageCounts(), self._copier, self._on
-        for removal in copier.list_removals(page.items, on.now()):
-            self._record_finding()
-            copier.apply(removal)
-        for image in copier.select_touched(page.items):
-            generation = self._job.targets[image["type"]["S"]]
-            try:
-                touch = plan_touch(on.ledger, image, generation, on.now(), self._list_companions)
-                touch.check(on.store)
-                self._record_finding()
-                counts.touched += self._rate.write(touch.units, partial(touch.send, on.store))
-            except ObstacleError as obstacle:
-                key = get_key(image)
-                counts.left[f"{key.pk} {key.sk}"] = str(obstacle)
-        return counts
-
-    def _list_companions(self, image: Image, new: Image) -> list[Companion]:
-        listed = self._on.list_companions(image, new)
-        return [*listed, *self._copier.list_companions(image, new)]
 
     def _finish_pass(self) -> RebuildStep:
         job = self._job
@@ -328,7 +293,7 @@ class _Step:
             )
             self._save()
             return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S))
-        entities = self._copier.list_entities()
+        entities = self._page_touch.copier.list_entities()
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         # The event filter passes no heartbeat of an entity that derives nothing.
         derived = tuple(each for each in entities if each in on.ledger.derived_types)

@@ -77,7 +77,7 @@ def touch_range(
     own = replace(job, rate=max(1.0, job.rate / wanted.concurrency), effective_rate=0.0)
     segments = wanted.segments
     scan = select_older_items(job.targets, consistent=False)
-    work = rebuild.make_page_work(own, retry_budget)
+    work = rebuild.build_page_touch(own, retry_budget).run
     parallel = ParallelScan(rebuild.store, scan, work, rebuild.parallelism, rebuild.read)
     is_over = parallel.run(segments, retry_budget, lambda _: None)
     return RangeStep(is_over, position=segments.to_json())
