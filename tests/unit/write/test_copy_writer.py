@@ -30,7 +30,7 @@ def build_member(id: str, name: str, **values: Any) -> Image:
 
 
 def build_writes(table: MemoryTable, *changes: tuple[Image | None, Image | None]) -> list[Write]:
-    return CopyWriter(LEDGER, table).build_writes(changes, NOW)  # type: ignore[arg-type]
+    return CopyWriter(LEDGER, table).build_writes(changes, NOW)
 
 
 def store_copies(*members: Image) -> MemoryTable:
