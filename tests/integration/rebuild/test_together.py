@@ -85,7 +85,7 @@ def test_items_of_a_deleted_tenant_do_not_come_back(house: House) -> None:
 def test_a_rebuild_is_killed_at_any_write(house: House) -> None:
     deploy_change(house)
     kills = 0
-    for write in (1, 2, 3, 5, 7, 8, 10, 11):
+    for write in (1, 2, 5, 8, 11):
         house.stage.set_state(1, 2)
         for item in list_invoices(house)[:3]:
             house.table.put({**item, "gen": {"N": "1"}})
@@ -99,7 +99,7 @@ def test_a_rebuild_is_killed_at_any_write(house: House) -> None:
         assert house.finish().state == "succeeded"
         assert {item["gen"]["N"] for item in list_invoices(house)} == {"2"}
         assert (house.read_state().oldest, count_listed(house)) == (2, 20)
-    assert kills >= 6
+    assert kills >= 4
 
 
 def test_a_throttled_rebuild_goes_on(house: House) -> None:
