@@ -34,7 +34,8 @@ class Verified:
         self._table = Table(dynamodb, stack["table"])
         self._ledger = ledger
         items = list(items_of(dynamodb, stack["table"]))
-        self.base = [item for item in items if attributes.get_text(item, "type")]
+        # A heartbeat has a type, and no generation: nothing is derived from it.
+        self.base = [item for item in items if "type" in item and "gen" in item]
         self._standing = [item for item in items if _kind(item) == DERIVED]
         self._tallies = {item["PK"]["S"] for item in items if _kind(item) == TALLY}
 

@@ -7,7 +7,6 @@ the command before it prints. Figures differ by project, so they are not compare
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ FIGURE = re.compile(r"\d[\d,.]*")
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit of a file."""
+    """An edit of a file: a part of it, and what replaces that."""
 
     old: str
     new: str
@@ -66,33 +65,23 @@ class HowToPage:
     @classmethod
     def read(cls, name: str) -> HowToPage:
         """Read a page."""
-        edits, commands = [], list[Command]()
+        edits, commands = list[tuple[Edit, ...]](), list[Command]()
         for section in re.split("^## ", (PAGES / f"{name}.md").read_text("utf-8"), flags=re.M):
             found = list[Edit]()
             for block in BLOCK.finditer(section):
-                text = (
-                    textwrap.dedent(block["text"])
-                    if block["kind"] != "diff"
-                    else "".join(
-                        line.removeprefix(block["indent"])
-                        for line in block["text"].splitlines(True)
-                    )
-                )
-                if block["kind"] == "diff":
-                    found.append(Edit.parse(text))
-                elif block["kind"] == "sh":
-                    commands += [Command(line) for line in text.splitlines()]
-                else:
-                    commands[-1].output = text
+                lines = [
+                    line.removeprefix(block["indent"]) for line in block["text"].splitlines(True)
+                ]
+                match block["kind"]:
+                    case "diff":
+                        found.append(Edit.parse("".join(lines)))
+                    case "sh":
+                        commands += [Command(line.strip()) for line in lines]
+                    case "text":
+                        commands[-1].output = "".join(lines)
             if found:
                 edits.append(tuple(found))
         return cls(tuple(edits), tuple(commands))
-
-    def edit(self, text: str, section: int = 0) -> str:
-        """A domain file with the edits of a section."""
-        for edit in self.edits[section]:
-            text = edit.apply(text)
-        return text
 
     def run(self, run: Callable[[str], str], *, checked: bool = True) -> None:
         """Run the commands by ``run``; ``checked``: whether they print what the page shows."""
