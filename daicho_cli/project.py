@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +55,10 @@ def discover_project() -> Daicho:
 
 
 def load_ledger() -> Ledger:
-    """The generations in the lock file; exits with 1 if the file belongs to another project."""
+    """The generations in the lock file, with the project's field migrations.
+
+    Exits with 1 if the file belongs to another project.
+    """
     with _exit_without_project():
-        return _find(Path.cwd()).load_ledger()
+        project = _find(Path.cwd())
+        return replace(project.load_ledger(), functions=project.load_migrations())

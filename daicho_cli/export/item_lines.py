@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from daicho.layout.base_item import is_expired
+from daicho.layout.migrations import read_migrated
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.plan.event_filters import HEARTBEAT_TYPE
@@ -90,8 +91,10 @@ class LineMaker:
         texts = (json.dumps(value, ensure_ascii=False, default=_encode_binary) for value in values)
         return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
 
-    def _to_line(self, item: Image) -> dict[str, Any]:
-        entity = item["type"]["S"]
+    def _to_line(self, stored: Image) -> dict[str, Any]:
+        """The line of an item, migrated as a read of it is."""
+        entity = stored["type"]["S"]
+        item = read_migrated(self.ledger, entity, stored)
         kinds = self._get_kinds(entity)
         fields = {
             name: _to_value(attributes.from_value(value), kinds.get(name, ""))

@@ -5,24 +5,31 @@ The lock file of the checkout is compared with the generations that the stage ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.changes import Effect, InstanceChange, compare_ledgers, cut_ledger
 from daicho.plan.instances import list_declarations
+from daicho.rebuild.item_touch import compute_touched
 from daicho.rebuild.kept_amounts import (
     has_expired_items,
     is_in_archive,
     list_incomplete_kept,
 )
+from daicho.rebuild.requests import is_outdated
 from daicho.release.instance_states import find_answering, list_incomplete
 from daicho.release.states import StageStates
+from daicho.runtime.clock import utc_now
+from daicho.storage.attributes import Image
 
 EMPTY_STAGE = StageStates({}, is_recorded=False, is_empty=True)
 """A stage before its first deployment."""
-ADDED = frozenset({Effect.ADDED, Effect.COUNTER_ADDED})
+ADDED = frozenset({Effect.ADDED, Effect.COUNTER_ADDED, Effect.MIGRATED})
+REWRITES = frozenset({Effect.MIGRATED, Effect.KEPT_LONGER, Effect.KEPT_SHORTER})
+"""What changes stored items themselves."""
 REMOVED = frozenset(
     {
         Effect.REMOVED,
@@ -30,6 +37,7 @@ REMOVED = frozenset(
         Effect.ENDED,
         Effect.DROPPED,
         Effect.DISABLED,
+        Effect.MIGRATION_ENDED,
     }
 )
 
@@ -72,6 +80,8 @@ class EntityChange:
     ``incomplete``: the instances that lack items afterwards, by name and ``since``: a rebuild makes
     them complete. ``plan``: the new generation. ``archived``: those of them to which a rebuild adds
     archived rows, and ``unarchived``: those that lack items which expired without the archive.
+    ``is_outdated``: stored items may need a field migration, or another expiry. ``compute``: gives
+    the image of an item after its touch.
     """
 
     entity: str
@@ -82,6 +92,13 @@ class EntityChange:
     incomplete: frozenset[tuple[str, int]] = field(default_factory=frozenset)
     archived: tuple[str, ...] = ()
     unarchived: tuple[str, ...] = ()
+    is_outdated: bool = False
+    compute: Callable[[Image], Image] = field(default=dict, compare=False)
+
+    @property
+    def rewriting(self) -> set[str]:
+        """The field migrations that are new, and ``expires`` if the retention is."""
+        return {each.change.declaration for each in self.changes if each.change.effect in REWRITES}
 
     @property
     def is_new(self) -> bool:
@@ -95,8 +112,8 @@ class EntityChange:
 
     @property
     def needs_rebuild(self) -> bool:
-        """Whether the new generation derives something that existing items lack."""
-        return bool(self.incomplete) and not self.is_new
+        """Whether the new generation derives or stores something that existing items lack."""
+        return (bool(self.incomplete) or self.is_outdated) and not self.is_new
 
 
 def list_deployed(ledger: Ledger, stage: StageStates) -> dict[str, int]:
@@ -154,6 +171,8 @@ def list_entity_changes(
                 tuple(
                     instance[0] for instance in kept if not is_in_archive(entity, instance, ledger)
                 ),
+                is_forward and is_outdated(ledger, states[entity]),
+                partial(compute_touched, ledger, generation=generation, now=utc_now()),
             )
         )
     return changes

@@ -69,6 +69,7 @@ def _describe_rebuild(rebuild: EntityRebuild) -> dict[str, Any]:
         "checked": check.checked,
         "over_limits_together": _describe_found(check.over_together),
         "not_derivable": _describe_found(check.impossible),
+        "expiring": _describe_found(check.expiring),
     }
 
 

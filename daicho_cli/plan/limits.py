@@ -5,13 +5,16 @@ Pure. The limits apply to what is declared and to what retires separately (EXACT
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
 from daicho.derive.contributions import compute_contributions
 from daicho.derive.derived_items import compute_index_rows
 from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan
+from daicho.rebuild.item_touch import ObstacleError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 
@@ -59,19 +62,34 @@ class LimitCheck:
     """The items of an entity that were checked.
 
     ``over_together``: they pass the limits only because each side has its own. ``impossible``: the
-    new generation cannot derive them.
+    new generation cannot derive them. ``expiring``: they expire with their touch. ``now``: in epoch
+    seconds; 0 if nothing expires.
     """
 
     checked: int = 0
     over_together: FoundItems = field(default_factory=FoundItems)
     impossible: FoundItems = field(default_factory=FoundItems)
+    expiring: FoundItems = field(default_factory=FoundItems)
+    now: int = 0
 
-    def add(self, plan: EntityPlan, image: Image) -> bool:
-        """Check an item; whether the plan can derive it."""
+    def add(
+        self, plan: EntityPlan, image: Image, compute: Callable[[Image], Image] = dict
+    ) -> Image | None:
+        """Check an item; its image after the touch, None if it gets none.
+
+        ``compute`` gives that image, or raises `ObstacleError`.
+        """
         self.checked += 1
-        derivation = check_derivation(plan, image)
+        try:
+            touched = compute(image)
+        except ObstacleError:
+            self.impossible.add(image)
+            return None
+        if is_expired(touched, self.now) and not is_expired(image, self.now):
+            self.expiring.add(image)
+        derivation = check_derivation(plan, touched)
         if derivation is Derivation.OVER_TOGETHER:
             self.over_together.add(image)
         elif derivation is Derivation.IMPOSSIBLE:
             self.impossible.add(image)
-        return derivation is not Derivation.IMPOSSIBLE
+        return None if derivation is Derivation.IMPOSSIBLE else touched

@@ -1,4 +1,4 @@
-"""What a rebuild of the changed entities costs: from the items that were read. Pure."""
+"""What a rebuild of the changed entities costs: from the items that were read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from daicho.cost.prices import Prices
 from daicho.cost.rebuild import RebuildEstimate, estimate_rebuild
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.plan.instances import list_declarations, list_retiring
+from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.plan.assessment import EntityChange
@@ -44,13 +45,14 @@ def estimate_entity(
     ``check``: of all its items; by default those in the sample are checked.
     """
     images = read.entities[change.entity].images
-    sample_check = LimitCheck()
-    derivable = [image for image in images if sample_check.add(change.plan, image)]
+    sample_check = LimitCheck(now=int(utc_now().timestamp()))
+    touched = [sample_check.add(change.plan, image, change.compute) for image in images]
+    derivable = [image for image in touched if image is not None]
     items = read.count_items(change.entity, size)
     estimate = estimate_both_sides(change.plan, change.incomplete, derivable, items.count, prices)
     return EntityRebuild(
         change.entity,
-        tuple(sorted({name for name, _ in change.incomplete})),
+        tuple(sorted({name for name, _ in change.incomplete} | change.rewriting)),
         items,
         estimate,
         check or sample_check,

@@ -130,8 +130,13 @@ def _list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str
     if check.impossible.count:
         yield (
             f"{INDENT}! {check.impossible.count:,} of {check.checked:,} items that were checked "
-            f"cannot be derived by generation {generation}. The stream would set their records "
-            f"aside: {_format_keys(check.impossible)}"
+            f"cannot be derived by generation {generation}. The rebuild leaves them: "
+            f"{_format_keys(check.impossible)}"
+        )
+    if check.expiring.count:
+        yield (
+            f"{INDENT}! {check.expiring.count:,} of {check.checked:,} items that were checked "
+            f"expire when the rebuild touches them: {_format_keys(check.expiring)}"
         )
 
 

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 
 from daicho.cost.prices import Prices
 from daicho.cost.units import READ_UNIT_BYTES
+from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
@@ -65,13 +66,15 @@ def scan_entities(
     Raises:
         StoreError: the table does not answer.
     """
-    plans = {change.entity: change.plan for change in changes}
-    checks = {entity: LimitCheck() for entity in plans}
+    by_entity = {change.entity: change for change in changes}
+    now = int(utc_now().timestamp())
+    checks = {entity: LimitCheck(now=now) for entity in by_entity}
 
     def check(image: Image) -> None:
         entity = attributes.get_text(image, "type")
-        if entity in plans:
-            checks[entity].add(plans[entity], image)
+        if entity in by_entity:
+            change = by_entity[entity]
+            checks[entity].add(change.plan, image, change.compute)
 
     columns = (
         TextColumn("{task.description}"),
@@ -93,7 +96,7 @@ def scan_entities(
 
         read = scan_items(
             store,
-            list(plans),
+            list(by_entity),
             random.Random(),  # noqa: S311  # it chooses a sample
             pace=RateLimiter(options.rate),
             on_image=check,

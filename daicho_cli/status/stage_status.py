@@ -36,7 +36,8 @@ class EntityStatus:
         """How much of the items an instance includes; None if it is not known, or disabled."""
         if instance.state in (InstanceState.DISABLED, InstanceState.PURGED):
             return None
-        if instance.state in (InstanceState.BUILDING, InstanceState.UNPROVEN):
+        states = (InstanceState.BUILDING, InstanceState.UNPROVEN, InstanceState.APPLIED)
+        if instance.state in states:
             return self.progress
         return 100
 

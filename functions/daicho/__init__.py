@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from daicho.declare.versioned import Versioned as Versioned
     from daicho.errors import Conflict as Conflict
     from daicho.errors import refuse as refuse
+    from daicho.plan.migrations import migration as migration
     from daicho.storage.keys import shards_for as shards_for
     from daicho.web.schema.wire_types import Addressable as Addressable
     from daicho.web.schema.wire_types import Day as Day
@@ -74,6 +75,7 @@ _NAMES = {
     "declare.stored_objects": ("StoredObject", "stored_object"),
     "declare.versioned": ("Versioned",),
     "errors": ("Conflict", "refuse"),
+    "plan.migrations": ("migration",),
     "storage.keys": ("shards_for",),
     "web.schema.wire_types": ("Addressable", "Day", "Instant"),
 }  # fmt: skip

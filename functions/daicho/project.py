@@ -7,6 +7,7 @@ default::
     name = "Shop"                    # the stacks are Shop-dev and Shop-prod
     source = "."                     # the folder with the packages below
     domains = "domains"              # the package of the domain files
+    migrations = "migrations"        # the package of field migrations, which need not exist
     lock_file = "generations.json"   # the generations of the declarations
     handlers = "daicho.handlers"     # the package with a module for each function
     sample_data = ""                 # a module with data for the local stack
@@ -26,7 +27,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from daicho.errors import ProjectError
-from daicho.plan import LOCK_FILE_NAME, Ledger
+from daicho.plan import LOCK_FILE_NAME, Ledger, Migration, load_migrations
 
 if TYPE_CHECKING:
     from daicho.declare.registry import Daicho
@@ -49,7 +50,8 @@ class Project:
 
     ``source``: the folder with the package of domains. ``handlers``: the package with a module for
     each function, `daicho.handlers` unless the project wraps the functions. ``sample_data``: a
-    module with data for the local stack; empty for none.
+    module with data for the local stack; empty for none. ``migrations``: the package of field
+    migrations.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Project:
     lock_file: Path
     handlers: str = HANDLERS
     sample_data: str = ""
+    migrations: str = "migrations"
 
     @classmethod
     def find(cls, folder: Path) -> Project:
@@ -82,6 +85,7 @@ class Project:
         values: dict[str, Any] = {
             "source": ".",
             "domains": "domains",
+            "migrations": "migrations",
             "lock_file": LOCK_FILE_NAME,
             "handlers": HANDLERS,
             "sample_data": "",
@@ -94,7 +98,7 @@ class Project:
                 wrong.append("name must be 1 to 32 letters and digits, the first a capital")
             wrong += [
                 f"{name} is {values[name]!r}, no name of a package"
-                for name in ("domains", "handlers")
+                for name in ("domains", "handlers", "migrations")
                 if not PACKAGE.fullmatch(values[name])
             ]
         if wrong:
@@ -108,13 +112,26 @@ class Project:
             lock_file=root / values["lock_file"],
             handlers=values["handlers"],
             sample_data=values["sample_data"],
+            migrations=values["migrations"],
         )
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
         """The packages of the project that its functions load, by their outermost names."""
-        names = (self.domains.partition(".")[0], self.handlers.partition(".")[0])
-        return tuple(dict.fromkeys(name for name in names if name != "daicho"))
+        names = [self.domains, self.handlers]
+        names += [self.migrations] if self.has_migrations else []
+        outermost = dict.fromkeys(name.partition(".")[0] for name in names)
+        return tuple(name for name in outermost if name != "daicho")
+
+    @property
+    def has_migrations(self) -> bool:
+        """Whether the package of field migrations exists."""
+        return (self.locate(self.migrations) / "__init__.py").exists()
+
+    @property
+    def migration_settings(self) -> Mapping[str, str]:
+        """The environment variable that names the package of field migrations, if it exists."""
+        return {"MIGRATION_PACKAGE": self.migrations} if self.has_migrations else {}
 
     def locate(self, package: str) -> Path:
         """The folder of one of the project's packages."""
@@ -129,7 +146,7 @@ class Project:
         """
         from daicho.declare.registry import Daicho  # noqa: PLC0415  # it loads Pydantic
 
-        self._make_importable()
+        self._make_importable(self.domains)
         try:
             package = importlib.import_module(self.domains)
         except ModuleNotFoundError as error:
@@ -138,11 +155,23 @@ class Project:
             raise ProjectError(f"{self.source} has no package {self.domains}") from None
         if not hasattr(package, "__path__"):
             raise ProjectError(f"{self.domains} is a module: make it a package of domain files")
-        return Daicho.discover(package)
+        self._make_importable(self.migrations)
+        return Daicho.discover(package, self.migrations if self.has_migrations else "")
 
-    def _make_importable(self) -> None:
-        """Let the name of the package mean this project's, also beside another project's."""
-        outermost = self.domains.partition(".")[0]
+    def load_migrations(self) -> Mapping[str, Migration]:
+        """Import the field migrations; none if there is no package of them.
+
+        Raises:
+            DeclarationError: two migrations of an entity have one name.
+        """
+        if not self.has_migrations:
+            return {}
+        self._make_importable(self.migrations)
+        return load_migrations(self.migrations)
+
+    def _make_importable(self, package: str) -> None:
+        """Let the name of a package mean this project's, also beside another project's."""
+        outermost = package.partition(".")[0]
         loaded = sys.modules.get(outermost)
         if loaded is not None and not _is_below(loaded, self.source):
             for name in [name for name in sys.modules if f"{name}.".startswith(f"{outermost}.")]:
@@ -192,7 +221,9 @@ class Project:
             raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")
 
 
-_SETTINGS = {"name", "source", "domains", "lock_file", "handlers", "sample_data"}
+_SETTINGS = {
+    *("name", "source", "domains", "migrations", "lock_file", "handlers", "sample_data"),
+}
 
 
 def _is_below(package: ModuleType, folder: Path) -> bool:

@@ -119,7 +119,7 @@ def order_of(questions: tuple[ListQuery[Any], ...], doc: Doc) -> tuple[Any, ...]
 
 
 def listed(shelf: Shelf, questions: tuple[ListQuery[Any], ...]) -> list[str]:
-    docs = [to_item(Doc, image) for image in shelf.items.values()]
+    docs = [to_item(Doc, image, LEDGER) for image in shelf.items.values()]
     found = [doc for doc in docs if any(wanted(each, doc) for each in questions)]
     return [doc.id for doc in sorted(found, key=lambda d: order_of(questions, d), reverse=True)]
 
@@ -159,7 +159,7 @@ def test_a_read_that_is_older_than_the_index_drops_nothing(
     shelf = shelf_of(docs, draw)
     for edit in edits:
         known = shelf.items.get(ItemKey(f"t#Doc#{edit.id}", "-"))
-        shelf.write(edit, to_item(Doc, known).created_at if known else NOON)
+        shelf.write(edit, to_item(Doc, known, LEDGER).created_at if known else NOON)
     shelf.catch_up(list(shelf.items))
     found = [
         d.id
@@ -190,7 +190,9 @@ def test_a_walk_while_items_change(
     """What is shown is in the list, there, now or a moment ago. What never changed is, once."""
     shelf = shelf_of(docs, draw)
     shelf.falters = draw.random() < 0.5
-    steady = {item_key.get_key(image): to_item(Doc, image).id for image in shelf.items.values()}
+    steady = {
+        item_key.get_key(image): to_item(Doc, image, LEDGER).id for image in shelf.items.values()
+    }
     there = set(listed(shelf, questions))
     seen: list[str] = []
     orders: list[tuple[Any, ...]] = []
@@ -198,7 +200,7 @@ def test_a_walk_while_items_change(
         for doc in page:
             key = ItemKey(f"t#Doc#{doc.id}", "-")
             lately = [shelf.items.get(key), shelf.before.get(key)]
-            assert doc in [to_item(Doc, image) for image in lately if image is not None]
+            assert doc in [to_item(Doc, image, LEDGER) for image in lately if image is not None]
             assert any(wanted(each, doc) for each in questions)
             seen.append(doc.id)
             orders.append(order_of(questions, doc))
@@ -210,7 +212,7 @@ def test_a_walk_while_items_change(
             if known is not None and draw.random() < 0.4:
                 shelf.remove(key)
             else:
-                created = to_item(Doc, known).created_at if known else NOON
+                created = to_item(Doc, known, LEDGER).created_at if known else NOON
                 shelf.write(edit, created)
             if draw.random() < 0.5:
                 shelf.catch_up(

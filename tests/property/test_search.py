@@ -139,13 +139,13 @@ def _stands(meant: str, reading: str, inside: bool) -> bool:
 def people(shelf: Shelf) -> list[Person]:
     """All that exist, newest first."""
     images = [image for image in shelf.items.values() if image["type"]["S"] == "Person"]
-    found = [to_item(Person, image) for image in images]
+    found = [to_item(Person, image, LEDGER) for image in images]
     return sorted(found, key=lambda person: (person.created_at, person.id), reverse=True)
 
 
 def group_names(shelf: Shelf) -> dict[str, str]:
     images = [image for image in shelf.items.values() if image["type"]["S"] == "Group"]
-    return {group.id: group.name for group in (to_item(Group, image) for image in images)}
+    return {group.id: group.name for group in (to_item(Group, image, LEDGER) for image in images)}
 
 
 def listed(shelf: Shelf, question: ListQuery[Any]) -> list[str]:
@@ -255,7 +255,9 @@ def test_a_walk_while_everything_changes(
                 assert oracle.finds(person, names)
                 key = ItemKey(f"{TENANT}#Person#{person.id}", "-")
                 lately = [shelf.items.get(key), shelf.before.get(key)]
-                assert person in [to_item(Person, image) for image in lately if image is not None]
+                assert person in [
+                    to_item(Person, image, LEDGER) for image in lately if image is not None
+                ]
                 seen.append(person.id)
                 orders.append((person.created_at, person.id))
             for _ in range(min(len(edits), draw.randint(0, 3))):
@@ -302,7 +304,9 @@ def change(shelf: Shelf, edit: Any, draw: random.Random) -> set[str]:
         shelf.remove(key)
     if not gone or draw.random() < 0.6:
         anew = NOON + dt.timedelta(seconds=draw.randint(0, 3))
-        shelf.write(edit, anew if known is None or gone else to_item(Person, known).created_at)
+        shelf.write(
+            edit, anew if known is None or gone else to_item(Person, known, LEDGER).created_at
+        )
     if draw.random() < 0.5:
         late = sorted(key for key in shelf.before if "Person" in key.pk)
         shelf.catch_up(draw.sample(late, len(late) // 2), wholly=draw.random() < 0.7)

@@ -14,7 +14,7 @@ from daicho import Aggregate, Domain, Entity, Key, Listing, Search, Sum, field, 
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.layout.backfill_state import BackfillState
-from daicho.plan import Decisions, Ledger
+from daicho.plan import Decisions, Ledger, Migration
 from daicho.storage.table import Table
 from tests.support.derived_state import count_all, derive_all
 
@@ -52,6 +52,7 @@ class Stage:
     name: str
     ledger: Ledger = attribute(default_factory=Ledger)
     entity: type[Any] = Entity
+    migrations: tuple[Migration, ...] = ()
 
     def deploy(
         self,
@@ -60,14 +61,20 @@ class Stage:
     ) -> None:
         """Deploy changed declarations, with a new generation if they need one."""
         self.entity = declare_invoice(change)
-        daicho = Daicho(Domain("test", self.entity))
+        daicho = self.daicho
         self.ledger = daicho.check_locked(daicho.append_generations(self.ledger, decisions))
         self.set_state(oldest=1, newest=self.ledger.newest_generation("Invoice").number)
 
     def roll_back(self, change: Callable[[dict[str, Any]], object] = lambda body: None) -> None:
         """Deploy earlier declarations with the newest ledger."""
         self.entity = declare_invoice(change)
-        self.ledger = Daicho(Domain("test", self.entity)).check_locked(self.ledger)
+        self.ledger = self.daicho.check_locked(self.ledger)
+
+    @property
+    def daicho(self) -> Daicho:
+        """What the deployed code declares, with its field migrations."""
+        named = {each.id: each for each in self.migrations}
+        return Daicho(Domain("test", self.entity), migrations=named)
 
     @property
     def book(self) -> Book:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from daicho import handlers
+from daicho.cdk.functions.code import copy_code
 from daicho.errors import DeclarationError, ProjectError
 from daicho.plan import Ledger
 from daicho.project import FUNCTIONS, Project
@@ -23,6 +24,14 @@ class {name}(Entity):
 
 domain = Domain("{lower}", {name})
 domain.resource("/{lower}/{{id}}", {name}, "PUT GET")
+"""
+MIGRATION = """
+from daicho import migration
+
+
+@migration("Product", writes=["label"])
+def write_label(product):
+    return {"label": product["id"].upper()}
 """
 
 
@@ -40,7 +49,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     path = list(sys.path)
     yield tmp_path
     sys.path[:] = path
-    for name in [name for name in sys.modules if name.startswith("shop_things")]:
+    for name in [name for name in sys.modules if name.startswith("shop_")]:
         del sys.modules[name]
 
 
@@ -110,6 +119,40 @@ def test_two_projects_may_have_a_package_of_the_same_name(folder: Path, tmp_path
     for _ in range(2):
         names = [[entity.__name__ for entity in p.discover().entities] for p in projects]
         assert names == [["Product"], ["Account"]]
+
+
+def test_a_package_of_migrations_is_found_and_deployed(folder: Path) -> None:
+    configure(folder, 'name = "Shop"\ndomains = "shop_things.declared"\nmigrations = "shop_moves"')
+    assert Project.find(folder).migration_settings == {}
+    assert Project.find(folder).load_migrations() == {}
+    project = Project.find(folder)
+    project.lock_file.write_text(
+        json.dumps(project.discover().append_generations(Ledger()).to_json())
+    )
+    product = folder / "shop_things/declared/product.py"
+    text = product.read_text().replace("    key =", "    label: str\n    key =")
+    for name in [name for name in sys.modules if name.startswith("shop_things")]:
+        del sys.modules[name]
+    product.write_text(text)
+    (folder / "shop_moves").mkdir()
+    (folder / "shop_moves/__init__.py").touch()
+    (folder / "shop_moves/products.py").write_text(MIGRATION)
+    project = Project.find(folder)
+    assert project.packages == ("shop_things", "shop_moves")
+    assert project.migration_settings == {"MIGRATION_PACKAGE": "shop_moves"}
+    ledger = project.discover().append_generations(project.load_ledger())
+    project.lock_file.write_text(json.dumps(ledger.to_json()))
+    assert list(project.check().functions) == ["Product.write_label"]
+    code = folder / "code"
+    code.mkdir()
+    copy_code(project, code)
+    assert (code / "shop_moves/products.py").read_text() == MIGRATION
+    (folder / "shop_moves/products.py").write_text("")
+    del sys.modules["shop_moves.products"]
+    with pytest.raises(
+        DeclarationError, match=r"Product\.write_label is a migration of generation 2"
+    ):
+        project.check()
 
 
 def test_a_missing_package_is_named(tmp_path: Path) -> None:

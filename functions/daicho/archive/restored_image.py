@@ -11,6 +11,7 @@ from daicho.derive import contributions, derived_items
 from daicho.errors import DaichoError
 from daicho.layout import item_keys
 from daicho.layout.backfill_state import render_instance
+from daicho.layout.migrations import read_migrated
 from daicho.layout.restorations import RESTORED_MARK, RestoredMark
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, UnknownEntityError
 from daicho.storage import attributes, item_key, keys
@@ -33,9 +34,10 @@ def build_restored_image(
     """
     try:
         current = ledger.current_generation(row.entity)
-        plan, old = current.plan, dict(row.item)
+        plan, archived = current.plan, {n: to_storable(v) for n, v in row.item.items()}
+        old = read_migrated(ledger, row.entity, archived)
         image: dict[str, AttributeValue] = {
-            **{name: to_storable(value) for name, value in old.items() if name not in _SET_ANEW},
+            **{name: value for name, value in old.items() if name not in _SET_ANEW},
             "version": {"N": str((attributes.get_integer(old, "version") or 0) + 1)},
             "gen": {"N": str(current.number)},
         }

@@ -75,7 +75,7 @@ class Book:
         if image is None:
             return None
         if ref.entity.split_field_ is None:
-            return to_item(ref.entity, image)
+            return to_item(ref.entity, image, self._ledger)
         return self._tools.sections.read_item(ref.entity, image)
 
     def get(self, ref: ItemRef[E], *, max_age: float = 0.0) -> E:
@@ -98,7 +98,7 @@ class Book:
         image = self._tools.reader.find_image(ref, names=list_attributes(names))
         if image is None:
             raise build_not_found(ref)
-        return build_view(ref.entity, image, names)
+        return build_view(ref.entity, image, names, self._ledger)
 
     def page(
         self, *queries: ListQuery[E], limit: int = MAX_PAGE_ITEMS, cursor: str | None = None
@@ -114,7 +114,7 @@ class Book:
         """
         check_limit(limit)
         images, end = self._tools.pages.read_page(queries, limit, cursor)
-        return Page([to_item(queries[0].entity, image) for image in images], end)
+        return Page([to_item(queries[0].entity, image, self._ledger) for image in images], end)
 
     def views(
         self,
@@ -126,7 +126,8 @@ class Book:
         """Like `page`, some fields of each item: from the index alone where its rows copy them."""
         check_limit(limit)
         images, end = self._tools.pages.read_page(queries, limit, cursor, names)
-        return ViewPage([build_view(queries[0].entity, image, names) for image in images], end)
+        entity, ledger = queries[0].entity, self._ledger
+        return ViewPage([build_view(entity, image, names, ledger) for image in images], end)
 
     def pages(
         self, queries: Sequence[ListQuery[E]], *, limit: int = MAX_PAGE_ITEMS

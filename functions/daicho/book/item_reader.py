@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.declare.entity import E
+from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef
 from daicho.items.mapper import to_item
 from daicho.layout.base_item import is_expired
@@ -47,8 +47,10 @@ class ItemReader:
             return self.key_resolver.find_image(key)
         if ref.entity.versioned_ == "pointer":
             return self.history.find_newest(ref, consistent=consistent)
-        if names:
+        if names and not self._has_migrations(ref.entity):
             image = self.table.get_attributes(key, names)
+        elif names:  # a migration may read any other attribute
+            image = self.table.get(key, consistent=True)
         elif consistent and (max_age or any(s.frozen for s in ref.entity.fields_.values())):
             return self.key_resolver.find_image(key, max_age)
         else:
@@ -66,7 +68,12 @@ class ItemReader:
         contents = self.history.read_contents(stored_images)
         images_by_key: dict[ItemKey, Image | None] = {**contents, **self.key_resolver.pending}
         images = [None if key is None else images_by_key.get(key) for key in keys]
+        ledger = self.key_resolver.ledger
         return [
-            None if image is None or is_expired(image, now) else to_item(ref.entity, image)
+            None if image is None or is_expired(image, now) else to_item(ref.entity, image, ledger)
             for ref, image in zip(refs, images, strict=True)
         ]
+
+    def _has_migrations(self, entity: type[Entity]) -> bool:
+        ledger = self.key_resolver.ledger
+        return bool(ledger.current_generation(entity.__name__).plan.migrations)

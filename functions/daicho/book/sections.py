@@ -42,8 +42,9 @@ class BookSections:
             transaction.check_sections_unchanged(get_key(head))
         document = SectionReader(self.table).read_document(head, entity.__name__)
         if isinstance(document, SectionsRead):
-            return attach_sections(to_item(entity, document.head), document.get_values())
-        return None if document is None else to_item(entity, document)
+            item = to_item(entity, document.head, self.key_resolver.ledger)
+            return attach_sections(item, document.get_values())
+        return None if document is None else to_item(entity, document, self.key_resolver.ledger)
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
         """See `Book.find_section`."""
@@ -62,7 +63,7 @@ class BookSections:
         if head is None or entity.split_field_ is None:
             raise build_not_found(item_ref)
         if Manifest.from_image(head) is None:  # written before the field was split
-            return _find_unsplit(ref, to_item(entity, head))
+            return _find_unsplit(ref, to_item(entity, head, self.key_resolver.ledger))
         pair = SectionReader(self.table).read_section(head, entity.__name__, ref.name)
         if pair is None:
             raise build_not_found(item_ref)

@@ -60,6 +60,7 @@ class Api(Construct):
                 "OBJECT_BUCKET": shared.objects.bucket_name,
                 "JOB_MACHINE": machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
+                **shared.project.migration_settings,
             },
         )
         self.python.allow("states", grants.START, machine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType, NoneType
 from typing import Any
@@ -20,28 +21,41 @@ from daicho.plan import (
     EntityPlan,
     FieldPlan,
     Ledger,
+    Migration,
     append_generations,
     check_locked,
+    load_migrations,
 )
+from daicho.plan.migrations import add_migrations
 
 
 class Daicho:
     """The composition root: all domains, and the plan that they compile to."""
 
-    def __init__(self, *domains: Domain) -> None:
+    def __init__(self, *domains: Domain, migrations: Mapping[str, Migration] | None = None) -> None:
+        """``migrations``: the field migrations, by id.
+
+        Raises:
+            DeclarationError: two entities have one name, or a migration cannot be applied.
+        """
         self.domains = domains
+        self.migrations = dict(migrations or {})
         names = [entity.__name__ for entity in self.entities]
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate:
             raise DeclarationError(f"two entities are called {duplicate}")
         check_copies(self.entities)
+        for each in self.migrations.values():
+            self._check_migration(each)
 
     @classmethod
-    def discover(cls, package: ModuleType) -> Daicho:
+    def discover(cls, package: ModuleType, migrations: str = "") -> Daicho:
         """Every module of ``package`` that holds a ``domain``, in order of name.
 
+        ``migrations``: the name of the package of field migrations; empty for none.
+
         Raises:
-            DeclarationError: a module without one.
+            DeclarationError: a module without one, or a migration that cannot be applied.
         """
         domains: list[Domain] = []
         for module_info in sorted(
@@ -52,7 +66,7 @@ class Daicho:
             if not isinstance(domain, Domain):
                 raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
             domains.append(domain)
-        return cls(*domains)
+        return cls(*domains, migrations=load_migrations(migrations))
 
     @cached_property
     def entities(self) -> tuple[type[Entity], ...]:
@@ -67,11 +81,16 @@ class Daicho:
     @property
     def plans(self) -> Iterable[EntityPlan]:
         """What the declarations compile to, not numbered."""
-        return (plan for domain in self.domains for plan in domain.plans)
+        plans = (plan for domain in self.domains for plan in domain.plans)
+        return (add_migrations(plan, self.migrations.values()) for plan in plans)
 
     def check_locked(self, ledger: Ledger) -> Ledger:
-        """``ledger``, if it ends with what is declared; else DeclarationError."""
-        return check_locked(self.plans, ledger, self.declared_fields)
+        """``ledger``, if it ends with what is declared; else DeclarationError.
+
+        The result has the migrations of this code.
+        """
+        checked = check_locked(self.plans, ledger, self.declared_fields)
+        return replace(checked, functions=self.migrations) if self.migrations else checked
 
     @property
     def declared_fields(self) -> Mapping[str, Mapping[str, FieldPlan]]:
@@ -101,6 +120,22 @@ class Daicho:
             KeyError: there is none.
         """
         return {entity.__name__: entity for entity in self.entities}[name]
+
+    def _check_migration(self, migration: Migration) -> None:
+        """Refuse a migration of what is set once, or of what is not stored in the base item."""
+        entity = next((e for e in self.entities if e.__name__ == migration.entity), None)
+        if entity is None:
+            raise DeclarationError(f"{migration.id}: there is no entity {migration.entity}")
+        for name in migration.fields:
+            spec = entity.fields_.get(name)
+            if spec is None:  # it was removed after the migration was recorded
+                continue
+            if spec in entity.declarations_["key"].key_fields:
+                raise DeclarationError(f"{migration.id} writes {spec}, a field of the key")
+            if spec.frozen or spec.role == "object":
+                raise DeclarationError(f"{migration.id} writes {spec}, which is set once")
+            if spec is entity.split_field_:
+                raise DeclarationError(f"{migration.id} writes {spec}, whose sections are apart")
 
 
 def _describe_literals(spec: FieldSpec) -> tuple[Any, ...]:

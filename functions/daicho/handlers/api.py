@@ -32,7 +32,7 @@ def build(
     table = dependencies.table(settings.table_name)
     once = dependencies.table(settings.table_name, attempts=1)
     counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
-    daicho = Daicho.discover(import_module(settings.domain_package))
+    daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     older = OlderWriters(table, ledger, dependencies.sleep)
     if older.is_needed:

@@ -13,8 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 from daicho.declare.entity import Entity, restore_item
 from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import Invalid, StoreError
+from daicho.layout.migrations import read_migrated
 from daicho.layout.sections import MANIFEST, Manifest
-from daicho.plan import EntityPlan
+from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes, item_key
 from daicho.storage.attributes import AttributeValue, Image
 
@@ -92,12 +93,14 @@ def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
     return {MANIFEST: manifest.to_value()}
 
 
-def to_item(entity: type[E], image: Image) -> E:
-    """The item that an image holds.
+def to_item(entity: type[E], stored: Image, ledger: Ledger) -> E:
+    """The item that a stored image holds; one of an older generation is migrated.
 
     Raises:
         UnreadableError: the entity cannot represent the stored values.
+        UnmigratableError: a field migration fails.
     """
+    image = read_migrated(ledger, entity.__name__, stored)
     values = read_values(entity, image)
     created_at, version = values.pop("created_at"), values.pop("version", None) or 0
     versioned_at = values.pop("versioned_at", None)

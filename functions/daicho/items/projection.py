@@ -13,6 +13,8 @@ from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, read_fields
 from daicho.items.mapper import INHERITED, UnreadableError, read_values
+from daicho.layout.migrations import read_migrated
+from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 
 
@@ -53,14 +55,15 @@ def list_attributes(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*names, "version", "ttl")))
 
 
-def build_view(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
-    """The view of these fields of an image.
+def build_view(entity: type[Entity], image: Image, names: Sequence[str], ledger: Ledger) -> View:
+    """The view of these fields of an image; one of an older generation is migrated.
 
     Raises:
         UnreadableError: the entity cannot represent the stored values.
+        UnmigratableError: a field migration fails.
     """
     own = [name for name in names if name not in INHERITED]
-    stored = read_values(entity, image)
+    stored = read_values(entity, read_migrated(ledger, entity.__name__, image))
     inherited = {name: stored.pop(name, None) for name in INHERITED}
     inherited["version"] = inherited["version"] or 0
     try:

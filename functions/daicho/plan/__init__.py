@@ -10,6 +10,9 @@ from daicho.plan.ledger import NewerGenerationError as NewerGenerationError
 from daicho.plan.ledger import UnknownEntityError as UnknownEntityError
 from daicho.plan.lockfile import append_generations as append_generations
 from daicho.plan.lockfile import check_locked as check_locked
+from daicho.plan.migrations import Migration as Migration
+from daicho.plan.migrations import load_migrations as load_migrations
+from daicho.plan.migrations import migration as migration
 from daicho.plan.model import AggregatePlan as AggregatePlan
 from daicho.plan.model import Condition as Condition
 from daicho.plan.model import CopyPlan as CopyPlan
@@ -18,6 +21,7 @@ from daicho.plan.model import EntityPlan as EntityPlan
 from daicho.plan.model import ExpiryPlan as ExpiryPlan
 from daicho.plan.model import KeyPlan as KeyPlan
 from daicho.plan.model import ListingPlan as ListingPlan
+from daicho.plan.model import MigrationPlan as MigrationPlan
 from daicho.plan.model import Part as Part
 from daicho.plan.model import RetiringPlan as RetiringPlan
 from daicho.plan.model import RollupMode as RollupMode

@@ -5,6 +5,7 @@ The words are for a developer who has changed declarations and has not deployed 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -18,6 +19,7 @@ from daicho.plan.instances import (
     list_retiring,
 )
 from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
+from daicho.plan.migrations import list_new_migrations
 from daicho.plan.model import CounterPlan, EntityPlan, SearchPlan, ThroughPlan
 
 BUILDING = "its routes answer 503 being-built until @{new} includes all items"
@@ -44,6 +46,13 @@ class Effect(Enum):
     RESTARTED = "starts again at 0, because votes are not items: nothing can count them again"
     DROPPED = "loses @{old}, which retires, at once, because items lose a field that it reads"
     DISABLED = "ends as @{old}, which retired: its rows and totals are purged after the deployment"
+    MIGRATED = (
+        "is a field migration: existing items are read with the {fields} that it computes, and the "
+        "rebuild stores them"
+    )
+    MIGRATION_ENDED = "is no longer a field migration: items of earlier generations lack {fields}"
+    KEPT_LONGER = "is longer: the rebuild gives existing items their new expiry"
+    KEPT_SHORTER = "is shorter: existing items that are older expire when the rebuild touches them"
 
     @property
     def hides_data(self) -> bool:
@@ -56,18 +65,23 @@ class Effect(Enum):
             Effect.ENDED,
             Effect.RESTARTED,
             Effect.DROPPED,
+            Effect.KEPT_SHORTER,
         )
 
 
 @dataclass(frozen=True)
 class InstanceChange:
-    """The effect of a generation on one declaration. ``old`` and ``new`` are instances, or 0."""
+    """The effect of a generation on one declaration. ``old`` and ``new`` are instances, or 0.
+
+    ``fields``: those of a field migration.
+    """
 
     entity: str
     declaration: str
     effect: Effect
     old: int = 0
     new: int = 0
+    fields: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -77,7 +91,8 @@ class InstanceChange:
     @property
     def description(self) -> str:
         """What happens to the declaration: the sentence without its subject."""
-        return self.effect.value.format(old=self.old, new=self.new)
+        fields = ", ".join(self.fields)
+        return self.effect.value.format(old=self.old, new=self.new, fields=fields)
 
 
 def cut_ledger(ledger: Ledger, newest: Mapping[str, int]) -> Ledger:
@@ -135,6 +150,25 @@ def _compare_plans(
             is_readable = fields is None or can_be_derived(before, was_retired, list_kinds(fields))
             ending = Effect.DISABLED if is_readable else Effect.DROPPED
             yield InstanceChange(after.name, name, ending, was_retired.since)
+    yield from _compare_items(before, after)
+
+
+def _compare_items(before: EntityPlan, after: EntityPlan) -> Iterator[InstanceChange]:
+    """The effects on stored items themselves."""
+    old, new = before.expires, after.expires
+    seconds = (old.seconds if old else math.inf, new.seconds if new else math.inf)
+    if seconds[0] != seconds[1]:
+        effect = Effect.KEPT_LONGER if seconds[0] < seconds[1] else Effect.KEPT_SHORTER
+        yield InstanceChange(after.name, "expires", effect)
+    for each in list_new_migrations(after, before):
+        yield InstanceChange(
+            after.name, each.name, Effect.MIGRATED, new=each.since, fields=each.fields
+        )
+    kept = {each.name for each in after.migrations}
+    for each in before.migrations:
+        if each.name not in kept:
+            ended = Effect.MIGRATION_ENDED
+            yield InstanceChange(after.name, each.name, ended, each.since, fields=each.fields)
 
 
 def _find_effect(

@@ -22,7 +22,7 @@ class Decisions:
         reverted: entities whose declarations equal an earlier generation, and are to be a new one.
             Otherwise they are code that was rolled back, and nothing is added.
         disabled: declarations of which nothing retires any more, because the newest instance is
-            backfilled in all stages.
+            backfilled in all stages; and migrations that end, because no stage has older items.
     """
 
     recounted: frozenset[str] = frozenset()
@@ -34,6 +34,12 @@ class Decisions:
         """The declarations of an entity that are recounted, superseded or disabled."""
         decided = self.recounted | self.superseded | self.disabled
         return sorted(name for name in decided if _get_entity(name) == entity)
+
+    def list_disabled(self, entity: str) -> list[str]:
+        """The declarations and migrations of an entity that end, by name."""
+        return sorted(
+            name.partition(".")[2] for name in self.disabled if _get_entity(name) == entity
+        )
 
     def check_entities(self, entities: Iterable[str]) -> None:
         """Check that each decision is about one of these entities; else DeclarationError."""

@@ -245,7 +245,7 @@ def _choose_retiring(
     decisions.check_instances(
         numbered.name,
         aggregates=(aggregate.name for aggregate in numbered.aggregates),
-        retiring=retired,
+        retiring=(*retired, *(each.name for each in before.migrations)),
         replaced_again=replaced_again,
     )
     return retiring

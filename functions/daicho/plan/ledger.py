@@ -15,6 +15,7 @@ from typing import Any
 
 from daicho.plan.copies import ItemCopy, find_copies
 from daicho.plan.disabled import Instance, list_disabled, remove_instances
+from daicho.plan.migrations import Migration, explain_lost, load_migrations
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
 from daicho.runtime.settings import LOCK_FILE
 
@@ -78,12 +79,14 @@ class Ledger:
     an entity in a lock file from before they were recorded.
     ``written``: the generations that this code writes, of entities whose declarations equal an
     earlier generation than the newest: code that was rolled back, with the newer ledger.
+    ``functions``: the migrations that this code has, by ``Entity.migration``.
     """
 
     entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
     project: str = ""
     fields: Mapping[str, Mapping[str, FieldPlan]] = field(default_factory=dict)
     written: Mapping[str, int] = field(default_factory=dict, compare=False)
+    functions: Mapping[str, Migration] = field(default_factory=dict, compare=False)
 
     @classmethod
     def load(cls, path: Path = LOCK_FILE) -> Ledger:
@@ -102,6 +105,10 @@ class Ledger:
         if not ledgers:
             return cls.load(deployed)  # the error names the file
         return next((ledger for ledger in ledgers[1:] if ledger.continues(ledgers[0])), ledgers[0])
+
+    def with_migrations(self, package: str) -> Ledger:
+        """This ledger with the migrations in a package; itself if no package is named."""
+        return replace(self, functions=load_migrations(package)) if package else self
 
     def continues(self, other: Ledger) -> bool:
         """Whether this has all generations of another ledger."""
@@ -154,6 +161,20 @@ class Ledger:
     def newest_generation(self, name: str) -> Generation:
         """The newest generation of an entity, whatever this code writes."""
         return self.list_generations(name)[-1]
+
+    def find_lost_migration(self, targets: Mapping[str, int]) -> str | None:
+        """Why this code cannot bring items to some generations: it lacks a migration.
+
+        None if it can. ``targets``: the generation of each entity.
+
+        Raises:
+            NewerGenerationError, UnknownEntityError: see `find_plan`.
+        """
+        for name, generation in targets.items():
+            for each in self.find_plan(name, generation).migrations:
+                if f"{name}.{each.name}" not in self.functions:
+                    return explain_lost(name, each)
+        return None
 
     def find_plan(self, name: str, generation: int) -> EntityPlan:
         """The plan by which an image of ``generation`` is read.

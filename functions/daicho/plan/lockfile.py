@@ -24,8 +24,16 @@ from daicho.plan.instances import (
     number_declarations,
 )
 from daicho.plan.ledger import FieldPlan, Generation, Ledger, list_kinds
+from daicho.plan.migrations import (
+    check_kept,
+    check_migrations,
+    find_lost,
+    list_ended,
+    list_new_migrations,
+    number_migrations,
+)
 from daicho.plan.model import EntityPlan, KeyPlan, RetiringPlan
-from daicho.plan.stored_fields import check_fields, record_fields
+from daicho.plan.stored_fields import check_fields, list_stored_fields, record_fields
 
 
 def check_locked(
@@ -50,11 +58,17 @@ def check_locked(
         newest = generations[-1].plan
         changed = _find_first_change(plan, newest)
         earlier = _find_derived_generation(plan, generations) if changed else None
+        declared = None if fields is None else fields[plan.name]
         if earlier is not None:
+            lost = find_lost(plan, newest, declared or ())
+            if lost is not None:
+                raise DeclarationError(lost)
             written[plan.name] = earlier.number
+        elif (lost := find_lost(plan, newest)) is not None:
+            raise DeclarationError(lost)
         elif changed:
             _refuse_unnumbered(changed)
-        elif fields is not None and not _can_retire(newest, list_kinds(fields[plan.name])):
+        elif declared is not None and not _can_retire(newest, list_kinds(declared)):
             _refuse_unnumbered(f"what retires of {plan.name}")
     return ledger if written == ledger.written else dataclasses.replace(ledger, written=written)
 
@@ -82,7 +96,8 @@ def append_generations(
             versions by pointer were introduced or removed; an entity cannot be switched to its
             copies, or was removed before that; stored items would lack a required
             field, or could not be read any more; a declaration would have two instances that
-            retire; or a decision has no effect.
+            retire; a decision has no effect; or a migration is lost, or would change what earlier
+            generations read.
     """
     entities = dict(ledger.entities)
     plans = list(compiled)
@@ -90,26 +105,36 @@ def append_generations(
     for plan in plans:
         generations = entities.get(plan.name, ())
         if not generations:
-            numbered = number_declarations(plan, None, 1, decisions)
+            numbered = number_migrations(number_declarations(plan, None, 1, decisions), None, 1, ())
             entities[plan.name] = (Generation(1, numbered),)
             continue
         newest = generations[-1]
         _check_key(plan, newest.plan)
         _check_versions(plan, newest.plan)
-        if fields is not None:
-            check_fields(plan.name, fields[plan.name], ledger)
-        kinds = None if fields is None else list_kinds(fields[plan.name])
+        declared = None if fields is None else fields[plan.name]
+        if declared is not None:
+            filled = {n for each in list_new_migrations(plan, newest.plan) for n in each.fields}
+            check_fields(plan.name, declared, ledger, filled)
+        kinds = None if declared is None else list_kinds(declared)
         if not _find_first_change(plan, newest.plan):
             if not decisions.list_names(plan.name) and _can_retire(newest.plan, kinds):
                 continue
-        elif plan.name not in decisions.reverted:
+        elif plan.name not in decisions.reverted and not list_ended(
+            plan, newest.plan, decisions.list_disabled(plan.name)
+        ):
             earlier = _find_derived_generation(plan, generations)
             if earlier is not None:  # the code was rolled back
                 _check_nothing_decided(plan.name, decisions, earlier.number, newest.number)
                 continue
         check_copy_change(plan.name, plan.copied_to, newest.plan.copied_to)
+        if plan.name not in decisions.reverted:
+            check_kept(plan, newest.plan, decisions.list_disabled(plan.name))
+        check_migrations(plan, [each.plan for each in generations], declared)
+        _check_copied_items(plan, newest.plan)
         number = newest.number + 1
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
+        stored = list_stored_fields(plan.name, ledger)
+        numbered = number_migrations(numbered, newest.plan, number, stored)
         entities[plan.name] = (*generations, Generation(number, numbered))
     appended = Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
     check_removed_sources((plan.name for plan in plans), appended.copies)
@@ -173,6 +198,17 @@ def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
     )
 
 
+def _check_copied_items(plan: EntityPlan, before: EntityPlan) -> None:
+    """A touch that changes an item would have to change its copy too, which a client may write."""
+    if before.copied_to is None or plan.copied_to is None:
+        return
+    if list_new_migrations(plan, before) or plan.expires != before.expires:
+        raise DeclarationError(
+            f"{plan.name} is being copied to {before.copied_to.entity}: add field migrations, or "
+            "change its expiry, when the copy is complete, or before it begins"
+        )
+
+
 def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
     """Versions by copy may be introduced or removed: the base item holds all in both cases."""
     if plan.versions != before.versions and "pointer" in (plan.versions, before.versions):
@@ -205,5 +241,11 @@ def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
         return f"{new.name}.versions"
     if new.copied_to != old.copied_to:
         return f"{new.name}.copied_to"
+    fields = {each.name: each.fields for each in old.migrations}
+    for each in new.migrations:
+        if fields.pop(each.name, None) != each.fields:
+            return f"{new.name}.{each.name}"
+    if fields:
+        return f"{new.name}.{next(iter(fields))}"
     kinds = {name: old.fields.get(name) for name in new.fields}
     return f"{new.name}" if dict(new.fields) != kinds else None

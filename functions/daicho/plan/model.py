@@ -191,6 +191,20 @@ class CopyPlan:
 
 
 @dataclass(frozen=True)
+class MigrationPlan:
+    """A function of the project that computes ``fields`` of items of generations before ``since``.
+
+    The name finds the function (`daicho.plan.migrations`). ``added``: those of the fields that no
+    earlier generation declared.
+    """
+
+    name: str
+    since: int
+    fields: tuple[str, ...]
+    added: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RetiringPlan:
     """Instances that an entity does not declare any more, and still derives (EXACTNESS rule 25).
 
@@ -227,6 +241,7 @@ class EntityPlan:
     retiring: RetiringPlan = RetiringPlan()
     copied_to: CopyPlan | None = None
     """The entity of the copies of its items; None if they are not copied."""
+    migrations: tuple[MigrationPlan, ...] = ()
 
     @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
@@ -292,10 +307,11 @@ class EntityPlan:
             del plain["split"]
         if plain["versions"] is None:
             del plain["versions"]
-        if not self.retiring:
-            del plain["retiring"]
         if self.copied_to is None:
             del plain["copied_to"]
+        for name in ("retiring", "migrations"):
+            if not getattr(self, name):
+                del plain[name]
         return plain
 
     @classmethod
@@ -313,6 +329,9 @@ class EntityPlan:
             versions=data.get("versions"),
             retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
             copied_to=CopyPlan(**copied_to) if copied_to else None,
+            migrations=tuple(
+                MigrationPlan(**_lists_to_tuples(each)) for each in data.get("migrations", ())
+            ),
         )
 
 

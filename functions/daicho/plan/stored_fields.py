@@ -6,7 +6,7 @@ ignored: its values are still stored, and are read again when the field is decla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from daicho.errors import DeclarationError
 from daicho.plan.ledger import FieldPlan, Ledger
@@ -16,20 +16,25 @@ READABLE = frozenset({("int", "decimal"), ("date", "str"), ("datetime", "str")})
 same text in a key. A stored day is no instant: it has no time zone, and its text is shorter."""
 
 
-def check_fields(entity: str, fields: Mapping[str, FieldPlan], ledger: Ledger) -> None:
+def check_fields(
+    entity: str, fields: Mapping[str, FieldPlan], ledger: Ledger, filled: Collection[str] = ()
+) -> None:
     """Check that stored items can be read by the declared ``fields`` of an entity.
+
+    ``filled``: the names of those that a new migration computes for stored items.
 
     Raises:
         DeclarationError: stored items may have no value of a required field, or one that cannot be
             read any more.
     """
-    stored = _list_stored_fields(entity, ledger)
+    stored = list_stored_fields(entity, ledger)
     for name, declared in fields.items():
-        if entity in ledger.fields:
+        if entity in ledger.fields and name not in filled:
             _check_presence(f"{entity}.{name}", declared, stored.get(name))
         if name in stored:
             _check_kind(f"{entity}.{name}", declared.kind, stored[name])
-            _check_literals(f"{entity}.{name}", declared, stored[name])
+            if name not in filled:
+                _check_literals(f"{entity}.{name}", declared, stored[name])
 
 
 def record_fields(
@@ -53,7 +58,7 @@ def record_fields(
     return recorded
 
 
-def _list_stored_fields(entity: str, ledger: Ledger) -> dict[str, FieldPlan]:
+def list_stored_fields(entity: str, ledger: Ledger) -> dict[str, FieldPlan]:
     """The fields of which stored items may have a value, by name.
 
     An older lock file does not record removed fields. The plans of its generations have at least
@@ -82,7 +87,7 @@ def _check_presence(name: str, declared: FieldPlan, stored: FieldPlan | None) ->
     raise DeclarationError(
         f"{name} {change} and required, but stored items may lack it, and a read of them would "
         f"violate the published schema; give it a default: {name.partition('.')[2]}: ... = "
-        "field(default=...), or let it be None"
+        "field(default=...), let it be None, or fill it by a migration"
     )
 
 

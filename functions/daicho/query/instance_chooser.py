@@ -24,6 +24,7 @@ from daicho.layout.backfill_state import (
     list_possible_plans,
 )
 from daicho.layout.item_keys import NEWEST
+from daicho.layout.migrations import list_pending
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
 from daicho.plan.disabled import list_declared
 from daicho.plan.instances import can_answer_for
@@ -106,10 +107,19 @@ class InstanceChooser:
 
         A listing that copies whole items is one instance, whatever fields the items have. A row of
         a generation that does not declare a field does not copy it, but the item may have a value:
-        from before the field was removed, or from before the code was rolled back.
+        from before the field was removed, or from before the code was rolled back. A row of a
+        generation before a field migration has the value from before it.
         """
         if not listing.copies:
             return frozenset()
+        copied = self._list_declared_copies(plan, listing)
+        if not any(copied.intersection(each.fields) for each in plan.migrations):
+            return copied
+        pending = list_pending(plan, self._find_state(plan.name).oldest)
+        return copied.difference(name for each in pending for name in each.fields)
+
+    def _list_declared_copies(self, plan: EntityPlan, listing: ListingPlan) -> frozenset[str]:
+        """What every generation of which there may be items copies."""
         generations = self.ledger.list_generations(plan.name)
         if len(_list_copies(listing, (generation.plan for generation in generations))) == 1:
             return frozenset(listing.copies)

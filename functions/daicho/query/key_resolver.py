@@ -19,6 +19,7 @@ from daicho.errors import DeclarationError, Invalid, NotFound
 from daicho.items.arguments import parse_arguments
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
+from daicho.layout.migrations import read_migrated
 from daicho.plan import EntityPlan, Ledger
 from daicho.query.copy_gate import check_copied
 from daicho.storage.attributes import AttributeValue, Image, get_integer
@@ -96,7 +97,8 @@ class KeyResolver:
         (name,) = plan.key.fields
         key = self.resolve_checked_key(plan, {name: value})
         frozen = spec.source is not None and spec.source.frozen
-        return self.find_image(key, FROZEN_CACHE_S if frozen else 0.0)
+        image = self.find_image(key, FROZEN_CACHE_S if frozen else 0.0)
+        return None if image is None else read_migrated(self.ledger, target.__name__, image)
 
     def find_image(self, key: ItemKey, max_age: float = 0.0) -> Image | None:
         """An item as it was at most so many seconds ago; None if there is none, or it expired.

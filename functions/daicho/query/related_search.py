@@ -9,10 +9,12 @@ instance reads the names once in two seconds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
+from daicho.layout.migrations import read_migrated
 from daicho.plan import (
     AggregatePlan,
     EntityPlan,
@@ -107,10 +109,11 @@ class RelatedSearch:
         """The texts of a tenant's items of an entity with one collection, by id."""
         key = ItemKey(keys.render(self.tenant, entity), COLLECTION)
         if self.item_cache is None:
-            return self._read_names(key.pk)
-        return self.item_cache.get(key, NAMES_CACHE_S, lambda: self._read_names(key.pk)) or {}
+            return self._read_names(entity, key.pk)
+        read = partial(self._read_names, entity, key.pk)
+        return self.item_cache.get(key, NAMES_CACHE_S, read) or {}
 
-    def _read_names(self, partition: str) -> Image:
+    def _read_names(self, entity: str, partition: str) -> Image:
         texts_by_id: dict[str, dict[str, Any]] = {}
         for page in self.table.query_pages(Query(partition)):
             self.units += page.units
@@ -118,7 +121,8 @@ class RelatedSearch:
             for image in page.items:
                 if not is_expired(image, self.now):
                     (id,) = keys.parse(image["SK"]["S"])
-                    texts = {name: value for name, value in image.items() if "S" in value}
+                    migrated = read_migrated(self.ledger, entity, image)
+                    texts = {name: value for name, value in migrated.items() if "S" in value}
                     texts_by_id[id] = {"M": texts}
         return texts_by_id
 

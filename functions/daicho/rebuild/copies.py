@@ -23,12 +23,13 @@ from daicho.layout.item_copies import (
     remove_copy,
 )
 from daicho.plan import Generation, ItemCopy, Ledger
-from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
+from daicho.rebuild.item_touch import ObstacleError, Touch, build_exact_touch
+from daicho.rebuild.touches import estimate_units, find_obstacle
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, try_update
-from daicho.storage.requests import ConditionCheck, Scan, Update, Write
+from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems
+from daicho.storage.requests import ConditionCheck, Scan, Write
 from daicho.storage.table import BatchGetResult
 
 
@@ -123,15 +124,21 @@ class ItemCopier:
             if _get_generation(image) < self.targets.get(image["type"]["S"], 0)
         ]
 
-    def find_obstacle(self, image: Image) -> str | None:
-        """Why an item cannot have a copy; None if it can, or needs none.
+    def check(self, image: Image, touch: Touch) -> None:
+        """Check that a touched item can have its companion items, and a copy if it needs one.
 
         Raises:
+            ObstacleError: it cannot.
             StoreError: the table does not answer.
         """
+        touch.check(self.store)
         target = self._find_target(image)
-        if target is None:
-            return None
+        obstacle = None if target is None else self._find_obstacle(touch.image, target)
+        if obstacle is not None:
+            raise ObstacleError(obstacle)
+
+    def _find_obstacle(self, image: Image, target: Generation) -> str | None:
+        """Why an item cannot have a copy; None if it can."""
         try:
             copy = build_copy(image, target)
         except Invalid as error:
@@ -152,19 +159,21 @@ class ItemCopier:
         units = estimate_units(image)
         return units if self._find_target(image) is None else 4 * units
 
-    def touch(self, image: Image, generation: int) -> bool:
+    def send(self, image: Image, touch: Touch) -> bool:
         """Touch an item; if it needs a copy, write this in the same transaction.
 
         False if an item was changed meanwhile.
 
         Raises:
+            ObstacleError: another item owns a companion item.
             StoreError: the table does not answer.
         """
         target = self._find_target(image)
         if target is None:
-            return try_update(self.store, build_touch(image, generation))
-        copy = build_copy(image, target)
-        return self.apply([_touch_unchanged(image, generation), put_copy(copy)])
+            return touch.send(self.store)
+        copy = build_copy(touch.image, target)
+        exact = build_exact_touch(image, touch.image)
+        return self.apply([exact, put_copy(copy), *touch.companions])
 
     def _find_target(self, image: Image) -> Generation | None:
         """The generation of the copy that the touch of an item writes; None if it writes none."""
@@ -182,17 +191,6 @@ class ItemCopier:
 
 def _get_generation(image: Image) -> int:
     return attributes.get_integer(image, "gen") or 0
-
-
-def _touch_unchanged(image: Image, generation: int) -> Update:
-    """The touch of an item, on condition that it is as it was read."""
-    touch, check = build_touch(image, generation), _check_unchanged(image)
-    return replace(
-        touch,
-        condition=check.condition,
-        names=check.names,
-        values={**touch.values, **check.values},
-    )
 
 
 def _check_unchanged(image: Image) -> ConditionCheck:

@@ -6,7 +6,8 @@ row decides who counts it: the stream, if its plan derives the instance, and oth
 
 A restore subtracts by the plan of the image that it writes (rule 42). So a row that was restored
 is added all the same if that plan derives the instance. If it does not, nothing was subtracted,
-and the row is left out, because its item was touched, was deleted, or has expired again.
+and the row is left out, because its item was touched, was deleted, or has expired again. A row
+counts with the fields that field migrations give it, as its restored item does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.layout.backfill_state import BackfillState, is_complete
+from daicho.layout.migrations import migrate_image
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, RetiringPlan
 from daicho.storage import keys
 from daicho.tally.slots import TallyName
@@ -101,7 +103,9 @@ def sum_rows(
         if not lacking:
             continue
         try:
-            amounts = contributions.compute_contributions(_narrow(plan, lacking), row.item)
+            newest = ledger.newest_generation(row.entity)
+            image = migrate_image(ledger, row.entity, row.item, newest)
+            amounts = contributions.compute_contributions(_narrow(plan, lacking), image)
         except Exception as error:  # whatever it is: no code can count the row
             sums.left[f"{row.key.pk} {row.key.sk}"] = f"{type(error).__name__}: {error}"
             continue

@@ -33,13 +33,14 @@ from daicho.layout.backfill_state import (
 )
 from daicho.plan import Ledger
 from daicho.rebuild.copies import ItemCopier
+from daicho.rebuild.item_touch import ListCompanions, ObstacleError, TouchTable, plan_touch
 from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
-from daicho.rebuild.touches import find_obstacle, select_older_items
+from daicho.rebuild.touches import select_older_items
 from daicho.release.older_writers import LEASE_S
 from daicho.release.states import read_deployed
 from daicho.runtime.rate_limit import RateLimiter
@@ -70,7 +71,7 @@ BLOCKED_WAIT_S = 60
 _log = logging.getLogger(__name__)
 
 
-class RebuildTable(KeptPartsTable, ObstacleTable, ScansItems, PutsItems, Protocol):
+class RebuildTable(KeptPartsTable, TouchTable, ObstacleTable, ScansItems, PutsItems, Protocol):
     """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
 
     @property
@@ -84,7 +85,7 @@ class Rebuild:
 
     ``settle``: seconds after which every writer has ended that was running when the rebuild was
     asked for. ``read`` limits read units a second. ``archive``: None without an archive.
-    ``dirty_shards``: how many partitions dirty marks are spread over.
+    ``dirty_shards``: of dirty marks. ``list_companions``: the items that a touch writes too.
     """
 
     store: RebuildTable
@@ -99,6 +100,7 @@ class Rebuild:
     read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     archive: ArchiveReader | None = None
     dirty_shards: int = 1
+    list_companions: ListCompanions = lambda plan, image: ()
 
     @classmethod
     def build(
@@ -204,6 +206,8 @@ class _Step:
         newest = {entity: self._read_state(entity).newest for entity in job.targets}
         if any(ledger.newest_generation(entity).number < newest[entity] for entity in newest):
             return self._block("this function has an older lock file than the stage")
+        if lost := ledger.find_lost_migration(newest):
+            return self._block(lost)
         if newest != job.targets:
             job.targets = newest
             return self._restart()
@@ -271,22 +275,21 @@ class _Step:
         )
 
     def _touch_page(self, page: ItemPage) -> PageCounts:
-        counts, copier = PageCounts(), self._copier
-        for removal in copier.list_removals(page.items, self._on.now()):
+        counts, on, copier = PageCounts(), self._on, self._copier
+        for removal in copier.list_removals(page.items, on.now()):
             self._record_finding()
             copier.apply(removal)
         for image in copier.select_touched(page.items):
-            entity = image["type"]["S"]
-            generation = self._job.targets[entity]
-            obstacle = find_obstacle(self._on.ledger.find_plan(entity, generation), image)
-            obstacle = obstacle or copier.find_obstacle(image)
-            if obstacle is not None:
+            generation = self._job.targets[image["type"]["S"]]
+            try:
+                touch = plan_touch(on.ledger, image, generation, on.now(), on.list_companions)
+                copier.check(image, touch)
+                self._record_finding()
+                self._written.wait(max(touch.units, copier.estimate_units(image)))
+                counts.touched += copier.send(image, touch)
+            except ObstacleError as obstacle:
                 key = get_key(image)
-                counts.left[f"{key.pk} {key.sk}"] = obstacle
-                continue
-            self._record_finding()
-            self._written.wait(copier.estimate_units(image))
-            counts.touched += copier.touch(image, generation)
+                counts.left[f"{key.pk} {key.sk}"] = str(obstacle)
         return counts
 
     def _finish_pass(self) -> RebuildStep:

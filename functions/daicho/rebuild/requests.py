@@ -15,6 +15,8 @@ from daicho.layout.backfill_state import (
     list_possible_plans,
     render_instance,
 )
+from daicho.layout.expiry import find_retention_start
+from daicho.layout.migrations import list_pending
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob
 from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
@@ -152,7 +154,7 @@ def start_execution(machine: Machine, job: RebuildJob) -> None:
 
 
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
-    """Whether an instance lacks items, a listing's rows a field, or items their copies.
+    """Whether an instance lacks items, a listing's rows a field, or items their copies or values.
 
     Not if it lacks expired items alone that are not in the archive, because nothing has these.
     """
@@ -172,6 +174,8 @@ def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
         return True
     if any(not is_complete(each, touchable, ledger) for each in newest.derived_instances):
         return True
+    if is_outdated(ledger, state):
+        return True
     copies = {
         (listing.name, listing.since, frozenset(listing.copies))
         for plan in list_possible_plans(state, ledger)
@@ -179,3 +183,10 @@ def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
         if listing.copies
     }
     return len({copy[:2] for copy in copies}) < len(copies)
+
+
+def is_outdated(ledger: Ledger, state: BackfillState) -> bool:
+    """Whether items may need a field migration, or have the expiry of an earlier retention."""
+    newest = ledger.newest_generation(state.entity)
+    start = find_retention_start(ledger, state.entity, newest.number)
+    return start > state.oldest or bool(list_pending(newest.plan, state.oldest))

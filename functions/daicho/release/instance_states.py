@@ -20,7 +20,7 @@ from daicho.plan.instances import (
     list_retiring,
 )
 
-DeclarationKind = Literal["search", "listing", "aggregate", "counter"]
+DeclarationKind = Literal["search", "listing", "aggregate", "counter", "migration"]
 
 
 class InstanceState(StrEnum):
@@ -40,6 +40,10 @@ class InstanceState(StrEnum):
     """Nothing derives it any more; a purge deletes what the table has of it."""
     PURGED = "purged"
     """The table has nothing of it."""
+    APPLIED = "applied when items are read"
+    """It is a field migration, and the rebuild has not stored what it computes in all items."""
+    STORED = "stored in all items"
+    """It is a field migration that no base item needs any more."""
 
     @property
     def answers(self) -> bool:
@@ -66,8 +70,8 @@ def list_instance_states(
 ) -> list[InstanceStatus]:
     """The state of each instance that a generation declares or retires, in order of name.
 
-    Then follow those that the stage has disabled. ``state``: the backfill item of the entity in the
-    stage; None if it has none.
+    Then follow those that the stage has disabled, and the field migrations. ``state``: the backfill
+    item of the entity in the stage; None if it has none.
     """
     declared, retiring = list_declarations(plan), list_retiring(plan)
     statuses: list[InstanceStatus] = []
@@ -80,7 +84,12 @@ def list_instance_states(
             still = answering is retiring[name]
             found = InstanceState.RETIRING_ANSWERS if still else InstanceState.RETIRING
             statuses.append(_describe(retiring[name], found))
-    return [*statuses, *_list_disabled_states(plan, state, ledger)]
+    statuses += _list_disabled_states(plan, state, ledger)
+    for each in plan.migrations:
+        is_stored = state is not None and state.oldest >= each.since
+        found = InstanceState.STORED if is_stored else InstanceState.APPLIED
+        statuses.append(InstanceStatus(each.name, "migration", each.since, found))
+    return statuses
 
 
 def _list_disabled_states(

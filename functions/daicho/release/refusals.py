@@ -106,6 +106,7 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
         return
     yield from _list_returns(ledger, state)
     yield from _list_early_ends(ledger, state)
+    yield from _list_lost_migrations(ledger, state)
     copy = ledger.copies.get(entity)
     if copy is None or not copy.is_switched or state.oldest >= copy.since:
         return
@@ -177,6 +178,27 @@ def _list_early_ends(ledger: Ledger, state: BackfillState) -> Iterator[str]:
                 f"@{declared[name].since}, which replaces it, does not include all items of this "
                 "stage yet. Deploy a generation that still derives it, until the other one is "
                 "complete"
+            )
+
+
+def _list_lost_migrations(ledger: Ledger, state: BackfillState) -> Iterator[str]:
+    """Field migrations that end, although items of this stage may still need them.
+
+    Nothing needs one whose fields are not declared any more.
+    """
+    generations = ledger.list_generations(state.entity)
+    kept = {(each.name, each.since) for each in generations[-1].plan.migrations}
+    fields = ledger.fields.get(state.entity, {})
+    declared = {name for name, field in fields.items() if not field.removed}
+    ended = {each for generation in generations for each in generation.plan.migrations}
+    for each in sorted(ended, key=lambda migration: (migration.since, migration.name)):
+        is_needed = each.since > state.oldest and not declared.isdisjoint(each.fields)
+        if is_needed and (each.name, each.since) not in kept:
+            yield (
+                f"{state.entity}.{each.name} ends in generation {generations[-1].number}, but this "
+                f"stage may have items of generation {state.oldest}, which lack "
+                f"{', '.join(each.fields)} without it. Deploy a generation that has it, and wait "
+                "for the rebuild"
             )
 
 

@@ -27,7 +27,8 @@ class Settings:
     writers for a closed tenant may continue. ``scan_units``: read units a second.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
-    ``domain_package``: the package of the domain files. ``lock_file``: the generations; a relative
+    ``domain_package``: the package of the domain files; ``migration_package``: that of the field
+    migrations, empty for none. ``lock_file``: the generations; a relative
     path begins at the folder of the function's code, which holds the package `daicho`.
     """
 
@@ -48,6 +49,7 @@ class Settings:
     filter_spread_seconds: int = 0
     retirement_seconds: int = 0
     domain_package: str = "domains"
+    migration_package: str = ""
     lock_file: Path = LOCK_FILE
 
     @classmethod
@@ -99,6 +101,7 @@ class Settings:
             faults=faults,
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
+            migration_package=environ.get("MIGRATION_PACKAGE", ""),
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
         )
 

@@ -179,7 +179,9 @@ class MemoryDeployment:
             for line in gzip.decompress(stored.body).splitlines()
         ]
         rows = [row for row in rows if row["entity"] == entity.__name__]
-        return [to_item(entity, row["item"]) for row in sorted(rows, key=_get_row_order)]
+        return [
+            to_item(entity, row["item"], self.ledger) for row in sorted(rows, key=_get_row_order)
+        ]
 
     def _invoke(self, name: str, event: Mapping[str, Any]) -> Any:
         dependencies = Dependencies(

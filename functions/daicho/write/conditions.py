@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
+
+
+@dataclass(frozen=True)
+class ExpiryRule:
+    """The expiry of an item that is replaced.
+
+    ``alive_at``: the write is refused if the item has expired by then, in epoch seconds. ``since``:
+    it is refused if the item is of an earlier generation, which had another retention.
+    ``is_renewed``: the item gets the expiry of its new image; otherwise it keeps its own.
+    """
+
+    alive_at: int | None = None
+    since: int = 0
+    is_renewed: bool = False
 
 
 @dataclass
@@ -66,7 +80,7 @@ def build_replacement(
     *,
     absent: Iterable[str],
     unchanged: Mapping[str, AttributeValue | None],
-    now: int | None,
+    expiry: ExpiryRule,
     if_match: int | None,
     must_exist: bool = False,
 ) -> Update:
@@ -74,8 +88,7 @@ def build_replacement(
 
     Attributes that are set once (creation, expiry) keep their values. ``unchanged`` holds the
     frozen fields of the checked image, None for an absent field. The write is refused if the item's
-    frozen fields differ, because the result would not be the item that was checked. ``now``: the
-    write is also refused if the item has expired by then.
+    frozen fields differ, because the result would not be the item that was checked.
     """
     write = ConditionalWrite()
     assignments = []
@@ -83,7 +96,7 @@ def build_replacement(
         if name in {"PK", "SK"}:
             continue
         placeholder, new_value = write.add_name(name), write.add_value(value)
-        if name in {"created_at", "ttl"}:
+        if name == "created_at" or (name == "ttl" and not expiry.is_renewed):
             new_value = f"if_not_exists({placeholder}, {new_value})"
         elif name == "version":
             zero = write.add_value(_to_number(0))
@@ -95,15 +108,15 @@ def build_replacement(
     if removed_names:
         write.update += f" REMOVE {', '.join(removed_names)}"
     conditions = [_equals(write, name, value) for name, value in unchanged.items()]
-    if now is not None:
-        conditions.append(_is_alive(write, now))
+    if expiry.alive_at is not None:
+        conditions.append(_is_alive(write, expiry.alive_at))
+    if expiry.since:
+        conditions.append(f"{write.add_name('gen')} >= {write.add_value(_to_number(expiry.since))}")
     if if_match is not None:
-        write.condition = " AND ".join(
-            [_equals(write, "version", _to_number(if_match)), *conditions]
-        )
+        write.condition = _join_all([_equals(write, "version", _to_number(if_match)), *conditions])
     elif conditions:
         key_name = write.add_name("PK")
-        write.condition = f"attribute_not_exists({key_name}) OR ({' AND '.join(conditions)})"
+        write.condition = f"attribute_not_exists({key_name}) OR ({_join_all(conditions)})"
         if must_exist:
             write.condition = f"attribute_exists({key_name}) AND ({write.condition})"
     return write.to_update(key)
@@ -113,9 +126,10 @@ def build_removal(key: ItemKey, now: int, if_match: int | None) -> Delete:
     """Delete an item that exists and has not expired."""
     write = ConditionalWrite()
     is_alive = _is_alive(write, now)
-    write.condition = f"attribute_exists({write.add_name('PK')}) AND {is_alive}"
+    conditions = [f"attribute_exists({write.add_name('PK')})", is_alive]
     if if_match is not None:
-        write.condition += f" AND {_equals(write, 'version', _to_number(if_match))}"
+        conditions.append(_equals(write, "version", _to_number(if_match)))
+    write.condition = _join_all(conditions)
     return write.to_delete(key)
 
 
@@ -140,7 +154,14 @@ def if_unchanged(image: Image, *more: str) -> ConditionalWrite:
 
 def _is_alive(write: ConditionalWrite, now: int) -> str:
     ttl = write.add_name("ttl")
-    return f"(attribute_not_exists({ttl}) OR {ttl} > {write.add_value(_to_number(now))})"
+    return f"attribute_not_exists({ttl}) OR {ttl} > {write.add_value(_to_number(now))}"
+
+
+def _join_all(conditions: Sequence[str]) -> str:
+    """All of these conditions, at least one. DynamoDB refuses redundant parentheses."""
+    if len(conditions) == 1:
+        return conditions[0]
+    return " AND ".join(f"({each})" if " OR " in each else each for each in conditions)
 
 
 def _equals(write: ConditionalWrite, name: str, value: AttributeValue | None) -> str:

@@ -11,7 +11,7 @@ from daicho.declare.entity import Entity, get_values
 from daicho.errors import Invalid
 from daicho.items import mapper
 from daicho.layout.sections import MANIFEST
-from daicho.plan import EntityPlan
+from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import AttributeValue, Image
 
 Fields = dict[str, AttributeValue]
@@ -28,14 +28,16 @@ def merge_immutable_fields(
 
 
 def apply_changes(
-    entity: type[Entity], plan: EntityPlan, existing: Image, changes: Mapping[str, Any]
+    entity: type[Entity], ledger: Ledger, existing: Image, changes: Mapping[str, Any]
 ) -> Fields:
-    """The fields of an item with some of them changed.
+    """The fields of an item with some of them changed, and all others, migrated.
 
     Raises:
         Invalid: names the field.
     """
-    old_values, split_field = get_values(mapper.to_item(entity, existing)), entity.split_field_
+    plan = ledger.current_generation(entity.__name__).plan
+    item, split_field = mapper.to_item(entity, existing, ledger), entity.split_field_
+    old_values = get_values(item)
     values = old_values | dict(changes)
     if split_field is not None:
         values[split_field.name] = {}  # not changed here: the stored value is copied below
@@ -54,13 +56,13 @@ def apply_changes(
     return fields
 
 
-def read_fields(entity: type[Entity], version: Image) -> Fields:
+def read_fields(entity: type[Entity], version: Image, ledger: Ledger) -> Fields:
     """The fields of an old version, as they may be written now.
 
     Raises:
         Invalid: a value that was valid then is not valid any more; names the field.
     """
-    values = get_values(mapper.to_item(entity, version))
+    values = get_values(mapper.to_item(entity, version, ledger))
     return mapper.to_field_image(entity, _validate(entity, values))
 
 

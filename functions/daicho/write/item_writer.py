@@ -139,7 +139,7 @@ class ItemWriter:
                 write = conditions.if_unchanged(existing).to_put(new.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return mapper.to_item(new.entity, new.image)
+                    return mapper.to_item(new.entity, new.image, self.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -225,7 +225,7 @@ class ItemWriter:
             if existing is None or not attributes.equal_images(existing, new.image):
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
-        return mapper.to_item(new.entity, new.image)
+        return mapper.to_item(new.entity, new.image, self.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
         try:
@@ -235,4 +235,5 @@ class ItemWriter:
             if existing is not None:  # attributes of older code may leave no room
                 build_successor(planned.entity, planned.image, existing)
             raise
-        return mapper.to_item(planned.entity, planned.image if image is None else image)
+        stored = planned.image if image is None else image
+        return mapper.to_item(planned.entity, stored, self.ledger)

@@ -19,6 +19,7 @@ from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper
 from daicho.layout import base_item
+from daicho.layout.expiry import compute_ttl, find_retention_start, has_older_retention
 from daicho.plan import EntityPlan, Ledger
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
@@ -45,6 +46,8 @@ class PlannedWrite(Generic[E]):
         image: the whole item. Its version is 1, also if it replaces another item.
         predecessor: the stored item that it replaces; empty for a new item. Its creation, its
             expiry and its attributes that are no fields are kept; its version is increased.
+        renews_expiry: the predecessor is from before a change of the retention, so it gets the
+            expiry of ``image``.
     """
 
     entity: type[E]
@@ -52,6 +55,7 @@ class PlannedWrite(Generic[E]):
     key: ItemKey
     image: Image
     predecessor: Image = field(default_factory=dict)
+    renews_expiry: bool = False
 
     def build_successor(self) -> Image:
         """The image to store by a writer that checks that the predecessor is unchanged.
@@ -61,7 +65,8 @@ class PlannedWrite(Generic[E]):
         """
         if not self.predecessor:
             return self.image
-        return build_successor(self.entity, self.image, self.predecessor)
+        expiry = {"ttl": self.image["ttl"]} if self.renews_expiry and "ttl" in self.image else {}
+        return build_successor(self.entity, self.image, {**self.predecessor, **expiry})
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ class ItemPlanner:
             Invalid: names the field.
         """
         current = check_existing(ref, existing, now, if_match)
-        fields = apply_changes(ref.entity, self.get_entity_plan(ref.entity), current, changes)
+        fields = apply_changes(ref.entity, self.ledger, current, changes)
         return self._plan_write(ref.entity, fields, _read_created(current), current)
 
     def plan_restoration(
@@ -149,7 +154,7 @@ class ItemPlanner:
         """
         current = select_live(existing, now)
         check_version(None if current is None else base_item.get_version(current), if_match)
-        fields = read_fields(ref.entity, old_version)
+        fields = read_fields(ref.entity, old_version, self.ledger)
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
@@ -181,9 +186,9 @@ class ItemPlanner:
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
         """The request that creates the item, or replaces the stored one, without a read before it.
 
-        DynamoDB refuses it if the stored item has expired, or has other frozen fields than the ones
-        that were checked. With a predecessor it also refuses it if the stored item is not the
-        predecessor, but was created later.
+        DynamoDB refuses it if the stored item has expired, is from before a change of the
+        retention, or has other frozen fields than the ones that were checked. With a predecessor it
+        also refuses it if the stored item is not the predecessor, but was created later.
         """
         checked = planned.predecessor or planned.image
         frozen = mapper.list_frozen_fields(planned.entity, planned.plan)
@@ -196,7 +201,11 @@ class ItemPlanner:
             planned.plan,
             absent=_list_absent_fields(planned),
             unchanged=unchanged,
-            now=to_seconds(now) if self._may_expire(planned.entity) else None,
+            expiry=conditions.ExpiryRule(
+                to_seconds(now) if self._may_expire(planned.entity) else None,
+                0 if planned.predecessor else self._find_retention_start(planned.entity),
+                planned.renews_expiry,
+            ),
             if_match=if_match,
             must_exist=bool(planned.predecessor) and if_match is None,
         )
@@ -209,7 +218,7 @@ class ItemPlanner:
             planned.plan,
             absent=_list_absent_fields(planned),
             unchanged={"created_at": planned.predecessor["created_at"]},
-            now=None,
+            expiry=conditions.ExpiryRule(is_renewed=planned.renews_expiry),
             if_match=base_item.get_version(planned.predecessor),
         )
 
@@ -229,11 +238,18 @@ class ItemPlanner:
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
         image = base_item.build_base_item(self.tenant, generation, fields, created)
+        number = generation.number
+        renews_expiry = predecessor is not None and has_older_retention(
+            self.ledger, plan.name, predecessor, number
+        )
+        if predecessor is not None and renews_expiry:
+            ttl = compute_ttl(plan, predecessor)
+            image |= {} if ttl is None else {"ttl": ttl}
         validation.check_image(plan, image)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
-        return PlannedWrite(entity, plan, key, image, predecessor or {})
+        return PlannedWrite(entity, plan, key, image, predecessor or {}, renews_expiry)
 
     def _build_fields(self, item: Entity) -> Fields:
         """The attribute values of a new item, including the values copied into it."""
@@ -253,6 +269,13 @@ class ItemPlanner:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
         return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
+
+    def _find_retention_start(self, entity: type[Entity]) -> int:
+        """The first generation with this retention; 0 if all generations have it."""
+        generations = self.ledger.list_generations(entity.__name__)
+        number = self.ledger.current_generation(entity.__name__).number
+        start = find_retention_start(self.ledger, entity.__name__, number)
+        return start if start > generations[0].number else 0
 
     def _may_expire(self, entity: type[Entity]) -> bool:
         """Whether stored items of an entity, of any generation, may have an expiry."""

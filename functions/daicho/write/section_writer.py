@@ -157,7 +157,7 @@ class SectionWriter:
             raise build_not_found(section.item)
         manifest = Manifest.from_image(head)
         if manifest is None:
-            item = mapper.to_item(section.entity, head)
+            item = mapper.to_item(section.entity, head, writer.ledger)
             values = getattr(item, require_split_field(section.entity).name)
             check_version(item.version if section.name in values else None, if_match, "section")
             return item

@@ -19,6 +19,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
 from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
+from daicho.layout.migrations import read_migrated
 from daicho.query.key_resolver import build_not_found
 from daicho.query.version_history import VersionHistory
 from daicho.storage import attributes
@@ -82,7 +83,7 @@ class Transaction:
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
         image = select_live(self._read_item(ref), self._clock())
-        return None if image is None else mapper.to_item(ref.entity, image)
+        return None if image is None else mapper.to_item(ref.entity, image, self._planner.ledger)
 
     def get(self, ref: ItemRef[E]) -> E:
         """One item; the commit fails if it has changed by then.
@@ -257,7 +258,7 @@ class Transaction:
             image, versions = self._versions.build_next(planned.key, image, now)
             self._stage_versions(versions)
         self.images[planned.key] = image
-        return mapper.to_item(planned.entity, image)
+        return mapper.to_item(planned.entity, image, self._planner.ledger)
 
     def _check_references(self, entity: type[Entity], key: ItemKey, image: Image) -> None:
         """Make the transaction depend on the items that must exist for this item.
@@ -265,7 +266,8 @@ class Transaction:
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
         """
-        previous = self.images.get(key) or {}
+        existing = self.images.get(key) or {}
+        previous = read_migrated(self._planner.ledger, entity.__name__, existing)
         for name in (spec.name for spec in entity.fields_.values() if spec.must_exist):
             id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or previous.get(name) == image[name]:

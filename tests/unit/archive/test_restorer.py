@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restored_image import build_restored_image, to_storable
+from daicho.archive.restored_image import (
+    UnrestorableError,
+    build_restored_image,
+    to_storable,
+)
 from daicho.archive.restorer import RECHECK_S, Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.errors import UnansweredError
 from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
 from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.plan import FieldPlan, Generation, Ledger, Migration, MigrationPlan
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import item_key
 from daicho.stream.changes import compute_record
@@ -346,3 +352,23 @@ def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:
     assert sorted(items(kept)) == ["u3"]
     assert (report.restored, report.failed, report.complete) == (1, 3, False)
     assert {each["error"] for each in report.unrestorable} == {"the tenant t is closed for good"}
+
+
+def test_a_row_of_an_older_generation_is_restored_as_it_reads() -> None:
+    fill = MigrationPlan("fill", 2, ("label",))
+    (first,) = LEDGER.entities["Download"]
+    second = Generation(2, replace(first.plan, migrations=(fill,)))
+    own = {name: FieldPlan("str", required=True) for name in ("song", "label")}
+    function = Migration("Download", "fill", ("label",), lambda row: {"label": row["song"].upper()})
+    ledger = Ledger(
+        {**LEDGER.entities, "Download": (first, second)},
+        fields={"Download": own},
+        functions={function.id: function},
+    )
+    image = build_download(1)
+    now = dt.datetime.fromtimestamp(MIDNIGHT, dt.UTC)
+    row = ArchivedRow("t", "Download", 1, now, render_seq(1), raw=False, item=image)
+    restored = build_restored_image(row, ledger, now)
+    assert (restored["label"], restored["gen"]) == ({"S": image["song"]["S"].upper()}, {"N": "2"})
+    with pytest.raises(UnrestorableError, match=r"lacks the migration Download\.fill"):
+        build_restored_image(row, replace(ledger, functions={}), now)

@@ -12,6 +12,7 @@ from daicho import Entity, Key, field
 from daicho.declare.entity import get_values
 from daicho.errors import Invalid
 from daicho.items.mapper import NULL, UnreadableError, to_field_image, to_item
+from daicho.plan import Ledger
 from tests.support.item_images import NOON, Bag, Part, Thing, image_of
 
 
@@ -21,7 +22,7 @@ def test_a_field_without_a_value_is_absent_unless_that_would_mean_something_else
     assert "labels" not in image
     # Set once, and seen to be set; a default that is not what the item holds.
     assert image["name"] == image["origin"] == image["colour"] == image["others"] == NULL
-    got = to_item(Thing, image)
+    got = to_item(Thing, image, Ledger())
     assert (got.due, got.labels, got.colour, got.others, got.origin) == (
         None,
         set(),
@@ -44,7 +45,7 @@ def test_values_of_all_kinds_come_back() -> None:
         parts=[Part(name="wheel", weight=Decimal("2.5"))],
         extra={"deep": [{"x": [1, 2.5, None, True, "s", {}]}]},
     )
-    got = to_item(Thing, image_of(thing))
+    got = to_item(Thing, image_of(thing), Ledger())
     assert get_values(got) == get_values(thing)
     assert (got.created_at, got.version) == (NOON, 1)
 
@@ -52,8 +53,8 @@ def test_values_of_all_kinds_come_back() -> None:
 def test_decimals_inside_json_keep_their_digits() -> None:
     exact = Decimal("12345678901234567.89")
     image = image_of(Bag(id="b", prices={"a": exact, "b": 0.1, "c": [2.5, 3]}))
-    assert to_item(Bag, image).prices == {"a": exact, "b": 0.1, "c": [2.5, 3]}
-    assert isinstance(to_item(Bag, image).prices["b"], float)
+    assert to_item(Bag, image, Ledger()).prices == {"a": exact, "b": 0.1, "c": [2.5, 3]}
+    assert isinstance(to_item(Bag, image, Ledger()).prices["b"], float)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +111,4 @@ def test_names_inside_json_are_as_long_as_dynamodb_takes() -> None:
 def test_an_item_that_its_entity_cannot_read_is_no_callers_fault() -> None:
     image = image_of(Thing(id="i", owner="o")) | {"size": {"S": "large"}}
     with pytest.raises(UnreadableError, match="acme#Thing#o"):
-        to_item(Thing, image)
+        to_item(Thing, image, Ledger())

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import replace
 
 from daicho.layout.backfill_state import BackfillState, digest_plan
-from daicho.plan import Decisions, Ledger, append_generations
+from daicho.plan import Decisions, FieldPlan, Ledger, MigrationPlan, append_generations
 from daicho.release.refusals import list_early_disables, list_refusals
 from tests.support.sample_members import (
     CHANGED,
@@ -155,3 +155,23 @@ def test_a_stage_does_not_skip_the_generation_after_one_that_answers() -> None:
     (refusal,) = list_refusals(ledger, record(ledger, 2, 2))
     assert "Deploy the generation after 2 first" in refusal
     assert list_refusals(ledger, record(ledger, 2, 3)) == []
+
+
+def test_a_migration_ends_only_when_no_item_needs_it() -> None:
+    split = MigrationPlan("split", 0, ("given",))
+    fields = {"Member": {name: FieldPlan("str", required=False) for name in ("name", "given")}}
+    ledger = number(PLAIN)
+    ledger = append_generations([replace(PLAIN, migrations=(split,))], ledger, fields=fields)
+    end = Decisions(disabled=frozenset({"Member.split"}))
+    ended = append_generations([PLAIN], ledger, end, fields)
+    for newest in (1, 2):
+        (refusal,) = list_refusals(ended, record(ledger, 1, newest))
+        assert "Member.split ends in generation 3" in refusal
+        assert "items of generation 1, which lack given" in refusal
+    assert list_refusals(ended, record(ledger, 2, 2)) == []
+    # Code that reverts the change does not declare the field either.
+    revert = Decisions(reverted=frozenset({"Member"}))
+    reverted = append_generations(
+        [PLAIN], ledger, revert, {"Member": {"name": fields["Member"]["name"]}}
+    )
+    assert list_refusals(reverted, record(ledger, 1, 2)) == []

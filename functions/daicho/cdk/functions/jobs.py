@@ -50,6 +50,7 @@ class Jobs(Construct):
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                **shared.project.migration_settings,
             },
         )
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)

@@ -8,8 +8,10 @@ import pytest
 
 from daicho.cost.prices import load_prices
 from daicho.cost.rebuild import estimate_rebuild
-from daicho.plan import Condition, EntityPlan
+from daicho.plan import Condition, EntityPlan, ExpiryPlan, FieldPlan, Migration, MigrationPlan
+from daicho.plan.changes import Effect
 from daicho.storage.attributes import Image, to_image
+from daicho.storage.item_key import get_key
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.plan.assessment import EntityChange, list_entity_changes
 from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
@@ -109,6 +111,40 @@ def test_the_check_of_a_scan_replaces_that_of_the_sample() -> None:
     check = LimitCheck(checked=5_000)
     images = read(IMAGES, scanned=10, is_whole=True)
     assert estimate_entity(added, images, TableSize(), PRICES, check).check is check
+
+
+def test_a_migration_costs_the_size_of_the_items_that_it_writes() -> None:
+    fill = MigrationPlan("fill", 0, ("about",))
+    migrated = replace(PLAIN, migrations=(fill,))
+    functions = {
+        "User.fill": Migration("User", "fill", ("about",), lambda user: {"about": user["long"]})
+    }
+    ledger = replace(
+        number(PLAIN, migrated),
+        functions=functions,
+        fields={"User": {"long": FieldPlan("str", False), "about": FieldPlan("str", False)}},
+    )
+    (filled,) = list_entity_changes(ledger, make_stage({"User": 1}), {})
+    assert (filled.needs_rebuild, filled.incomplete) == (True, frozenset())
+    images = [make_image(n, long="x" * 600) for n in range(9)]
+    read_items = read([*images, make_image(9)], scanned=10, is_whole=True)
+    rebuild = estimate_entity(filled, read_items, TableSize(), PRICES)
+    assert rebuild.declarations == ("fill",)
+    assert rebuild.estimate.touch_units == 20  # over a KB
+    assert rebuild.check.impossible.keys == [get_key(make_image(9))]
+    (description,) = (each.description for each in filled.changes)
+    assert "read with the about that it computes" in description
+
+
+def test_items_that_expire_with_their_touch_are_counted() -> None:
+    shorter = change(PLAIN, replace(PLAIN, expires=ExpiryPlan(3_600, archive=False)))
+    images = read(
+        [make_image(1), make_image(2, created_at="9999-01-01T00:00:00.000000Z")], scanned=2
+    )
+    rebuild = estimate_entity(shorter, images, TableSize(), PRICES)
+    assert rebuild.declarations == ("expires",)
+    assert rebuild.check.expiring.keys == [get_key(make_image(1))]
+    assert shorter.changes[0].change.effect is Effect.KEPT_SHORTER
 
 
 def test_no_items_cost_nothing() -> None:

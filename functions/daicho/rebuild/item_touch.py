@@ -1,0 +1,203 @@
+"""The touch of one item that changes more than its generation: fields, expiry, companion items.
+
+A touch writes values that were computed from the image as it was read. So it is sent on condition
+that the item still is that image: its ``version`` and ``gen``, and also ``created_at`` and ``ttl``,
+because an item that was deleted and created again may have the same version and generation. A touch
+that changes the generation alone needs no more than a lower generation (rule 29).
+
+Companion items belong to the item, such as the reservation of a unique value. They are written in
+one transaction with the touch, each where no item is, or one of the same owner.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from daicho.errors import TransactionFailedError
+from daicho.layout.base_item import is_expired
+from daicho.layout.expiry import compute_ttl, has_older_retention
+from daicho.layout.migrations import list_pending, migrate_image
+from daicho.plan import EntityPlan, Generation, Ledger
+from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
+from daicho.storage import attributes
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import get_key
+from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, try_update
+from daicho.storage.requests import Put, Update
+
+OWNER = "owner"
+"""The attribute of a companion item that names its item: partition key and sort key."""
+READ = ("version", "gen", "created_at", "ttl")
+"""The attributes of an item that identify the image that was read."""
+MAX_COMPANIONS = 99
+"""The limit of one transaction, without the touch itself."""
+ListCompanions = Callable[[EntityPlan, Image], Sequence[Image]]
+"""The companion items of an image by the plan of its new generation, without their owner."""
+
+
+class TouchTable(GetsItems, TransactsWrites, UpdatesItems, Protocol):
+    """The operations of the table that a touch needs."""
+
+
+class ObstacleError(Exception):
+    """An item that cannot get the new generation; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Touch:
+    """The touch of one item. ``image``: after it. ``units``: the write units, about."""
+
+    update: Update
+    image: Image
+    companions: tuple[Put, ...] = ()
+    units: float = 1.0
+
+    def check(self, store: TouchTable) -> None:
+        """Check, before the pass counts the item, that no other item owns a companion item.
+
+        Raises:
+            ObstacleError: another item owns one.
+            StoreError: the table does not answer.
+        """
+        for each in self.companions:
+            existing = store.get(get_key(each.item), consistent=True)
+            if existing is not None and existing.get(OWNER) != each.item[OWNER]:
+                raise _build_conflict(each, existing)
+
+    def send(self, store: TouchTable) -> bool:
+        """Touch the item; False if it is not as it was read any more.
+
+        Raises:
+            ObstacleError: another item owns a companion item.
+            StoreError: the table does not answer.
+        """
+        if not self.companions:
+            return try_update(store, self.update)
+        try:
+            store.transact([self.update, *self.companions])
+        except TransactionFailedError as error:
+            if 0 in error.refused or not error.refused:
+                return False
+            place, existing = next(iter(error.refused.items()))
+            raise _build_conflict(self.companions[place - 1], existing or {}) from error
+        return True
+
+
+def plan_touch(
+    ledger: Ledger,
+    image: Image,
+    generation: int,
+    now: dt.datetime,
+    list_companions: ListCompanions = lambda plan, image: (),
+) -> Touch:
+    """The touch that gives an item a newer generation, with what that generation changes in it.
+
+    Raises:
+        ObstacleError: the generation cannot derive the item, a migration fails or is not pure, or
+            the item would be too large.
+    """
+    plan = ledger.find_plan(image["type"]["S"], generation)
+    new = compute_touched(ledger, image, generation=Generation(generation, plan), now=now)
+    obstacle = find_obstacle(plan, new)
+    if obstacle is not None:
+        raise ObstacleError(obstacle)
+    companions = tuple(_build_companion(image, each) for each in list_companions(plan, new))
+    if len(companions) > MAX_COMPANIONS:
+        raise ObstacleError(f"{len(companions)} companion items; at most {MAX_COMPANIONS}")
+    units = max(estimate_units(image), estimate_units(new))
+    if companions:
+        units = 2 * (units + sum(estimate_units(each.item) for each in companions))
+    is_plain = not companions and not _depends_on_image(ledger, plan, image, generation)
+    update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
+    return Touch(update, new, companions, units)
+
+
+def build_exact_touch(image: Image, new: Image) -> Update:
+    """The touch that makes an item ``new``, on condition that it still is ``image``."""
+    names: dict[str, str] = {}
+    values: dict[str, AttributeValue] = {}
+    assigned, removed, conditions = [], [], ["attribute_exists(PK)"]
+    for name in sorted(image.keys() | new.keys()):
+        if image.get(name) == new.get(name):
+            continue
+        placeholder = f"#n{len(names)}"
+        names[placeholder] = name
+        if name in new:
+            values[f":n{len(names)}"] = new[name]
+            assigned.append(f"{placeholder} = :n{len(names)}")
+        else:
+            removed.append(placeholder)
+    for name in READ:
+        names[f"#{name}"] = name
+        if name in image:
+            values[f":{name}"] = image[name]
+            conditions.append(f"#{name} = :{name}")
+        else:
+            conditions.append(f"attribute_not_exists(#{name})")
+    update = f"SET {', '.join(assigned)}" + (f" REMOVE {', '.join(removed)}" if removed else "")
+    return Update(get_key(image), update, " AND ".join(conditions), names, values)
+
+
+def compute_touched(
+    ledger: Ledger, image: Image, *, generation: Generation, now: dt.datetime
+) -> dict[str, AttributeValue]:
+    """The image after the touch: migrated fields, the expiry and the number of the generation.
+
+    Raises:
+        ObstacleError: a migration fails or is not pure, or the item would be too large.
+    """
+    to = generation
+    entity = image["type"]["S"]
+    new = {**image, "gen": attributes.to_value(to.number)}
+    try:
+        if _list_pending(to.plan, image):
+            new = dict(migrate_image(ledger, entity, image, to))
+            again = migrate_image(ledger, entity, {**new, "gen": image["gen"]}, to)
+            if not attributes.equal_images(new, again):
+                raise ObstacleError("its migration has another result when it is repeated")
+        # What has expired stays expired: it is in no list any more.
+        expired = is_expired(image, int(now.timestamp()))
+        if not expired and has_older_retention(ledger, entity, image, to.number):
+            new.pop("ttl", None)
+            ttl = compute_ttl(to.plan, image)
+            new |= {} if ttl is None else {"ttl": ttl}
+    except ObstacleError:
+        raise
+    except Exception as error:  # whatever it is: the item stays as it is
+        raise ObstacleError(f"{type(error).__name__}: {error}") from error
+    if attributes.measure_image(new) > attributes.MAX_ITEM_BYTES:
+        raise ObstacleError(f"it would take over {attributes.MAX_ITEM_BYTES} bytes")
+    return new
+
+
+def _depends_on_image(ledger: Ledger, plan: EntityPlan, image: Image, generation: int) -> bool:
+    """Whether another image of the item could need another touch."""
+    is_dated = has_older_retention(ledger, plan.name, image, generation)
+    return is_dated or bool(_list_pending(plan, image))
+
+
+def _list_pending(plan: EntityPlan, image: Image) -> list[object]:
+    """The migrations of a base item. By pointer it holds no fields: its versions are migrated."""
+    if plan.versions == "pointer":
+        return []
+    return [*list_pending(plan, attributes.get_integer(image, "gen") or 0)]
+
+
+def _build_conflict(companion: Put, existing: Image) -> ObstacleError:
+    key = get_key(companion.item)
+    owner = attributes.get_text(existing, OWNER) or "unknown"
+    return ObstacleError(f"{key.pk} {key.sk} belongs to {owner}")
+
+
+def _build_companion(image: Image, companion: Image) -> Put:
+    key = get_key(image)
+    owner: AttributeValue = {"S": f"{key.pk} {key.sk}"}
+    return Put(
+        {**companion, OWNER: owner},
+        "attribute_not_exists(PK) OR #owner = :owner",
+        {"#owner": OWNER},
+        {":owner": owner},
+    )

@@ -1,0 +1,122 @@
+"""A changed retention over Dynoxide: touches and writes give existing items their new expiry."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import Aggregate, Expires, Sum, month
+from daicho.book.book import Book
+from daicho.rebuild.requests import plan_targets
+from daicho.release.older_writers import admit_older_writers
+from daicho.storage.attributes import get_integer
+from daicho.storage.item_key import ItemKey
+from tests.integration.rebuild.test_migrations import make_invoice
+from tests.support.changed_invoices import NOON, Stage
+from tests.support.rebuilt_invoices import House, deploy_projector, put
+from tests.support.stream_pump import Pump
+
+DAY = 86_400
+CREATED = int(NOON.timestamp())
+Change = Callable[[dict[str, Any]], None]
+
+
+def keep_days(days: int | None) -> Change:
+    def change(body: dict[str, Any]) -> None:
+        if days is not None:
+            body["expires"] = Expires(after=dt.timedelta(days=days))
+            body["revenue"] = Aggregate(
+                Sum(body["amount"]),
+                body["country"],
+                within=month(body["at"]),
+                ranked=True,
+                on_expiry="subtract",
+            )
+
+    return change
+
+
+@pytest.fixture
+def house(
+    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> House:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
+    return House(Stage(dynamodb, table_name), Pump(dynamodb, dynamo, table_name, []))
+
+
+def deploy(house: House, change: Change) -> None:
+    house.stage.deploy(change)
+    deploy_projector(house)
+
+
+def read_ttl(house: House, id: str) -> int | None:
+    image = house.table.get(ItemKey(f"t#Invoice#{id}", "-"), consistent=True)
+    assert image is not None
+    return get_integer(image, "ttl")
+
+
+@pytest.mark.parametrize(("before", "after"), [(7, 30), (30, 7), (7, None), (None, 7)])
+def test_a_touch_gives_existing_items_the_new_expiry(
+    house: House, before: int | None, after: int | None
+) -> None:
+    deploy(house, keep_days(before))
+    put(house, "1")
+    deploy(house, keep_days(after))
+    assert plan_targets(house.stage.ledger, {"Invoice": house.read_state()}) == {"Invoice": 2}
+    house.start()
+    assert house.finish().state == "succeeded"
+    assert read_ttl(house, "1") == (None if after is None else CREATED + after * DAY)
+    assert house.stage.book.get(house.stage.entity.key("1")).version == 1
+
+
+@pytest.mark.parametrize("is_blind", [True, False])
+def test_a_write_by_new_code_gives_an_item_the_new_expiry(house: House, is_blind: bool) -> None:
+    deploy(house, keep_days(7))
+    put(house, "1")
+    deploy(house, keep_days(30))
+    later = Book(house.table, house.stage.ledger, "t", clock=lambda: NOON + dt.timedelta(days=2))
+    if is_blind:
+        later.put(make_invoice(house, "1", amount=5))
+    else:
+        later.change(house.stage.entity.key("1"), {"amount": 5})
+    assert read_ttl(house, "1") == CREATED + 30 * DAY
+    put(house, "1", amount=6)
+    assert read_ttl(house, "1") == CREATED + 30 * DAY
+    with later.transaction() as transaction:
+        transaction.change(house.stage.entity.key("1"), {"amount": 7})
+    assert read_ttl(house, "1") == CREATED + 30 * DAY
+
+
+def test_a_transaction_by_new_code_gives_an_item_the_new_expiry(house: House) -> None:
+    deploy(house, keep_days(7))
+    put(house, "1")
+    deploy(house, keep_days(30))
+    with house.stage.book.transaction() as transaction:
+        transaction.change(house.stage.entity.key("1"), {"amount": 7})
+    assert read_ttl(house, "1") == CREATED + 30 * DAY
+
+
+def test_an_item_that_has_expired_stays_expired(house: House) -> None:
+    deploy(house, keep_days(7))
+    put(house, "1")
+    deploy(house, keep_days(30))
+    house.now = NOON + dt.timedelta(days=8)
+    house.start()
+    assert house.finish().counts["touched"] == 1
+    assert read_ttl(house, "1") == CREATED + 7 * DAY
+
+
+def test_old_code_keeps_the_new_expiry(house: House) -> None:
+    deploy(house, keep_days(7))
+    put(house, "1")
+    deploy(house, keep_days(30))
+    house.start()
+    house.finish()
+    house.stage.roll_back(keep_days(7))
+    admit_older_writers(house.table, house.stage.ledger, lambda _: None)
+    put(house, "1", amount=5)
+    assert read_ttl(house, "1") == CREATED + 30 * DAY
