@@ -3,7 +3,7 @@
 A touch writes values that were computed from the image as it was read. So it is sent on condition
 that the item still is that image: its ``version`` and ``gen``, and also ``created_at`` and ``ttl``,
 because an item that was deleted and created again may have the same version and generation. A touch
-that changes the generation alone needs no more than a lower generation (rule 29).
+that changes the generation alone needs no more than a lower generation (rule 24).
 
 Companion items belong to the item, such as the reservation of a unique value. They are written in
 one transaction with the touch, each where no item is, or one of the same owner.
