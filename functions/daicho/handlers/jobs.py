@@ -34,7 +34,6 @@ def build(
     emulated = EmulatedStream() if settings.emulated_stream else None
     stream = emulated or dependencies.stream(settings.table_name)
     ledger = ledger or Ledger.load_newest(settings.lock_file)
-    ledger = ledger.with_migrations(settings.migration_package)
     archive = None
     if settings.archive_bucket:
         archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))

@@ -43,7 +43,8 @@ class StackJobs:
         threads: int,
         now: Callable[[], dt.datetime],
     ) -> StackJobs:
-        """Build the jobs of a deployed stack."""
+        """Build the jobs of a deployed stack, with the field migrations of its code."""
+        ledger = ledger.with_migrations(settings.migration_package)
         return cls(
             Rebuild.build(
                 settings, store, stream, failures, ledger, archive, threads=threads, now=now

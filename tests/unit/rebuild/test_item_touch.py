@@ -1,0 +1,164 @@
+"""Touches that write more than a generation: their conditions, and which items get none."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from daicho.plan import (
+    EntityPlan,
+    ExpiryPlan,
+    FieldPlan,
+    Generation,
+    Ledger,
+    Migration,
+    MigrationPlan,
+)
+from daicho.rebuild.item_touch import ObstacleError, Touch, plan_touch
+from daicho.rebuild.stack_jobs import StackJobs
+from daicho.runtime.settings import Settings
+from daicho.storage.attributes import Image, to_image
+from daicho.storage.item_key import get_key
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.sample_members import PLAIN
+
+NOW = dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC)
+CREATED = "2026-11-21T01:05:40.000000Z"
+IMAGE = to_image(
+    {
+        **{"PK": "t#Member#1", "SK": "-", "type": "Member", "gen": 1, "version": 4},
+        **{"id": "1", "name": "Ada", "created_at": CREATED},
+    }
+)
+HOUR = ExpiryPlan(3_600, archive=False)
+COUNTER = itertools.count()
+WEEK = ExpiryPlan(7 * 86_400, archive=False)
+
+
+def make_ledger(function: Any = None, **changes: Any) -> Ledger:
+    """A ledger of two generations; the second one has a migration if there is a function."""
+    first: EntityPlan = replace(PLAIN, expires=changes.pop("before", None))
+    migrations = (MigrationPlan("fill", 2, ("label",)),) if function else ()
+    second = replace(first, migrations=migrations, **changes)
+    fill = Migration("Member", "fill", ("label",), function)
+    return Ledger(
+        {"Member": (Generation(1, first), Generation(2, second))},
+        fields={"Member": {n: FieldPlan("str", required=False) for n in ("id", "name", "label")}},
+        functions={fill.id: fill},
+    )
+
+
+def write_label(member: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"label": member["name"].upper()}
+
+
+def touch(ledger: Ledger, image: Image = IMAGE) -> Touch:
+    return plan_touch(ledger, image, 2, NOW)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"version": {"N": "5"}},
+        {"gen": {"N": "0"}},
+        {"created_at": {"S": "2026-11-22T00:00:00.000000Z"}},
+        {"ttl": {"N": "99999999999"}},
+        None,
+    ],
+)
+@pytest.mark.parametrize("function", [write_label, lambda _: {}])
+def test_a_touch_with_values_needs_the_image_that_was_read(
+    changed: Image | None, function: Any
+) -> None:
+    """Also if the migration changes nothing of the image that was read."""
+    table = MemoryTable()
+    table.batch_write([{**IMAGE, **changed}] if changed is not None else [])
+    assert not touch(make_ledger(function)).send(table)
+    table.batch_write([IMAGE])
+    assert touch(make_ledger(function)).send(table)
+    label = {"label": {"S": "ADA"}} if function is write_label else {}
+    assert table.get(get_key(IMAGE)) == {**IMAGE, "gen": {"N": "2"}, **label}
+
+
+def test_a_touch_of_the_generation_alone_needs_an_older_generation() -> None:
+    table = MemoryTable()
+    table.batch_write([{**IMAGE, "version": {"N": "5"}}])
+    assert touch(make_ledger()).send(table)
+
+
+def test_a_pointer_has_no_fields_to_migrate() -> None:
+    pointer = {name: value for name, value in IMAGE.items() if name != "name"}
+    ledger = make_ledger(write_label, versions="pointer", searches=())
+    assert touch(ledger, pointer).update.update == "SET gen = :generation"
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda m: {"label": str(next(COUNTER))}, "when it is repeated"),
+        (lambda m: {"label": m.get("label", "") + "x"}, "when it is repeated"),
+        (lambda m: {"label": "x" * 410_000}, "over 409600 bytes"),
+        (lambda m: {"label": m["none"]}, "UnmigratableError: Member.fill fails"),
+    ],
+)
+def test_an_item_whose_migration_is_wrong_is_left(function: Any, message: str) -> None:
+    with pytest.raises(ObstacleError, match=message):
+        touch(make_ledger(function))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ttl", "expected"),
+    [
+        (WEEK, HOUR, CREATED, 3_600),
+        (HOUR, WEEK, None, 7 * 86_400),
+        (WEEK, None, CREATED, None),
+        (None, WEEK, None, 7 * 86_400),
+        (WEEK, WEEK, CREATED, 0),
+    ],
+)
+def test_the_expiry_is_counted_from_the_creation(
+    before: ExpiryPlan | None, after: ExpiryPlan | None, ttl: str | None, expected: int | None
+) -> None:
+    created = int(dt.datetime.fromisoformat(CREATED).timestamp())
+    stored = {"ttl": {"N": "99999999999"}} if ttl else {}
+    table = MemoryTable()
+    table.batch_write([{**IMAGE, **stored}])
+    assert touch(make_ledger(before=before, expires=after), {**IMAGE, **stored}).send(table)
+    image = table.get(get_key(IMAGE)) or {}
+    kept = stored.get("ttl")
+    wanted = kept if expected == 0 else expected and {"N": str(created + expected)}
+    assert image.get("ttl") == wanted
+
+
+def test_the_expiry_of_a_restored_item_is_counted_from_its_restore() -> None:
+    mark = {"seq": "s", "at": "2026-11-23T00:00:00.000000Z", "gen": 1, "version": 4}
+    restored = {**IMAGE, **to_image({"_restored": mark, "ttl": 99_999_999_999})}
+    table = MemoryTable()
+    table.batch_write([restored])
+    assert touch(make_ledger(before=HOUR, expires=WEEK), restored).send(table)
+    begin = int(dt.datetime(2026, 11, 23, tzinfo=dt.UTC).timestamp())
+    ttl = (table.get(get_key(IMAGE)) or {})["ttl"]
+    assert ttl == {"N": str(begin + 7 * 86_400)}
+
+
+def test_the_jobs_of_a_stack_have_the_migrations_of_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job_migrations").mkdir()
+    (tmp_path / "job_migrations/__init__.py").write_text(
+        "from daicho import migration\n\n"
+        "@migration('Member', writes=['label'])\n"
+        "def fill(member):\n    return {'label': member['name']}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = Settings("table", "local", settle_seconds=1, migration_package="job_migrations")
+    ledger = replace(make_ledger(write_label), functions={})
+    store = cast(Any, MemoryTable())
+    jobs = StackJobs.build(settings, store, store, store, ledger, None, threads=1, now=lambda: NOW)
+    assert list(jobs.rebuild.ledger.functions) == ["Member.fill"]
