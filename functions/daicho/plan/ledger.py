@@ -162,15 +162,18 @@ class Ledger:
         """The newest generation of an entity, whatever this code writes."""
         return self.list_generations(name)[-1]
 
-    def find_lost_migration(self, name: str, generation: int) -> str | None:
-        """Why this code cannot bring items to a generation: it lacks a migration. None if it can.
+    def find_lost_migration(self, targets: Mapping[str, int]) -> str | None:
+        """Why this code cannot bring items to some generations: it lacks a migration.
+
+        None if it can. ``targets``: the generation of each entity.
 
         Raises:
             NewerGenerationError, UnknownEntityError: see `find_plan`.
         """
-        for each in self.find_plan(name, generation).migrations:
-            if f"{name}.{each.name}" not in self.functions:
-                return explain_lost(name, each)
+        for name, generation in targets.items():
+            for each in self.find_plan(name, generation).migrations:
+                if f"{name}.{each.name}" not in self.functions:
+                    return explain_lost(name, each)
         return None
 
     def find_plan(self, name: str, generation: int) -> EntityPlan:

@@ -130,6 +130,7 @@ def append_generations(
         if plan.name not in decisions.reverted:
             check_kept(plan, newest.plan, decisions.list_disabled(plan.name))
         check_migrations(plan, [each.plan for each in generations], declared)
+        _check_copied_items(plan, newest.plan)
         number = newest.number + 1
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
         stored = list_stored_fields(plan.name, ledger)
@@ -195,6 +196,17 @@ def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
         f"declare another entity, and move them: daicho rebuild --copy {plan.name} --to Other "
         "(while nothing is deployed: daicho generation --unreleased)"
     )
+
+
+def _check_copied_items(plan: EntityPlan, before: EntityPlan) -> None:
+    """A touch that changes an item would have to change its copy too, which a client may write."""
+    if before.copied_to is None or plan.copied_to is None:
+        return
+    if list_new_migrations(plan, before) or plan.expires != before.expires:
+        raise DeclarationError(
+            f"{plan.name} is being copied to {before.copied_to.entity}: add field migrations, or "
+            "change its expiry, when the copy is complete, or before it begins"
+        )
 
 
 def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:

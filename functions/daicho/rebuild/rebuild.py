@@ -202,9 +202,8 @@ class _Step:
         newest = {entity: self._read_state(entity).newest for entity in job.targets}
         if any(ledger.newest_generation(entity).number < newest[entity] for entity in newest):
             return self._block("this function has an older lock file than the stage")
-        lost = [ledger.find_lost_migration(entity, newest[entity]) for entity in newest]
-        if any(lost):
-            return self._block("; ".join(each for each in lost if each))
+        if lost := ledger.find_lost_migration(newest):
+            return self._block(lost)
         if newest != job.targets:
             job.targets = newest
             return self._restart()
