@@ -133,7 +133,7 @@ class Lifecycle:
         self.rebuilds: Rebuilds | None = None
         if profile.settle_s:
             shared = (deployment, simulated_lambda, self._processes, choices, note)
-            self.rebuilds = Rebuilds(*shared, settle_s=profile.settle_s)
+            self.rebuilds = Rebuilds(*shared, profile.settle_s, self.request)
             self._judge.compares_contents = True
             deployment.observers.append(CompletionCheck(deployment, self._judge, note).check)
         self._release: RunningRelease | None = None
@@ -157,7 +157,7 @@ class Lifecycle:
 
     def roll_back(self) -> None:
         """Deploy the API's code of an earlier release, without a release of its own."""
-        if self._api.version is None:
+        if self._api.version is None or (self.rebuilds is not None and self._release is not None):
             return
         code, number = self._api.version
         if code > 1 and self._history.build_ledger(code - 1, number) is not None:
@@ -316,6 +316,9 @@ class Lifecycle:
                 (earlier, earlier) if self.rebuilds is None else (following, following),
                 (newest, newest),
             ]
+        if self.rebuilds is not None and self._api.version not in (None, (deployed, deployed)):
+            # What rolled-back code reads may end only once newer code is deployed again.
+            candidates = [(deployed, deployed)]
         code, number = self._choices.pick(candidates, "release")
         ledger = self._history.build_ledger(code, number)
         if ledger is not None:

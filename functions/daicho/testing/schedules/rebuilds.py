@@ -33,7 +33,7 @@ from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.faults.waiting_processes import WaitingProcesses
+from daicho.testing.faults.waiting_processes import STEPS_OF_A_ROUND, WaitingProcesses
 from daicho.testing.oracle.completions import JOBS
 from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
 
@@ -42,6 +42,8 @@ OPERATOR = "operator"
 REBUILD_PROCESSES = (JOBS, OPERATOR)
 TROUBLE = 0.12
 """The share of turns in which a step ends early."""
+DISTURBED = 0.2
+"""The share of updates of a step before which an item is written."""
 RETRY_S = 5.0
 """The pause before the state machine repeats a step that failed."""
 RATE = 1e9
@@ -82,6 +84,7 @@ class Rebuilds:
     """The events of rebuilds, on one deployment. A profile names them by their methods.
 
     ``settle_s``: seconds after which every writer has ended that ran at the end of a deployment.
+    ``disturb``: lets the API write an item.
     ``executions``: those that have not ended.
     """
 
@@ -91,6 +94,7 @@ class Rebuilds:
     choices: Choices
     note: Callable[[str], None]
     settle_s: int
+    disturb: Callable[[], None]
     executions: list[Execution] = field(default_factory=list)
     _started: set[str] = field(default_factory=set)
 
@@ -223,14 +227,23 @@ class Rebuilds:
             if process.is_overdue:
                 is_in_trouble = True
                 break
-            steps = (self.choices.draw_number(8),) if is_in_trouble else ()
-            self.processes.run_round(process, *steps)
+            steps = self.choices.draw_number(8) if is_in_trouble else STEPS_OF_A_ROUND
+            self._run(process, steps)
             if process.next_call == "describe_table" and self.choices.draw_bool(0.8):
                 self.processes.deliver()
         if process.finished:
             self._end_step(execution, process)
         elif is_in_trouble:
             self._abandon_step(execution, process)
+
+    def _run(self, process: SimulatedProcess, steps: int) -> None:
+        """Let a step do some operations; an item may be written just before it is touched."""
+        for _ in range(steps):
+            if process.finished:
+                break
+            if process.next_call == "update_item" and self.choices.draw_bool(DISTURBED):
+                self.disturb()
+            self.processes.run_round(process, 1)
 
     def _abandon_step(self, execution: Execution, process: SimulatedProcess) -> None:
         """The state machine gives up a step: it is killed, or continues as a zombie."""
