@@ -88,6 +88,7 @@ REBUILD_PROFILES = (
         REVERTED,
         mark_kinds=((POISON_SOMETIMES,), (POISON_FOR_BOTH,), (POISON_FOR_BOTH, POISON_SOMETIMES)),
         retries=(300, 300, 1),
+        redrive_versions=(),
         events={**EVENTS, "redrive": (2, 6)},
     ),
 )

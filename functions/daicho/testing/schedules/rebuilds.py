@@ -84,7 +84,7 @@ class Rebuilds:
     """The events of rebuilds, on one deployment. A profile names them by their methods.
 
     ``settle_s``: seconds after which every writer has ended that ran at the end of a deployment.
-    ``disturb``: lets the API write an item.
+    ``disturb``: lets the API write an item. ``note_step`` is called when a step begins.
     ``executions``: those that have not ended.
     """
 
@@ -95,6 +95,7 @@ class Rebuilds:
     note: Callable[[str], None]
     settle_s: int
     disturb: Callable[[], None]
+    note_step: Callable[[SimulatedProcess], None]
     executions: list[Execution] = field(default_factory=list)
     _started: set[str] = field(default_factory=set)
 
@@ -195,6 +196,7 @@ class Rebuilds:
         self.note(f"{execution.name}: a step begins")
 
     def _run_step(self, process: SimulatedProcess) -> dict[str, Any]:
+        self.note_step(process)
         dependencies = self.processes.build_dependencies(process)
         table = dependencies.table(TABLE).with_metering()
         environment = {
