@@ -52,7 +52,7 @@ class CompletionCheck:
         self._count += 1
         if process is None or process.name != JOBS:
             self._changed[key] = self._count
-        if process is not None and process.name == JOBS and "~" not in key.pk:
+        if process is not None and process.name == JOBS and is_base_item(new or old or {}):
             self._check_touch(key, old, new, process)
         if key.pk != BACKFILL or key.sk.startswith(keys.DELIMITER) or not (old and new):
             return
@@ -68,8 +68,6 @@ class CompletionCheck:
         self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess
     ) -> None:
         """A rebuild raises the generation of an item that exists, and changes nothing else."""
-        if key.pk.startswith(keys.DELIMITER):
-            return  # an item of the stack
         if old is None or new is None or {**old, "gen": new["gen"]} != new:
             self._judge.report(f"a touch changes {key} from {old} to {new}")
         elif int(new["gen"]["N"]) <= int(old["gen"]["N"]):

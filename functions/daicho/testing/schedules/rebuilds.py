@@ -15,7 +15,6 @@ from typing import Any
 from daicho.errors import StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.plan import Ledger
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import (
     find_job,
     finish_deployment,
@@ -23,6 +22,7 @@ from daicho.rebuild.requests import (
     request_rebuild,
     start_execution,
 )
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import retry
 from daicho.runtime.settings import Settings
@@ -56,9 +56,10 @@ MAX_STEPS = 80
 
 @dataclass(eq=False)
 class Execution:
-    """An execution of the state machine. ``wake``: when its next step begins."""
+    """An execution of the state machine: of a rebuild or purge. ``wake``: when it continues."""
 
     name: str
+    job: str
     wake: dt.datetime
     process: SimulatedProcess | None = None
 
@@ -72,9 +73,11 @@ class SimulatedMachine:
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution; nothing happens if one of that name was started before."""
-        start = self.rebuilds.start_execution
+        start, job = self.rebuilds.start_execution, str(given["job"])
         try:
-            self.process.perform(OperationKind.WRITE, "start_execution", "", lambda: start(name))
+            self.process.perform(
+                OperationKind.WRITE, "start_execution", "", lambda: start(name, job)
+            )
         except AWS_ERRORS as error:
             raise translate_error(error, f"start {name}") from error
 
@@ -126,11 +129,11 @@ class Rebuilds:
 
     # --- Called by releases and by the end of a schedule --------------------------------------
 
-    def start_execution(self, name: str) -> None:
+    def start_execution(self, name: str, job: str) -> None:
         """Start an execution, if none of this name was started before."""
         if name not in self._started:
             self._started.add(name)
-            self.executions.append(Execution(name, self.deployment.clock.now()))
+            self.executions.append(Execution(name, job, self.deployment.clock.now()))
             self.simulated_lambda.fault_counts["rebuild"] += 1
             self.note(f"execution {name} starts")
 
@@ -192,21 +195,22 @@ class Rebuilds:
             if self.choices.draw_bool(0.4):
                 return
             clock.advance(left)
-        execution.process = self.processes.start(JOBS, self._run_step)
+        execution.process = self.processes.start(
+            JOBS, lambda process: self._run_step(process, execution.job)
+        )
         self.note(f"{execution.name}: a step begins")
 
-    def _run_step(self, process: SimulatedProcess) -> dict[str, Any]:
+    def _run_step(self, process: SimulatedProcess, job: str) -> dict[str, Any]:
         self.note_step(process)
         dependencies = self.processes.build_dependencies(process)
-        table = dependencies.table(TABLE).with_metering()
         environment = {
             **ENVIRONMENT,
             "SETTLE_SECONDS": str(self.settle_s),
             "SCAN_UNITS": str(int(RATE)),
         }
-        rebuild = Rebuild.build(
+        jobs = StackJobs.build(
             Settings.parse(environment),
-            table,
+            dependencies.table(TABLE).with_metering(),
             self.deployment.build_stream_describer(process),
             dependencies.bucket(FAILURE_BUCKET),
             self.deployment.entities.ledgers[process.code_version],
@@ -214,9 +218,13 @@ class Rebuilds:
             threads=1,
             now=dependencies.now,
         )
-        rebuild = replace(rebuild, segments=SEGMENTS)
+        jobs = replace(
+            jobs,
+            rebuild=replace(jobs.rebuild, segments=SEGMENTS),
+            purge=replace(jobs.purge, segments=SEGMENTS),
+        )
         try:
-            return rebuild.run_step(make_retry_budget(process, dependencies)).to_json()
+            return jobs.run_step(job, make_retry_budget(process, dependencies)).to_json()
         except StoreError as error:
             raise UnavailableError(str(error)) from error
 
