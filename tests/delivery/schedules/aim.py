@@ -45,6 +45,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "30": REBUILD,
     "31": ("filter spread",),
     "32": REBUILD,
+    "34": ("rebuild disabled", "rebuild replaced"),
     "42": ("restores",),
     "fast": (LIKES,),
     "versions": ("callers",),

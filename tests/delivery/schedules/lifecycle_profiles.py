@@ -77,12 +77,17 @@ FIRST, SECOND = (CARD_1, VISIT_1, DRAFT_1), (CARD_2, VISIT_2, DRAFT_2, EXTRA_1)
 CHANGED = frozenset({"Card.search", "Card.of_team", "Card.count"})
 
 
-def build_history(third: Sequence[EntityPlan], decisions: Decisions) -> CodeHistory:
+def build_history(
+    third: Sequence[EntityPlan],
+    decisions: Decisions,
+    first: Sequence[EntityPlan] = FIRST,
+    second: Sequence[EntityPlan] = SECOND,
+) -> CodeHistory:
     """The three releases. ``decisions``: of the developer, about the third one."""
-    ledgers = [append_generations(FIRST, Ledger())]
-    ledgers.append(append_generations(SECOND, ledgers[-1]))
+    ledgers = [append_generations(first, Ledger())]
+    ledgers.append(append_generations(second, ledgers[-1]))
     ledgers.append(append_generations(third, ledgers[-1], decisions))
-    return CodeHistory((FIRST, SECOND, third), ledgers)
+    return CodeHistory((first, second, third), ledgers)
 
 
 REVERTED = build_history(

@@ -5,18 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from daicho.plan import Decisions
 from daicho.testing.faults.code_versions import POISON_FOR_BOTH, POISON_SOMETIMES
 from daicho.testing.schedules.code_history import CodeHistory, simulate_history
 from daicho.testing.schedules.profile import Profile
 from tests.delivery.schedules.lifecycle_profiles import (
-    DISABLED,
-    REPLACED,
-    REVERTED,
-    SUPERSEDED,
+    CARD_1,
+    CARD_2,
+    CARD_3,
+    CHANGED,
+    DRAFT_1,
+    DRAFT_2,
+    VISIT_1,
+    VISIT_2,
+    build_history,
     draw_values,
 )
 
 SETTLE_S = 60
+# Few entities: each one has heartbeats of its own, which are most of the records.
+REVERTED = build_history(
+    (CARD_1,), Decisions(reverted=frozenset({"Card"})), (CARD_1,), (CARD_2,)
+)
+SUPERSEDED = build_history(
+    (CARD_3, VISIT_2),
+    Decisions(superseded=CHANGED),
+    (CARD_1, VISIT_1),
+    (CARD_2, VISIT_2),
+)
+DISABLED = build_history(
+    (CARD_2,), Decisions(disabled=CHANGED | {"Card.of_state"}), (CARD_1,), (CARD_2,)
+)
+REPLACED = build_history(
+    (CARD_3, DRAFT_2), Decisions(disabled=CHANGED), (CARD_1, DRAFT_1), (CARD_2, DRAFT_2)
+)
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "release": (10, 25),
     "request": (20, 40),
@@ -42,7 +64,7 @@ def rebuild_profile(name: str, share: int, history: CodeHistory, **more: Any) ->
         name,
         share,
         entities=simulate_history(history, draw_values),
-        entity_sets=(("Card",), ("Card", "Visit"), ("Card", "Draft"), ("Card", "Draft", "Extra")),
+        entity_sets=(tuple(history.ledgers[0].entities),),
         history=history,
         settle_s=SETTLE_S,
         writes=(0,),
@@ -66,6 +88,7 @@ REBUILD_PROFILES = (
         REVERTED,
         mark_kinds=((POISON_SOMETIMES,), (POISON_FOR_BOTH,), (POISON_FOR_BOTH, POISON_SOMETIMES)),
         retries=(300, 300, 1),
+        redrive_versions=(),
         events={**EVENTS, "redrive": (2, 6)},
     ),
 )

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from botocore.exceptions import ClientError
+from greenlet import greenlet
 
 from daicho.testing.choices import Choices, build_scale
 
@@ -100,7 +101,7 @@ class FaultInjector:
             position = choices.draw_number(len(self.late_requests)) if choices else 0
             late_request = self.late_requests.pop(position)
             with suppress(ClientError):
-                late_request()
+                greenlet(late_request).switch()  # of no process that runs now
 
     def _build_scale(self, kind: OperationKind) -> tuple[float, ...]:
         weights = [

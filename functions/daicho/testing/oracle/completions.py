@@ -10,7 +10,7 @@ from daicho.layout.backfill_state import BACKFILL, BackfillState, is_complete
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.faults.code_versions import FIXED_CODE, MARK, POISON_FOR_BOTH
+from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH, is_fixed
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Instance, InstanceContents
@@ -38,11 +38,21 @@ class CompletionCheck:
         self._note = note
         self._contents = InstanceContents(deployment)
         self._settled = SettledContents(deployment, self._contents)
+        self._count = 0
+        self._changed: dict[ItemKey, int] = {}
+        self._began: dict[SimulatedProcess, int] = {}
+
+    def note_step(self, process: SimulatedProcess) -> None:
+        """A step of a rebuild begins to read items."""
+        self._began[process] = self._count + 1
 
     def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item."""
         process = get_running_process()
-        if process is not None and process.name == JOBS and "~" not in key.pk:
+        self._count += 1
+        if process is None or process.name != JOBS:
+            self._changed[key] = self._count
+        if process is not None and process.name == JOBS and is_base_item(new or old or {}):
             self._check_touch(key, old, new, process)
         if key.pk != BACKFILL or key.sk.startswith(keys.DELIMITER) or not (old and new):
             return
@@ -58,15 +68,14 @@ class CompletionCheck:
         self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess
     ) -> None:
         """A rebuild raises the generation of an item that exists, and changes nothing else."""
-        if key.pk.startswith(keys.DELIMITER):
-            return  # an item of the stack
         if old is None or new is None or {**old, "gen": new["gen"]} != new:
             self._judge.report(f"a touch changes {key} from {old} to {new}")
         elif int(new["gen"]["N"]) <= int(old["gen"]["N"]):
             self._judge.report(f"a touch lowers the generation of {key}")
         elif (
-            new.get(MARK, {}).get("S", "").startswith(POISON_FOR_BOTH)
-            and process.code_version != FIXED_CODE
+            self._changed.get(key, 0) < self._began[process]
+            and new.get(MARK, {}).get("S", "").startswith(POISON_FOR_BOTH)
+            and not is_fixed(process.code_version)
         ):
             self._judge.report(f"a touch of {key}, which the new code cannot derive")
 

@@ -102,7 +102,9 @@ class ApiRequests:
             return None
         self.writer.list_generations = instance.list_generations
         item = self.writer.draw_image(entity)
-        is_removed = self.choices.draw_bool(0.2)
+        existing = sorted(self.writer.items)
+        is_removed = bool(existing) and self.choices.draw_bool(0.25)
+        key = self.choices.pick(existing) if is_removed else get_key(item)
         clock = self.processes.deployment.clock
         is_announced = instance.older is not None and instance.older.is_needed
         end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
@@ -115,14 +117,15 @@ class ApiRequests:
                 table = table.with_announcement(instance.older.announce)
             try:
                 if is_removed:
-                    table.delete(get_key(item))
+                    table.delete(key)
                 else:
                     table.put(item)
             except ReleaseRefusedError as error:
                 self.note(f"{instance}: a request is refused: {error}")
                 self.judge.judge_refused_start(instance.ledger)
             else:
-                self.note(f"{instance}: wrote {get_key(item)} as generation {item['gen']['N']}")
+                verb = "removed" if is_removed else f"wrote generation {item['gen']['N']} of"
+                self.note(f"{instance}: {verb} {key}")
 
         process = self.processes.start(REQUEST, work)
         self.waiting[process] = instance

@@ -8,7 +8,7 @@ from typing import Any
 
 from daicho.errors import DeclarationError
 from daicho.plan import EntityPlan, Ledger, check_locked
-from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
+from daicho.testing.faults.code_versions import FIXED_CODE, FIXED_RELEASES, NEW_CODE, OLD_CODE
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
 
 _FIRST_VERSION = 10
@@ -51,6 +51,11 @@ def get_code_version(number: int) -> int:
     return _FIRST_VERSION + number
 
 
+def get_fixed_version(number: int) -> int:
+    """The same, after everything is fixed that these could not process."""
+    return FIXED_RELEASES + number
+
+
 def simulate_history(
     history: CodeHistory, draw_values: Callable[[EntityPlan, ValueSource], dict[str, Any]]
 ) -> SimulatedEntities:
@@ -59,5 +64,8 @@ def simulate_history(
     by_release = {
         get_code_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
     }
+    fixed = {
+        get_fixed_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
+    }
     common = {OLD_CODE: history.ledgers[0], NEW_CODE: newest, FIXED_CODE: newest}
-    return SimulatedEntities({**common, **by_release}, draw_values)
+    return SimulatedEntities({**common, **by_release, **fixed}, draw_values)

@@ -36,7 +36,7 @@ from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.schedules.api_instances import ApiInstances
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.code_history import CodeHistory, get_code_version
+from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
 from daicho.testing.schedules.filter_spread import FILTER_DELAYS_S
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rebuilds import REBUILD_PROCESSES, Rebuilds
@@ -132,10 +132,19 @@ class Lifecycle:
         )
         self.rebuilds: Rebuilds | None = None
         if profile.settle_s:
-            shared = (deployment, simulated_lambda, self._processes, choices, note)
-            self.rebuilds = Rebuilds(*shared, settle_s=profile.settle_s)
+            completions = CompletionCheck(deployment, self._judge, note)
+            deployment.observers.append(completions.check)
             self._judge.compares_contents = True
-            deployment.observers.append(CompletionCheck(deployment, self._judge, note).check)
+            self.rebuilds = Rebuilds(
+                deployment,
+                simulated_lambda,
+                self._processes,
+                choices,
+                note,
+                settle_s=profile.settle_s,
+                disturb=self.request,
+                note_step=completions.note_step,
+            )
         self._release: RunningRelease | None = None
         self._before: tuple[int, int] | None = None
         self._runs = 0
@@ -157,7 +166,7 @@ class Lifecycle:
 
     def roll_back(self) -> None:
         """Deploy the API's code of an earlier release, without a release of its own."""
-        if self._api.version is None:
+        if self._api.version is None or (self.rebuilds is not None and self._release is not None):
             return
         code, number = self._api.version
         if code > 1 and self._history.build_ledger(code - 1, number) is not None:
@@ -214,7 +223,7 @@ class Lifecycle:
         api.consumers, api.version = 1, (1, 1)
         running = self._lambda
         running.code_version = running.previous_version = get_code_version(1)
-        running.fixed_version = running.code_version
+        running.fixed_version = get_fixed_version(1)
         api.start()
         api.put(api.running[0], name)
         item = {"PK": {"S": LASTING_KEY.pk}, "SK": {"S": LASTING_KEY.sk}}
@@ -231,6 +240,9 @@ class Lifecycle:
         apply_update(table, build_record_update("1", list_filtered_types(ledger)))
         apply_update(table, build_deployed_update(now))
         api.consumers, api.version = 1, (1, 1)
+        running = self._lambda
+        running.code_version = running.previous_version = get_code_version(1)
+        running.fixed_version = get_fixed_version(1)
         api.start()
         self._judge.add_writers(ledger, released=True)
         for _ in range(self._choices.pick((3, 6), "first items")):
@@ -252,10 +264,9 @@ class Lifecycle:
         for _ in range(MAX_TRIES):
             if self._release is not release or release.outcome == "refused":
                 break
-            if release.step is Step.CONSUMERS:  # the fixed code is deployed
-                self._deployment.change_filters(lambda: 0.0, ledger)
-                self._api.consumers, release.step = number, Step.OPEN
             self._take_step(release)
+            self._lambda.code_version = self._lambda.fixed_version
+            self._lambda.previous_version = self._lambda.fixed_version
             while release.process is not None and not release.process.finished:
                 self._processes.run_round(release.process)
                 self._processes.deliver()
@@ -316,6 +327,9 @@ class Lifecycle:
                 (earlier, earlier) if self.rebuilds is None else (following, following),
                 (newest, newest),
             ]
+        if self.rebuilds is not None and self._api.version not in (None, (deployed, deployed)):
+            # What rolled-back code reads may end only once newer code is deployed again.
+            candidates = [(deployed, deployed)]
         code, number = self._choices.pick(candidates, "release")
         ledger = self._history.build_ledger(code, number)
         if ledger is not None:
@@ -454,7 +468,7 @@ class Lifecycle:
         running.previous_version = version if is_first else running.code_version
         running.code_version = version
         # No other ledger is deployed without a release: it may disable what still answers.
-        running.fixed_version = version
+        running.fixed_version = get_fixed_version(release.found)
         self._api.consumers = release.found
         self._deployment.disabled.update(
             (entity, *instance)

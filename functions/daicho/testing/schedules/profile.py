@@ -91,7 +91,7 @@ class Profile:
         rollup_starts: how often a rollup starts a tally over that other rollups are at.
         pauses: the hours of a long pause.
         redrive_versions: the code that a redrive under way has. It is mostly newer than the
-            projector's, because a redrive follows a fix.
+            projector's, because a redrive follows a fix. If there are none, it is the deployed one.
         slow: the share of rollups and redrives that are slow, so that others overtake them.
         overtakers: the functions that overtake a process in the event ``overtake``.
         discards: whether a mapping may discard records. If not, a discarded one is a difference.

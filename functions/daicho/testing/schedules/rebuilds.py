@@ -15,7 +15,6 @@ from typing import Any
 from daicho.errors import StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.plan import Ledger
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import (
     find_job,
     finish_deployment,
@@ -23,6 +22,7 @@ from daicho.rebuild.requests import (
     request_rebuild,
     start_execution,
 )
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import retry
 from daicho.runtime.settings import Settings
@@ -33,7 +33,7 @@ from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.faults.waiting_processes import WaitingProcesses
+from daicho.testing.faults.waiting_processes import STEPS_OF_A_ROUND, WaitingProcesses
 from daicho.testing.oracle.completions import JOBS
 from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
 
@@ -42,6 +42,8 @@ OPERATOR = "operator"
 REBUILD_PROCESSES = (JOBS, OPERATOR)
 TROUBLE = 0.12
 """The share of turns in which a step ends early."""
+DISTURBED = 0.2
+"""The share of updates of a step before which an item is written."""
 RETRY_S = 5.0
 """The pause before the state machine repeats a step that failed."""
 RATE = 1e9
@@ -54,9 +56,10 @@ MAX_STEPS = 80
 
 @dataclass(eq=False)
 class Execution:
-    """An execution of the state machine. ``wake``: when its next step begins."""
+    """An execution of the state machine: of a rebuild or purge. ``wake``: when it continues."""
 
     name: str
+    job: str
     wake: dt.datetime
     process: SimulatedProcess | None = None
 
@@ -70,9 +73,11 @@ class SimulatedMachine:
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution; nothing happens if one of that name was started before."""
-        start = self.rebuilds.start_execution
+        start, job = self.rebuilds.start_execution, str(given["job"])
         try:
-            self.process.perform(OperationKind.WRITE, "start_execution", "", lambda: start(name))
+            self.process.perform(
+                OperationKind.WRITE, "start_execution", "", lambda: start(name, job)
+            )
         except AWS_ERRORS as error:
             raise translate_error(error, f"start {name}") from error
 
@@ -82,6 +87,7 @@ class Rebuilds:
     """The events of rebuilds, on one deployment. A profile names them by their methods.
 
     ``settle_s``: seconds after which every writer has ended that ran at the end of a deployment.
+    ``disturb``: lets the API write an item. ``note_step`` is called when a step begins.
     ``executions``: those that have not ended.
     """
 
@@ -91,6 +97,8 @@ class Rebuilds:
     choices: Choices
     note: Callable[[str], None]
     settle_s: int
+    disturb: Callable[[], None]
+    note_step: Callable[[SimulatedProcess], None]
     executions: list[Execution] = field(default_factory=list)
     _started: set[str] = field(default_factory=set)
 
@@ -121,11 +129,11 @@ class Rebuilds:
 
     # --- Called by releases and by the end of a schedule --------------------------------------
 
-    def start_execution(self, name: str) -> None:
+    def start_execution(self, name: str, job: str) -> None:
         """Start an execution, if none of this name was started before."""
         if name not in self._started:
             self._started.add(name)
-            self.executions.append(Execution(name, self.deployment.clock.now()))
+            self.executions.append(Execution(name, job, self.deployment.clock.now()))
             self.simulated_lambda.fault_counts["rebuild"] += 1
             self.note(f"execution {name} starts")
 
@@ -187,20 +195,22 @@ class Rebuilds:
             if self.choices.draw_bool(0.4):
                 return
             clock.advance(left)
-        execution.process = self.processes.start(JOBS, self._run_step)
+        execution.process = self.processes.start(
+            JOBS, lambda process: self._run_step(process, execution.job)
+        )
         self.note(f"{execution.name}: a step begins")
 
-    def _run_step(self, process: SimulatedProcess) -> dict[str, Any]:
+    def _run_step(self, process: SimulatedProcess, job: str) -> dict[str, Any]:
+        self.note_step(process)
         dependencies = self.processes.build_dependencies(process)
-        table = dependencies.table(TABLE).with_metering()
         environment = {
             **ENVIRONMENT,
             "SETTLE_SECONDS": str(self.settle_s),
             "SCAN_UNITS": str(int(RATE)),
         }
-        rebuild = Rebuild.build(
+        jobs = StackJobs.build(
             Settings.parse(environment),
-            table,
+            dependencies.table(TABLE).with_metering(),
             self.deployment.build_stream_describer(process),
             dependencies.bucket(FAILURE_BUCKET),
             self.deployment.entities.ledgers[process.code_version],
@@ -208,9 +218,13 @@ class Rebuilds:
             threads=1,
             now=dependencies.now,
         )
-        rebuild = replace(rebuild, segments=SEGMENTS)
+        jobs = replace(
+            jobs,
+            rebuild=replace(jobs.rebuild, segments=SEGMENTS),
+            purge=replace(jobs.purge, segments=SEGMENTS),
+        )
         try:
-            return rebuild.run_step(make_retry_budget(process, dependencies)).to_json()
+            return jobs.run_step(job, make_retry_budget(process, dependencies)).to_json()
         except StoreError as error:
             raise UnavailableError(str(error)) from error
 
@@ -223,14 +237,23 @@ class Rebuilds:
             if process.is_overdue:
                 is_in_trouble = True
                 break
-            steps = (self.choices.draw_number(8),) if is_in_trouble else ()
-            self.processes.run_round(process, *steps)
+            steps = self.choices.draw_number(8) if is_in_trouble else STEPS_OF_A_ROUND
+            self._run(process, steps)
             if process.next_call == "describe_table" and self.choices.draw_bool(0.8):
                 self.processes.deliver()
         if process.finished:
             self._end_step(execution, process)
         elif is_in_trouble:
             self._abandon_step(execution, process)
+
+    def _run(self, process: SimulatedProcess, steps: int) -> None:
+        """Let a step do some operations; an item may be written just before it is touched."""
+        for _ in range(steps):
+            if process.finished:
+                break
+            if process.next_call == "update_item" and self.choices.draw_bool(DISTURBED):
+                self.disturb()
+            self.processes.run_round(process, 1)
 
     def _abandon_step(self, execution: Execution, process: SimulatedProcess) -> None:
         """The state machine gives up a step: it is killed, or continues as a zombie."""

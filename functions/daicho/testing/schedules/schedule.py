@@ -12,7 +12,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.code_versions import (
     API_CALLER,
-    FIXED_CODE,
     NEW_CODE,
     OLD_CODE,
     MarkedImageLog,
@@ -171,7 +170,7 @@ class Schedule:
     def _deploy_fix(self) -> None:
         """The fixed code is deployed, and redrives start at once."""
         self._lambda.previous_version = self._lambda.code_version
-        self._lambda.code_version = FIXED_CODE
+        self._lambda.code_version = self._lambda.fixed_version
         self.note("the fix is deployed")
         for _ in range(self.choices.pick((2, 1, 0))):
             self._redrive()
@@ -194,7 +193,9 @@ class Schedule:
             self._let_days_pass()
         if "redrive" in self.profile.events and self.choices.draw_bool(0.5):
             self._lambda.redrive_all()
-            self._lambda.previous_version = self.choices.pick((FIXED_CODE, OLD_CODE))
+            self._lambda.previous_version = self.choices.pick(
+                (self._lambda.fixed_version, OLD_CODE)
+            )
         for _ in range(self.choices.pick((0, 1, 3))):
             # Late, and perhaps by an old version of the code.
             self._repeat()
@@ -361,7 +362,8 @@ class Schedule:
             cursor = self.choices.pick((None, self._lambda.redrive_cursor))
             event |= {"cursor": cursor} if cursor else {}
             process = self._lambda.start_detached("redrive", event)
-            process.code_version = self.choices.pick(self.profile.redrive_versions)
+            if self.profile.redrive_versions:
+                process.code_version = self.choices.pick(self.profile.redrive_versions)
             process.seconds = self.choices.pick((300, 60))
             self._maybe_slow_down(process)
 
