@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport
-from daicho.release.commands import admit_command
+from daicho.release.commands import CommandAdmission
 from daicho.storage import keys
 from daicho_cli.archive import options
 from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
@@ -81,7 +82,7 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
             session.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
         if apply:
-            admit_command(session.table, session.ledger, session.ledger.archived_types, time.sleep)
+            session = _admit(session)
         report = _restore_all(session, selection, apply, over_newer, state)
         if as_json:
             typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
@@ -91,6 +92,14 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
     if not report["finished"]:
         raise typer.Exit(COULD_NOT_RUN)
     raise typer.Exit(SUCCESS if report["complete"] else INCOMPLETE)
+
+
+def _admit(session: ArchiveSession) -> ArchiveSession:
+    """The session with a table that checks before each write that the command may write."""
+    table, ledger = session.table, session.ledger
+    admission = CommandAdmission(table, ledger, ledger.archived_types, time.sleep)
+    admission.check()
+    return replace(session, table=table.with_announcement(admission.check))
 
 
 def _restore_all(

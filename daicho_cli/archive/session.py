@@ -17,6 +17,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from daicho.archive.reader import ArchiveReader
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.release.commands import REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import GZIP, Bucket, open_bucket
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
@@ -119,8 +120,9 @@ class ArchiveSession:
             "timeout": 30.0,
         }
         bucket = open_bucket(stack["ArchiveBucketName"], **client)
-        table = open_table(stack["TableName"], **client)
         failures = open_bucket(stack["FailureBucketName"], **client)
+        client |= {"attempts": REQUEST_ATTEMPTS, "timeout": REQUEST_TIMEOUT_S}
+        table = open_table(stack["TableName"], **client)
         return cls(stack, load_ledger(), table, bucket, failures, MeteredBucket(bucket))
 
     def list_fields(self, entities: Sequence[str]) -> list[str]:

@@ -54,8 +54,10 @@ class Connection:
         except KeyError as error:
             raise StackError(f"{stack_file} knows no {error}: make up once more") from error
 
-    def open(self, parallelism: int, attempts: int = 5) -> Table:
+    def open(self, parallelism: int, attempts: int = 5, timeout: float = 30.0) -> Table:
         """Open the table, with retries and timeouts for a program that may wait.
+
+        ``timeout``: of a request, in seconds.
 
         Raises:
             StackError: the environment names no region.
@@ -64,7 +66,7 @@ class Connection:
             return open_table(
                 self.table,
                 attempts=attempts,
-                timeout=30.0,
+                timeout=timeout,
                 connections=parallelism + 4,
                 endpoint=self.endpoint,
                 region=self.region,

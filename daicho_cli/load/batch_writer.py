@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from daicho.runtime.rate_limit import RateLimiter
-from daicho.runtime.retry import RetryBudget
+from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.table import MAX_BATCH_WRITES, Table
 
 RETRY_S = 60.0
-"""The longest time for which unprocessed items of a batch are retried, in seconds."""
+"""The longest time for which a batch is retried, in seconds."""
 _NOTHING: Image = {}
 
 
@@ -61,7 +61,8 @@ class BatchWriter:
 
     def _write(self, batch: list[Image]) -> int:
         self.pace.wait(len(batch))
-        self.table.batch_write(batch, retry_budget=RetryBudget.for_seconds(RETRY_S))
+        # Each attempt of this loop checks again whether the command may write.
+        retry(lambda: self.table.batch_write(batch), RetryBudget.for_seconds(RETRY_S))
         return len(batch)
 
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
-from daicho.release.commands import admit_command
+from daicho.release.commands import REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S, CommandAdmission
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
@@ -110,7 +110,7 @@ def _open_loader(
     writers: int,
     restart: bool,
 ) -> Loader:
-    table = connection.open(writers)
+    table = connection.open(writers, REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S)
     target = LoadTarget(connection.endpoint or "aws", connection.table, tenant, entity.__name__)
     path, now = target.render_checkpoint_path(file), keys.render_instant(utc_now())
     try:
@@ -118,7 +118,9 @@ def _open_loader(
     except CheckpointError as error:
         raise CheckpointError(f"{error}; --again starts again") from error
     ledger = discover_project().check_locked(load_ledger())
-    admit_command(table, ledger, [entity.__name__], time.sleep)
+    admission = CommandAdmission(table, ledger, [entity.__name__], time.sleep)
+    admission.check()
+    table = table.with_announcement(admission.check)
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress)
     return Loader(file, checkpoint, preparer, BatchWriter(table, writers, RateLimiter(rate)))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
+from threading import Lock
 from typing import Protocol
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.release.older_writers import admit_older_writers
+from daicho.release.older_writers import LEASE_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.protocols import GetsItems, UpdatesItems
 
@@ -16,25 +18,59 @@ class CommandStore(GetsItems, UpdatesItems, Protocol):
     """What a check of a command's lock file needs of the table."""
 
 
-def admit_command(
-    store: CommandStore, ledger: Ledger, entities: Iterable[str], sleep: Callable[[float], None]
-) -> None:
-    """Check that a command may write items of these entities to a stage.
+REQUEST_TIMEOUT_S = 8.0
+"""The timeout of a request of a command that writes base items, in seconds."""
+REQUEST_ATTEMPTS = 3
+"""How often such a request is sent. All of it is over before a rebuild relies on the last
+announcement: see `daicho.rebuild.rebuild.QUIET_S`."""
 
-    A table without any backfill item is of no stage that could be compared: all is accepted.
 
-    Raises:
-        ReleaseRefusedError: the stage has a generation that the lock file lacks, or the command
-            would write a generation that the deployed stream consumers do not know yet.
-        StoreError: the table does not answer.
+class CommandAdmission:
+    """Checks that a command may write items of some entities to a stage, as long as it writes.
+
+    A release or a rebuild may come meanwhile. So `check` belongs before each write; it does nothing
+    if the last check is not older than an announcement of older writers may be (rule 30).
     """
-    written = tuple(entities)
-    for entity in written:
+
+    def __init__(
+        self,
+        store: CommandStore,
+        ledger: Ledger,
+        entities: Iterable[str],
+        sleep: Callable[[float], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._ledger, self._entities = store, ledger, tuple(entities)
+        self._older = OlderWriters(store, ledger, sleep, self._entities, clock)
+        self._clock = clock
+        self._checked: float | None = None
+        self._lock = Lock()
+
+    def check(self) -> None:
+        """Check, and announce that older generations are written if they are.
+
+        A table without any backfill item is of no stage that could be compared: all is accepted.
+
+        Raises:
+            ReleaseRefusedError: the stage has a generation that the lock file lacks, or the command
+                would write a generation that the deployed stream consumers do not know yet.
+            StoreError: the table does not answer.
+        """
+        with self._lock:
+            now = self._clock()
+            if self._checked is None or now >= self._checked + LEASE_S:
+                for entity in self._entities:
+                    self._check_entity(entity)
+                self._checked = now
+        self._older.announce()
+
+    def _check_entity(self, entity: str) -> None:
+        ledger = self._ledger
         if entity in ledger.copies or entity in ledger.copies_by_target:
             _check_copy(ledger, entity)
-        item = store.get(build_backfill_key(entity), consistent=True)
-        if item is None and store.get(RECORDED_KEY, consistent=True) is None:
-            continue
+        item = self._store.get(build_backfill_key(entity), consistent=True)
+        if item is None and self._store.get(RECORDED_KEY, consistent=True) is None:
+            return
         if item is None:
             raise ReleaseRefusedError(
                 f"the stage does not have {entity} yet, so its stream would drop records: deploy "
@@ -52,7 +88,6 @@ def admit_command(
                 f"this checkout would write {entity} generation {newest}, but the stage has "
                 f"generation {state.newest}, so its stream would stop: deploy first"
             )
-    admit_older_writers(store, ledger, sleep, written)
 
 
 def _check_copy(ledger: Ledger, entity: str) -> None:

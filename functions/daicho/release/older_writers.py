@@ -101,13 +101,3 @@ class OlderWriters:
                     "all of it: deploy this code with the newest lock file"
                 ) from None
         return "lowered"
-
-
-def admit_older_writers(
-    store: UpdatesItems,
-    ledger: Ledger,
-    sleep: Callable[[float], None],
-    entities: Iterable[str] | None = None,
-) -> None:
-    """Announce once that this code writes older generations: see `OlderWriters`."""
-    OlderWriters(store, ledger, sleep, entities).announce()

@@ -13,7 +13,7 @@ from daicho.book.book import Book
 from daicho.errors import BeingBuilt, Conflict, NotFound, Raced, Unwritable
 from daicho.rebuild import touches
 from daicho.rebuild.requests import plan_targets
-from daicho.release.older_writers import admit_older_writers
+from daicho.release.older_writers import OlderWriters
 from daicho.write import item_writer
 from tests.support.changed_invoices import NOON
 from tests.support.copied_invoices import CopiedStage, deploy_projector, find_differences
@@ -111,7 +111,7 @@ def test_what_code_from_before_writes_is_copied_again(house: House, stage: Copie
     begin_copy(house, stage)
     assert house.finish().state == "succeeded"
     stage.roll_back()
-    admit_older_writers(house.table, stage.ledger, lambda _: None)
+    OlderWriters(house.table, stage.ledger, lambda _: None).announce()
     stage.book.delete(stage.entity.key("1"))
     stage.book.change(stage.entity.key("2"), {"customer": "Bob"})
     stage.book.change(stage.entity.key("3"), {"amount": 9})
@@ -208,7 +208,7 @@ def test_writers_of_both_generations_during_the_copy(
         if pages < 30:
             write(stage)
             if pages < 20:
-                admit_older_writers(house.table, older.ledger, lambda _: None)
+                OlderWriters(house.table, older.ledger, lambda _: None).announce()
                 write(older)
         return find_obstacle(*arguments)  # type: ignore[arg-type]
 

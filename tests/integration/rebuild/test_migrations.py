@@ -17,7 +17,7 @@ from daicho.layout.migrations import UnmigratableError
 from daicho.plan import Migration
 from daicho.rebuild import item_touch
 from daicho.rebuild.requests import request_rebuild
-from daicho.release.older_writers import admit_older_writers
+from daicho.release.older_writers import OlderWriters
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Scan
@@ -73,7 +73,7 @@ def deploy_migration(house: House, *migrations: Migration) -> None:
 def roll_back(house: House) -> None:
     house.stage.migrations = ()
     house.stage.roll_back(list_copies)
-    admit_older_writers(house.table, house.stage.ledger, lambda _: None)
+    OlderWriters(house.table, house.stage.ledger, lambda _: None).announce()
 
 
 def roll_forward(house: House) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from daicho import Listing
 from daicho.errors import BeingBuilt
-from daicho.release.older_writers import admit_older_writers
+from daicho.release.older_writers import OlderWriters
 from daicho.release.states import build_record_update
 from daicho.storage.protocols import apply_update
 from tests.support.rebuilt_invoices import (
@@ -62,7 +62,7 @@ def test_a_pass_that_touched_something_proves_nothing(house: House) -> None:
         assert not house.step().done
         house.stage.roll_back()
         if number < 2:
-            admit_older_writers(house.table, house.stage.ledger, lambda _: None)
+            OlderWriters(house.table, house.stage.ledger, lambda _: None).announce()
         put(house, f"old {number}", country="fr")
         house.stage.roll_back(change_three)
     assert house.read_state().oldest == 1

@@ -12,7 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho import Aggregate, Expires, Sum, month
 from daicho.book.book import Book
 from daicho.rebuild.requests import plan_targets
-from daicho.release.older_writers import admit_older_writers
+from daicho.release.older_writers import OlderWriters
 from daicho.storage.attributes import get_integer
 from daicho.storage.item_key import ItemKey
 from tests.integration.rebuild.test_migrations import make_invoice
@@ -117,6 +117,6 @@ def test_old_code_keeps_the_new_expiry(house: House) -> None:
     house.start()
     house.finish()
     house.stage.roll_back(keep_days(7))
-    admit_older_writers(house.table, house.stage.ledger, lambda _: None)
+    OlderWriters(house.table, house.stage.ledger, lambda _: None).announce()
     put(house, "1", amount=5)
     assert read_ttl(house, "1") == CREATED + 30 * DAY

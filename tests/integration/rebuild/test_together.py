@@ -10,7 +10,7 @@ import pytest
 
 from daicho.errors import BeingBuilt, ThrottledError
 from daicho.rebuild.rebuild import QUIET_S
-from daicho.release.older_writers import OlderWriters, admit_older_writers
+from daicho.release.older_writers import OlderWriters
 from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import StreamShard, apply_update
@@ -176,7 +176,7 @@ def test_both_apis_write_while_a_rebuild_is_killed(house: House) -> None:
         house.job_table = KillingTable(house.stage.dynamodb, house.stage.name, write, write < 4)
         with suppress(KilledError):
             house.step()
-        admit_older_writers(house.table, older.ledger, lambda _: None)
+        OlderWriters(house.table, older.ledger, lambda _: None).announce()
         older.book.change(older.entity.key(str(round_number)), {"country": "fr"})
         put(house, f"new {round_number}", country="fr")
         assert house.read_state().oldest == 1

@@ -11,7 +11,7 @@ from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, EntityPlan, ItemCopy, KeyPlan, Ledger, append_generations
 from daicho.plan.lockfile import check_locked
 from daicho.rebuild.requests import plan_targets
-from daicho.release.commands import admit_command
+from daicho.release.commands import CommandAdmission
 from daicho.release.refusals import ReleaseRefusedError, list_refusals
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.copied_members import COPIED, PERSON, SWITCHED, number
@@ -96,7 +96,7 @@ def test_commands_write_neither_items_nor_copies_of_them(
         table.batch_write([BackfillState(entity, newest, newest).to_item()])
         if entity in refused:
             with pytest.raises(ReleaseRefusedError, match="Member moves to Person"):
-                admit_command(table, ledger, [entity], lambda _: None)
+                CommandAdmission(table, ledger, [entity], lambda _: None).check()
         else:
-            admit_command(table, ledger, [entity], lambda _: None)
+            CommandAdmission(table, ledger, [entity], lambda _: None).check()
     assert table.get(build_backfill_key("Member")) is not None

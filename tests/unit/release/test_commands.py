@@ -8,8 +8,13 @@ import pytest
 
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.release.commands import admit_command
-from daicho.release.older_writers import READERS_KNOW_S
+from daicho.rebuild.rebuild import QUIET_S
+from daicho.release.commands import (
+    REQUEST_ATTEMPTS,
+    REQUEST_TIMEOUT_S,
+    CommandAdmission,
+)
+from daicho.release.older_writers import LEASE_S, READERS_KNOW_S
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
@@ -20,7 +25,7 @@ ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 def admit(ledger: Ledger, oldest: int, newest: int) -> tuple[MemoryTable, list[float]]:
     table, pauses = MemoryTable(), list[float]()
     table.batch_write([BackfillState("Member", oldest, newest).to_item()])
-    admit_command(table, ledger, ["Member"], pauses.append)
+    CommandAdmission(table, ledger, ["Member"], pauses.append).check()
     return table, pauses
 
 
@@ -33,7 +38,7 @@ def test_the_lock_file_of_the_stage_is_accepted() -> None:
 def test_a_table_without_backfill_items_is_of_no_stage() -> None:
     table = MemoryTable()
     pauses: list[float] = []
-    admit_command(table, TWO, ["Member"], pauses.append)
+    CommandAdmission(table, TWO, ["Member"], pauses.append).check()
     assert dict(table.items) == {}
 
 
@@ -55,3 +60,29 @@ def test_older_declarations_write_an_older_generation() -> None:
     assert item is not None
     assert BackfillState.parse("Member", item) == BackfillState("Member", 1, 2, older_seen=1)
     assert pauses == [READERS_KNOW_S]
+
+
+def test_a_command_that_still_writes_is_checked_and_announced_again() -> None:
+    table, clock = MemoryTable(), [0.0]
+    table.batch_write([BackfillState("Member", 2, 2).to_item()])
+    ledger = replace(TWO, written={"Member": 1})
+    admission = CommandAdmission(table, ledger, ["Member"], lambda _: None, lambda: clock[0])
+
+    def read() -> BackfillState:
+        return BackfillState.parse("Member", table.get(build_backfill_key("Member")) or {})
+
+    admission.check()
+    admission.check()
+    assert read().older_seen == 1
+    clock[0] = LEASE_S
+    admission.check()
+    assert read().older_seen == 2
+    table.batch_write([replace(read(), newest=3).to_item()])
+    clock[0] = 2 * LEASE_S
+    with pytest.raises(ReleaseRefusedError, match="may hold images of generation 3"):
+        admission.check()
+
+
+def test_requests_of_a_command_end_before_its_announcement_is_forgotten() -> None:
+    longest_pauses = sum(2.0**attempt for attempt in range(1, REQUEST_ATTEMPTS))
+    assert LEASE_S + REQUEST_ATTEMPTS * REQUEST_TIMEOUT_S + longest_pauses <= QUIET_S

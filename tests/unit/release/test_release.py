@@ -14,7 +14,7 @@ from daicho.layout.backfill_state import (
     lower_oldest_update,
 )
 from daicho.plan import Decisions, Ledger, append_generations
-from daicho.release.older_writers import READERS_KNOW_S, admit_older_writers
+from daicho.release.older_writers import READERS_KNOW_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.release.states import read_stage_states
@@ -156,7 +156,7 @@ def test_code_that_is_rolled_back_without_a_deployment_says_so_itself() -> None:
     house.open(TWO)
     pauses: list[float] = []
     for _ in range(2):
-        admit_older_writers(house.table, replace(TWO, written={"Member": 1}), pauses.append)
+        OlderWriters(house.table, replace(TWO, written={"Member": 1}), pauses.append).announce()
     assert house.read() == replace(house.read(), oldest=1, newest=2)
     # The second one may have started just after the first had lowered it.
     assert pauses == [READERS_KNOW_S] * 2
@@ -166,16 +166,18 @@ def test_older_code_does_not_write_beside_a_release_that_it_does_not_know() -> N
     house = House()
     house.open(THREE)
     with pytest.raises(ReleaseRefusedError, match="generation 3 was released"):
-        admit_older_writers(house.table, replace(TWO, written={"Member": 1}), house.pauses.append)
+        OlderWriters(
+            house.table, replace(TWO, written={"Member": 1}), house.pauses.append
+        ).announce()
     assert house.read().oldest == 3
 
 
 def test_the_newest_code_admits_nothing_and_needs_no_request() -> None:
     table = MemoryTable()
     pauses: list[float] = []
-    admit_older_writers(table, TWO, pauses.append)
+    OlderWriters(table, TWO, pauses.append).announce()
     assert pauses == []
-    admit_older_writers(table, replace(TWO, written={"Member": 1}), pauses.append)
+    OlderWriters(table, replace(TWO, written={"Member": 1}), pauses.append).announce()
     assert pauses == []
     assert table.query(Query(build_backfill_key("Member").pk)).items == ()
 
@@ -188,7 +190,7 @@ def test_code_that_was_rolled_back_before_the_release_of_a_newer_ledger_may_star
     reverted = Decisions(reverted=frozenset({"Member"}))
     house.open(append_generations([WITH_LIST], two, reverted))
     pauses: list[float] = []
-    admit_older_writers(house.table, older, pauses.append)
+    OlderWriters(house.table, older, pauses.append).announce()
     assert (house.read().oldest, pauses) == (1, [READERS_KNOW_S])
 
 
