@@ -64,8 +64,6 @@ def simulate_history(
     by_release = {
         get_code_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
     }
-    fixed = {
-        get_fixed_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
-    }
+    fixed = {get_fixed_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)}
     common = {OLD_CODE: history.ledgers[0], NEW_CODE: newest, FIXED_CODE: newest}
     return SimulatedEntities({**common, **by_release, **fixed}, draw_values)
