@@ -93,3 +93,33 @@ def check_removed_sources(declared: Iterable[str], copies: Mapping[str, ItemCopy
                 f"{source} is removed, but {copy.target} is a copy of it that was not switched. "
                 f'Deploy CopiedTo("{copy.target}", switched=True) in {source} first'
             )
+
+
+def check_unchanged_items(
+    copies: Iterable[ItemCopy], changed: Mapping[str, tuple[EntityPlan, EntityPlan]]
+) -> None:
+    """Check that no generation changes stored items, or their copies, apart from each other.
+
+    The touch of an item that has a copy already does not write the copy.
+
+    Args:
+        copies: those that were declared before.
+        changed: the plans before and after, of the entities that change.
+
+    Raises:
+        DeclarationError: an entity is migrated, or its expiry changes, before the switch.
+    """
+    for copy in copies:
+        for name in (copy.source, copy.target):
+            if copy.is_switched or name not in changed:
+                continue
+            before, after = changed[name]
+            migrated = {each.name for each in after.migrations} - {
+                each.name for each in before.migrations
+            }
+            if migrated or after.expires != before.expires:
+                raise DeclarationError(
+                    f"{name}: {', '.join(sorted(migrated)) or 'its expiry'} would change items of "
+                    f"{copy.source} and not their copies, or the reverse. Switch to {copy.target} "
+                    "first"
+                )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daicho.errors import DeclarationError
-from daicho.plan.copies import check_copy_change, check_removed_sources
+from daicho.plan.copies import check_copy_change, check_removed_sources, check_unchanged_items
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.instances import (
     can_be_derived,
@@ -130,7 +130,6 @@ def append_generations(
         if plan.name not in decisions.reverted:
             check_kept(plan, newest.plan, decisions.list_disabled(plan.name))
         check_migrations(plan, [each.plan for each in generations], declared)
-        _check_copied_items(plan, newest.plan)
         number = newest.number + 1
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
         stored = list_stored_fields(plan.name, ledger)
@@ -138,6 +137,14 @@ def append_generations(
         entities[plan.name] = (*generations, Generation(number, numbered))
     appended = Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
     check_removed_sources((plan.name for plan in plans), appended.copies)
+    check_unchanged_items(
+        [copy for copy in appended.copies.values() if ledger.copies.get(copy.source) == copy],
+        {
+            name: (ledger.newest_generation(name).plan, generations[-1].plan)
+            for name, generations in entities.items()
+            if generations != ledger.entities.get(name, generations)
+        },
+    )
     return appended
 
 
@@ -196,17 +203,6 @@ def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
         f"declare another entity, and move them: daicho rebuild --copy {plan.name} --to Other "
         "(while nothing is deployed: daicho generation --unreleased)"
     )
-
-
-def _check_copied_items(plan: EntityPlan, before: EntityPlan) -> None:
-    """A touch that changes an item would have to change its copy too, which a client may write."""
-    if before.copied_to is None or plan.copied_to is None:
-        return
-    if list_new_migrations(plan, before) or plan.expires != before.expires:
-        raise DeclarationError(
-            f"{plan.name} is being copied to {before.copied_to.entity}: add field migrations, or "
-            "change its expiry, when the copy is complete, or before it begins"
-        )
 
 
 def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:

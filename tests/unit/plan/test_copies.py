@@ -8,8 +8,17 @@ import pytest
 
 from daicho.errors import DeclarationError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
-from daicho.plan import Decisions, EntityPlan, ItemCopy, KeyPlan, Ledger, append_generations
+from daicho.plan import (
+    Decisions,
+    EntityPlan,
+    ExpiryPlan,
+    ItemCopy,
+    KeyPlan,
+    Ledger,
+    append_generations,
+)
 from daicho.plan.lockfile import check_locked
+from daicho.plan.model import MigrationPlan
 from daicho.rebuild.requests import plan_targets
 from daicho.release.commands import CommandAdmission
 from daicho.release.refusals import ReleaseRefusedError, list_refusals
@@ -52,6 +61,21 @@ def test_an_entity_is_copied_before_it_is_switched_and_never_used_again() -> Non
         append_generations([PERSON], number(PLAIN, COPIED))
     ledger = number(PLAIN, COPIED, SWITCHED)
     assert append_generations([PERSON], ledger) == ledger
+
+
+def test_items_and_copies_do_not_change_apart_before_the_switch() -> None:
+    expires = ExpiryPlan(60, archive=False)
+    migrated = replace(PLAIN, migrations=(MigrationPlan("lower", 0, ("note",)),))
+    for changed in (
+        replace(COPIED, expires=expires),
+        replace(migrated, copied_to=COPIED.copied_to),
+    ):
+        with pytest.raises(DeclarationError, match="Switch to Person first"):
+            append_generations([changed, PERSON], number(PLAIN, COPIED))
+    with pytest.raises(DeclarationError, match="Person: its expiry would change items of Member"):
+        append_generations([COPIED, replace(PERSON, expires=expires)], number(PLAIN, COPIED))
+    # The generation that begins the copy may change items: each of them is copied afterwards.
+    number(PLAIN, replace(COPIED, expires=expires))
 
 
 def test_code_of_before_the_copy_or_the_switch_writes_its_own_generation() -> None:
