@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.jobs import build_definition
+from daicho.cdk.functions.jobs import PURGES, RANGES, build_definition
 from daicho.declare.stored_objects import UPLOAD_SECONDS
+from daicho.rebuild import segment_ranges
+from daicho.rebuild.purge_job import PURGE_PREFIX
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
 
@@ -110,6 +112,7 @@ def test_administrators_are_a_group_of_the_pool(any_stage: Synthesis) -> None:
 
 
 def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: Path) -> None:
+    assert (segment_ranges.RANGES, f"{PURGE_PREFIX}*") == (RANGES, PURGES)
     states = WITH_MAP["States"]
     assert WITH_MAP["StartAt"] == "IsRebuild"
     assert states["IsRebuild"]["Default"] == "Step"
@@ -118,7 +121,8 @@ def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: P
     assert touching["ItemProcessor"]["ProcessorConfig"]["Mode"] == "DISTRIBUTED"
     child = touching["ItemProcessor"]["States"]
     payload = child["TouchRange"]["Parameters"]["Payload"]
-    assert set(payload) == {"tenant.$", "job.$", "range.$", "concurrency", "position.$"}
+    assert set(payload) == {"tenant.$", "job.$", "range"}
+    assert set(payload["range"]) == {"number.$", "concurrency", "position.$"}
     assert child["IsRangeDone"]["Default"] == child["WaitForRange"]["Next"].replace(
         "TouchRange", "WaitForRange"
     )
@@ -131,4 +135,5 @@ def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: P
     assert "DISTRIBUTED" in json.dumps(machine["DefinitionString"])
     role = machine["RoleArn"]["Fn::GetAtt"][0]
     (own,) = stage.resources("StepFunctions::StateMachine")
-    assert allowed(stage, role)[text({"Ref": own})] == {"states:StartExecution"}
+    arn = {"Fn::GetAtt": [own, "Arn"]}
+    assert allowed(stage, role)[text(arn)] == {"states:StartExecution"}

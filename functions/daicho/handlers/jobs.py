@@ -11,7 +11,6 @@ from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
 from daicho.plan import Ledger
-from daicho.rebuild.segment_ranges import SegmentRange
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
@@ -53,10 +52,7 @@ def build(
         budget = make_retry_budget(context, dependencies)
         if tenant:
             return deleting.run_step(tenant, job, budget).to_json()
-        if "range" in event:
-            wanted = SegmentRange(event["range"], event["concurrency"], event["position"])
-            return stack_jobs.touch_range(job, wanted, budget).to_json()
-        return stack_jobs.run_step(job, budget).to_json()
+        return stack_jobs.run_step(job, budget, event.get("range")).to_json()
 
     return handler
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from daicho.archive.reader import ArchiveReader
 from daicho.plan import Ledger
@@ -53,23 +53,21 @@ class StackJobs:
             Purge.build(settings, store, ledger, threads=threads, now=now),
         )
 
-    def run_step(self, job: str, retry_budget: RetryBudget) -> RebuildStep:
+    def run_step(
+        self, job: str, retry_budget: RetryBudget, wanted: Mapping[str, Any] | None = None
+    ) -> RebuildStep | RangeStep:
         """Do as much work on a job as there is time for.
+
+        ``wanted``: touch items of this range of segments only, in advance of a rebuild's steps.
 
         Raises:
             StoreError: a store fails; the next step goes on.
         """
+        if wanted is not None:
+            return touch_range(self.rebuild, job, SegmentRange(**wanted), retry_budget)
         if job.startswith(PURGE_PREFIX):
             return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)
         return self.rebuild.run_step(retry_budget, job)
-
-    def touch_range(self, job: str, wanted: SegmentRange, retry_budget: RetryBudget) -> RangeStep:
-        """Touch items of a range of segments, in advance of the rebuild's steps.
-
-        Raises:
-            StoreError: a store fails; the next call goes on.
-        """
-        return touch_range(self.rebuild, job, wanted, retry_budget)
 
     def fail_job(self, job: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""

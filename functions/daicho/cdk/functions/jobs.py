@@ -16,11 +16,13 @@ from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
-from daicho.rebuild.purge_job import PURGE_PREFIX
-from daicho.rebuild.segment_ranges import RANGES
 
 # All that Lambda gives: an execution takes 25,000 events, some nine a step, so 2,700 steps.
 TIMEOUT = Duration.minutes(15)
+PURGES = "purge-*"
+"""The names of jobs that purge, as a pattern. A test compares it with the library."""
+RANGES = 512
+"""Ranges of segments. A test compares it with the library."""
 # Of a table or a function that does not answer. Half a day of it, then somebody has to look.
 RETRY = {
     "ErrorEquals": ["States.ALL"],
@@ -204,9 +206,11 @@ def build_map_states(function: str, concurrency: int) -> dict[str, Any]:
     payload = {
         "tenant.$": "$.tenant",
         "job.$": "$.job",
-        "range.$": "$.range",
-        "concurrency": concurrency,
-        "position.$": "$.said.position",
+        "range": {
+            "number.$": "$.range",
+            "concurrency": concurrency,
+            "position.$": "$.said.position",
+        },
     }
     selector = {
         **{"tenant.$": "$.tenant", "job.$": "$.job", "range.$": "$$.Map.Item.Value"},
@@ -220,7 +224,7 @@ def build_map_states(function: str, concurrency: int) -> dict[str, Any]:
                 {
                     "And": [
                         {"Variable": "$.tenant", "StringEquals": ""},
-                        {"Not": {"Variable": "$.job", "StringMatches": f"{PURGE_PREFIX}*"}},
+                        {"Not": {"Variable": "$.job", "StringMatches": PURGES}},
                     ],
                     "Next": "ListRanges",
                 }
