@@ -67,7 +67,7 @@ BEFORE: Truths = {
 }
 PATHS = frozenset({*BEFORE, BUYERS, JAPAN_OPEN, TARO})
 ADD_LISTING = (Edit("    search =", "    by_customer = Listing(customer)\n    search ="),)
-OTHER_ENTITIES = re.compile(r"\b(?!Invoice )\w+ \d+, |, (?!Invoice )\w+ \d+(?=[,:])")
+OTHER_ENTITIES = re.compile(r"\b(?!Invoice )[A-Z]\w* \d+, |, (?!Invoice )[A-Z]\w* \d+(?=[,:])")
 """In what a rebuild prints: the stack has other entities than the pages."""
 
 
