@@ -82,11 +82,15 @@ class Readers:
         assert not self.wrong, "\n".join(self.wrong[:MAX_NAMED])
 
     def _ask_until_over(self) -> None:
-        with self.connect() as api:
-            while not self._over.is_set():
-                for path in sorted(self.paths):
-                    self._ask(api, path)
-                    time.sleep(PAUSE_S)
+        try:
+            with self.connect() as api:
+                while not self._over.is_set():
+                    for path in sorted(self.paths):
+                        self._ask(api, path)
+                        time.sleep(PAUSE_S)
+        except Exception as error:
+            self.wrong.append(f"a reader ended: {error!r}")
+            raise
 
     def _ask(self, api: httpx.Client, path: str) -> None:
         allowed, states = self.allowed, self.written.copy_states()

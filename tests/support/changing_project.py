@@ -151,6 +151,13 @@ class ChangingProject:
         for name, text in domains.items():
             (self.folder / "domains" / name).write_text(text, "utf-8")
 
+    def write_migration(self, name: str, text: str) -> None:
+        """Write a module of field migrations."""
+        folder = self.folder / "migrations"
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").touch()
+        (folder / name).write_text(text, "utf-8")
+
     def run(self, *arguments: str, statuses: Collection[int] = (0,)) -> str:
         """Run a command of ``daicho``; its output. ``statuses``: with which it may end."""
         done = subprocess.run(  # the repository's own program

@@ -44,9 +44,13 @@ class WrittenItems:
 
 @dataclass(frozen=True)
 class ListTruth:
-    """A list or search contains the items for which ``holds`` is true, each with its values."""
+    """A list or search contains the items for which ``holds`` is true, each with its values.
+
+    ``is_right``: whether an item as it is listed also has the values that nobody wrote.
+    """
 
     holds: Callable[[Row], bool]
+    is_right: Callable[[Row], bool] = lambda row: True
 
     def find_fault(
         self, rows: Iterable[Row], states: dict[str, tuple[Row | None, ...]]
@@ -62,6 +66,8 @@ class ListTruth:
                 state is not None and state.items() <= listed[id].items() for state in possible
             ):
                 return f"{id} is {listed[id]}, possible: {possible}"
+            if id in listed and not self.is_right(listed[id]):
+                return f"{id} is wrong: {listed[id]}"
         return None
 
 

@@ -55,6 +55,13 @@ def test_a_wrong_list_is_found(written: WrittenItems, rows: list[dict[str, Any]]
     assert OPEN.find_fault(rows, written.copy_states()) is not None
 
 
+def test_a_value_that_nobody_wrote_is_judged(written: WrittenItems) -> None:
+    with_series = ListTruth(OPEN.holds, lambda row: row.get("series") == row["id"])
+    states = written.copy_states()
+    assert with_series.find_fault([{**invoice("a", 1000), "series": "a"}], states) is None
+    assert with_series.find_fault([invoice("a", 1000)], states) is not None
+
+
 @pytest.mark.parametrize(
     "rows",
     [
