@@ -115,8 +115,12 @@ def _start(
     without: bool,
     resume: bool,
 ) -> RebuildJob | None:
-    """Start or continue a rebuild; None if nothing is to be done."""
-    if job is not None and job.state in ("running", "blocked") and not (rate or without):
+    """Start or continue a rebuild; None if nothing is to be done.
+
+    ``resume`` also continues one whose request was recorded, but of which no execution was started.
+    """
+    is_changed = rate or without or resume
+    if job is not None and job.state in ("running", "blocked") and not is_changed:
         return job
     if resume and job is None:
         raise OptionError("there is no rebuild to resume")

@@ -24,9 +24,7 @@ from tests.delivery.schedules.lifecycle_profiles import (
 
 SETTLE_S = 60
 # Few entities: each one has heartbeats of its own, which are most of the records.
-REVERTED = build_history(
-    (CARD_1,), Decisions(reverted=frozenset({"Card"})), (CARD_1,), (CARD_2,)
-)
+REVERTED = build_history((CARD_1,), Decisions(reverted=frozenset({"Card"})), (CARD_1,), (CARD_2,))
 SUPERSEDED = build_history(
     (CARD_3, VISIT_2),
     Decisions(superseded=CHANGED),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import DeclarationError
+from daicho.layout.backfill_state import BackfillState
 from daicho.plan import EntityPlan, Ledger, check_locked
 from daicho.testing.faults.code_versions import FIXED_CODE, FIXED_RELEASES, NEW_CODE, OLD_CODE
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
@@ -45,6 +46,17 @@ class CodeHistory:
         except DeclarationError:
             return None
 
+    def find_recorded(self, states: Mapping[str, BackfillState]) -> int:
+        """The first release whose ledger has every generation that backfill items record."""
+        for number, ledger in enumerate(self.ledgers, 1):
+            if all(
+                entity in ledger.entities
+                and ledger.newest_generation(entity).number >= state.newest
+                for entity, state in states.items()
+            ):
+                return number
+        return self.newest
+
 
 def get_code_version(number: int) -> int:
     """The version of the simulated code of stream consumers that have the ledger of a release."""
@@ -64,8 +76,6 @@ def simulate_history(
     by_release = {
         get_code_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
     }
-    fixed = {
-        get_fixed_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)
-    }
+    fixed = {get_fixed_version(number): ledger for number, ledger in enumerate(history.ledgers, 1)}
     common = {OLD_CODE: history.ledgers[0], NEW_CODE: newest, FIXED_CODE: newest}
     return SimulatedEntities({**common, **by_release, **fixed}, draw_values)
