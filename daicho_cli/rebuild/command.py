@@ -149,8 +149,11 @@ def _start(
     without: bool,
     resume: bool,
 ) -> RebuildJob | None:
-    """Start or continue a rebuild; None if nothing is to be done."""
-    if job is not None and job.state in ("running", "blocked"):
+    """Start or continue a rebuild; None if nothing is to be done.
+
+    ``resume`` also continues one whose request was recorded, but of which no execution was started.
+    """
+    if job is not None and job.state in ("running", "blocked") and not resume:
         if rate or without:
             return change_job(table, job, utc_now(), rate=rate, without=without)
         return job

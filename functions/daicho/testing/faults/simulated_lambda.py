@@ -125,16 +125,20 @@ class SimulatedLambda:
 
     def end_all(self) -> None:
         """End every process before its next operation."""
-        for polled in list(self.polled):
+        self.end_processes(lambda _process: True)
+        self._faults.land_late_requests()
+
+    def end_processes(self, is_ended: Callable[[SimulatedProcess], bool]) -> None:
+        """End some processes before their next operation."""
+        for polled in [each for each in self.polled if is_ended(each.process)]:
             self.polled.remove(polled)
             polled.process.kill()
             self.deployment.mappings[polled.consumer].settle(
                 polled.invocation, FunctionFailed("timeout")
             )
-        for process in self.detached:
+        for process in [each for each in self.detached if is_ended(each)]:
+            self.detached.remove(process)
             process.kill()
-        self.detached.clear()
-        self._faults.land_late_requests()
 
     def run_to_end(self, name: str, event: Mapping[str, Any]) -> Any:
         """Run a function to its end without a timeout; gives its result."""

@@ -1,4 +1,7 @@
-"""Checks what a rebuild writes: its touches (rule 29), and the end of each entity (rule 32)."""
+"""Checks what rebuilds and purges write: each touch, and what is missing or left at the end.
+
+See rules 29, 32 and 34.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from daicho.layout.backfill_state import BACKFILL, BackfillState, is_complete
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho.testing.aws.memory_dynamodb import MAX_LAG
 from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH, is_fixed
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -43,8 +47,8 @@ class CompletionCheck:
         self._began: dict[SimulatedProcess, int] = {}
 
     def note_step(self, process: SimulatedProcess) -> None:
-        """A step of a rebuild begins to read items."""
-        self._began[process] = self._count + 1
+        """A step of a rebuild begins to read items; it may not see the last changes."""
+        self._began[process] = self._count + 1 - MAX_LAG
 
     def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item."""
@@ -52,7 +56,7 @@ class CompletionCheck:
         self._count += 1
         if process is None or process.name != JOBS:
             self._changed[key] = self._count
-        if process is not None and process.name == JOBS and is_base_item(new or old or {}):
+        if process is not None and process.name == JOBS and "gen" in (new or old or {}):
             self._check_touch(key, old, new, process)
         if key.pk != BACKFILL or key.sk.startswith(keys.DELIMITER) or not (old and new):
             return
@@ -60,9 +64,32 @@ class CompletionCheck:
         before, after = BackfillState.parse(entity, old), BackfillState.parse(entity, new)
         if after.oldest < before.oldest:
             self._judge.writable.setdefault(entity, set()).add(after.oldest)
-        elif after.oldest > before.oldest:
+        if after.purged > before.purged:
+            self._deployment.count_fault("purge completed")
+            for line in self.find_left():
+                self._judge.report(line)
+        if after.oldest > before.oldest:
             # Outside of the process that writes: its code may not be able to process all images.
             greenlet(self._check_completion).switch(after)
+
+    def find_left(self) -> list[str]:
+        """What is left of purged instances (rule 34), in a line each."""
+        left = []
+        for key, item in self._deployment.dynamodb.items:
+            if key.pk == BACKFILL and not key.sk.startswith(keys.DELIMITER):
+                (entity,) = keys.parse(key.sk)
+                for each in sorted(BackfillState.parse(entity, item).purged):
+                    name, _, since = each.rpartition("@")
+                    left += self._list_items_of(Instance(entity, name, int(since)))
+        return left
+
+    def _list_items_of(self, instance: Instance) -> list[str]:
+        return [
+            f"{instance} is purged, but {key} is left"
+            for key, _ in self._deployment.dynamodb.items
+            if ("~" in key.pk and instance.owns_row(key))
+            or ("#+" in key.pk and instance.owns_tally(key.pk))
+        ]
 
     def _check_touch(
         self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess

@@ -136,8 +136,13 @@ class ApiInstances:
         self.judge.judge_consumers(self.history.get_ledger(self.consumers))
 
     def request(self) -> None:
-        """A request begins at an instance that runs: it ends at once, or takes a while."""
+        """A request begins at an instance that runs, or one that has begun goes on to its end."""
         if not self.running:
+            return
+        if self.requests.list_waiting() and self.choices.draw_bool(0.4):
+            waiting = self.choices.pick(self.requests.list_waiting())
+            while not waiting.finished:
+                self.processes.run_round(waiting)
             return
         instance = self.choices.pick(self.running)
         names = [name for name in self.names if name in instance.ledger.entities]

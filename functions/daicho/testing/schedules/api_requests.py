@@ -95,9 +95,14 @@ class ApiRequests:
     note: Callable[[str], None]
     waiting: dict[SimulatedProcess, ApiInstance] = field(default_factory=dict)
 
+    def list_waiting(self) -> list[SimulatedProcess]:
+        """The requests that have not ended."""
+        self.waiting = {each: at for each, at in self.waiting.items() if not each.finished}
+        return list(self.waiting)
+
     def begin(self, instance: ApiInstance, entity: str) -> SimulatedProcess | None:
         """A request begins that puts or deletes an item; None if the instance is busy."""
-        self.waiting = {each: at for each, at in self.waiting.items() if not each.finished}
+        self.list_waiting()
         if instance in self.waiting.values():
             return None
         self.writer.list_generations = instance.list_generations

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import DeclarationError
+from daicho.layout.backfill_state import BackfillState
 from daicho.plan import EntityPlan, Ledger, check_locked
 from daicho.testing.faults.code_versions import FIXED_CODE, FIXED_RELEASES, NEW_CODE, OLD_CODE
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
@@ -44,6 +45,17 @@ class CodeHistory:
             return check_locked(self.declared[code - 1], self.get_ledger(number))
         except DeclarationError:
             return None
+
+    def find_recorded(self, states: Mapping[str, BackfillState]) -> int:
+        """The first release whose ledger has every generation that backfill items record."""
+        for number, ledger in enumerate(self.ledgers, 1):
+            if all(
+                entity in ledger.entities
+                and ledger.newest_generation(entity).number >= state.newest
+                for entity, state in states.items()
+            ):
+                return number
+        return self.newest
 
 
 def get_code_version(number: int) -> int:

@@ -9,52 +9,35 @@ to 27).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from typing import ClassVar
 
 from daicho.errors import UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
-from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
-from daicho.release.states import (
-    StageStates,
-    build_deployed_update,
-    build_record_update,
-    list_filtered_types,
-    read_stage_states,
-)
-from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import apply_update
+from daicho.storage.item_key import ItemKey
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import WaitingProcesses
-from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.schedules.api_instances import ApiInstances
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
 from daicho.testing.schedules.filter_spread import FILTER_DELAYS_S
-from daicho.testing.schedules.profile import Profile
-from daicho.testing.schedules.rebuilds import REBUILD_PROCESSES, Rebuilds
+from daicho.testing.schedules.rebuilds import Rebuilds
+from daicho.testing.schedules.running_release import NEXT, RunningRelease, Step
 from daicho.testing.stack_settings import TABLE
 
 RELEASER = "releaser"
 """The process of a step of a release."""
 MAX_RELEASERS = 2
-MAX_TRIES = 12
-"""Steps of the last release, with those that are repeated."""
 PROCESS_S = (900.0, 300.0, 150.0)
-SHORT_PROCESS_S = (250.0, 200.0, 130.0)
-"""With rebuilds: each 10 seconds of a process that waits for heartbeats take long to play."""
 WRITES = (8, 14, 20)
 TROUBLE = (0.05, 0.0, 0.2)
 """The share of turns in which a release, or a process of it, ends early."""
-LESS_TROUBLE = (0.0, 0.05, 0.0, 0.2)
-"""The same with rebuilds: they begin once a release is complete."""
 FILTER_SPREAD_S = (90.0, 90.0, 0.0)
 """Seconds that a release waits before its first heartbeat."""
 PAUSES_S = (0.0, 1.0, 0.5, 30.0)
@@ -63,54 +46,17 @@ LASTING_KEY = ItemKey("other", "-")
 """The key of an item of another tenant: a table without any item would count as new."""
 
 
-class Step(Enum):
-    """The steps of a release, in this order."""
-
-    CHECK = "check"
-    CONSUMERS = "stream consumers"
-    OPEN = "open to writers"
-    API = "API"
-    FINISH = "finish"
-
-
-NEXT = {Step.CHECK: Step.CONSUMERS, Step.OPEN: Step.API}
-"""What follows a step that a process takes."""
-
-
-@dataclass(eq=False)
-class RunningRelease:
-    """A release that has not ended: the releases of its code and ledger, and its next step.
-
-    ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
-    CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
-    ``finishes``: whether it has the last step. A release that goes back has it only if the other
-    one had begun it.
-    """
-
-    code: int
-    number: int
-    ledger: Ledger
-    step: Step = Step.CHECK
-    process: SimulatedProcess | None = None
-    outcome: str = ""
-    is_going_back: bool = False
-    found: int = 0
-    finishes: bool = True
-
-    def __str__(self) -> str:
-        going = ", going back" if self.is_going_back else ""
-        return f"code {self.code} with ledger {self.number}{going}"
-
-
 class Lifecycle:
     """The events of releases, on one deployment. A profile names them by their methods.
 
     ``names``: the entities that are written.
     """
 
+    process_seconds: ClassVar = PROCESS_S
+    trouble_shares: ClassVar = TROUBLE
+
     def __init__(
         self,
-        profile: Profile,
         history: CodeHistory,
         names: Sequence[str],
         deployment: SimulatedDeployment,
@@ -125,34 +71,26 @@ class Lifecycle:
         self._choices = choices
         self._note = note
         self._judge = ReadJudge(deployment, note)
-        seconds = SHORT_PROCESS_S if profile.settle_s else PROCESS_S
-        self._processes = WaitingProcesses(deployment, simulated_lambda, choices, seconds)
+        self._processes = WaitingProcesses(
+            deployment, simulated_lambda, choices, self.process_seconds
+        )
         self._api = ApiInstances(
             history, names, deployment, self._processes, writer, choices, self._judge, note
         )
-        self.rebuilds: Rebuilds | None = None
-        if profile.settle_s:
-            completions = CompletionCheck(deployment, self._judge, note)
-            deployment.observers.append(completions.check)
-            self._judge.compares_contents = True
-            self.rebuilds = Rebuilds(
-                deployment,
-                simulated_lambda,
-                self._processes,
-                choices,
-                note,
-                settle_s=profile.settle_s,
-                disturb=self.request,
-                note_step=completions.note_step,
-            )
         self._release: RunningRelease | None = None
         self._before: tuple[int, int] | None = None
         self._runs = 0
         self._writes_left = choices.pick(WRITES, "writes")
-        self._trouble = choices.pick(LESS_TROUBLE if profile.settle_s else TROUBLE, "trouble")
-        if self.rebuilds is not None:
-            self._begin_deployed(names)
-        elif choices.pick((False, False, True), "has items"):
+        self._trouble = choices.pick(self.trouble_shares, "trouble")
+        self._begin(names)
+
+    @property
+    def rebuilds(self) -> Rebuilds | None:
+        """The rebuilds that releases start, if any are played."""
+        return None
+
+    def _begin(self, names: Sequence[str]) -> None:
+        if self._choices.pick((False, False, True), "has items"):
             self._begin_with_items(names[0])
 
     # --- Events ------------------------------------------------------------------------------
@@ -166,7 +104,7 @@ class Lifecycle:
 
     def roll_back(self) -> None:
         """Deploy the API's code of an earlier release, without a release of its own."""
-        if self._api.version is None or (self.rebuilds is not None and self._release is not None):
+        if self._api.version is None:
             return
         code, number = self._api.version
         if code > 1 and self._history.build_ledger(code - 1, number) is not None:
@@ -190,30 +128,17 @@ class Lifecycle:
                 self._api.read()
             self._deployment.clock.advance(self._choices.pick(PAUSES_S))
 
-    def request(self) -> None:
-        """A request to the API begins; all instances read, and perhaps time passes."""
-        if self._writes_left:
-            self._writes_left -= 1
-            self._api.request()
-            self._api.read()
-            self._deployment.clock.advance(self._choices.pick(PAUSES_S))
-
-    def work(self) -> None:
-        """A rebuild continues, if one runs; otherwise a release, which may start one."""
-        if self.rebuilds is not None and self.rebuilds.executions:
-            self.rebuilds.step()
-        else:
-            self.release()
-
-    def look(self) -> None:
-        """All instances read."""
-        self._api.read()
-
     def rebuild(self) -> None:
         """Touch all items, while no release may open another ledger."""
         if not self._processes.count(RELEASER):
             self._lambda.land_late_requests()
             self._api.rebuild()
+
+    def end_processes(self) -> None:
+        """End what would wait in vain after the last event."""
+
+    def finish(self) -> None:
+        """End what a schedule must not leave."""
 
     # --- The beginning and the end -----------------------------------------------------------
 
@@ -228,63 +153,6 @@ class Lifecycle:
         api.put(api.running[0], name)
         item = {"PK": {"S": LASTING_KEY.pk}, "SK": {"S": LASTING_KEY.sk}}
         self._deployment.dynamodb.commit(LASTING_KEY, item)
-
-    def _begin_deployed(self, names: Sequence[str]) -> None:
-        """The first release is deployed, and the API has written some items."""
-        api, dynamodb = self._api, self._deployment.dynamodb
-        ledger, now = self._history.get_ledger(1), self._deployment.clock.now()
-        for state in StageStates({}, False, True).plan_release(ledger).values():
-            item = state.to_item()
-            dynamodb.commit(get_key(item), item)
-        table = self._deployment.open_table()
-        apply_update(table, build_record_update("1", list_filtered_types(ledger)))
-        apply_update(table, build_deployed_update(now))
-        api.consumers, api.version = 1, (1, 1)
-        running = self._lambda
-        running.code_version = running.previous_version = get_code_version(1)
-        running.fixed_version = get_fixed_version(1)
-        api.start()
-        self._judge.add_writers(ledger, released=True)
-        for _ in range(self._choices.pick((3, 6), "first items")):
-            written = [name for name in names if name in ledger.entities]
-            api.put(api.running[0], self._choices.pick(written))
-
-    def end_processes(self) -> None:
-        """End what waits for heartbeats: the stream is not delivered to it any more."""
-        if self.rebuilds is not None:
-            self._processes.kill_all(RELEASER, *REBUILD_PROCESSES)
-
-    def finish(self) -> None:
-        """Without faults, end the last deployment and all rebuilds."""
-        if self.rebuilds is None or self._api.version is None:
-            return
-        number, self._trouble = max(2, self._find_recorded()), 0.0
-        ledger = self._history.get_ledger(number)
-        self._release = release = RunningRelease(number, number, ledger)
-        for _ in range(MAX_TRIES):
-            if self._release is not release or release.outcome == "refused":
-                break
-            self._take_step(release)
-            self._lambda.code_version = self._lambda.fixed_version
-            self._lambda.previous_version = self._lambda.fixed_version
-            while release.process is not None and not release.process.finished:
-                self._processes.run_round(release.process)
-                self._processes.deliver()
-        self._api.end_unaware()
-        for line in self.rebuilds.finish():
-            self._judge.report(line)
-
-    def _find_recorded(self) -> int:
-        """The first ledger that has every generation that a release has recorded."""
-        states = read_stage_states(self._deployment.open_table()).states
-        for number, ledger in enumerate(self._history.ledgers, 1):
-            if all(
-                entity in ledger.entities
-                and ledger.newest_generation(entity).number >= state.newest
-                for entity, state in states.items()
-            ):
-                return number
-        return self._history.newest
 
     def find_differences(self) -> list[str]:
         """What was wrong at any time, and what instances chosen at the end lack."""
@@ -312,24 +180,24 @@ class Lifecycle:
         else:
             self._take_step(release)
 
-    def _begin_release(self) -> None:
+    def _list_candidates(self) -> list[tuple[int, int]]:
+        """The releases of code and ledger of which one may begin now."""
         deployed, newest = self._api.consumers, self._history.newest
         if deployed == 0:  # also a table that begins with several generations
-            candidates = [(2, 2), (1, 1), (2, 2), (1, 2), (newest, newest)]
-        else:
-            following, earlier = min(deployed + 1, newest), max(deployed - 1, 1)
-            code = self._api.version[0] if self._api.version else deployed
-            candidates = [
-                (following, following),
-                (following, following),
-                (max(code - 1, 1), deployed),
-                (code, following),
-                (earlier, earlier) if self.rebuilds is None else (following, following),
-                (newest, newest),
-            ]
-        if self.rebuilds is not None and self._api.version not in (None, (deployed, deployed)):
-            # What rolled-back code reads may end only once newer code is deployed again.
-            candidates = [(deployed, deployed)]
+            return [(2, 2), (1, 1), (2, 2), (1, 2), (newest, newest)]
+        following, earlier = min(deployed + 1, newest), max(deployed - 1, 1)
+        code = self._api.version[0] if self._api.version else deployed
+        return [
+            (following, following),
+            (following, following),
+            (max(code - 1, 1), deployed),
+            (code, following),
+            (earlier, earlier),
+            (newest, newest),
+        ]
+
+    def _begin_release(self) -> None:
+        deployed, candidates = self._api.consumers, self._list_candidates()
         code, number = self._choices.pick(candidates, "release")
         ledger = self._history.build_ledger(code, number)
         if ledger is not None:
@@ -470,6 +338,8 @@ class Lifecycle:
         # No other ledger is deployed without a release: it may disable what still answers.
         running.fixed_version = get_fixed_version(release.found)
         self._api.consumers = release.found
+        if self.rebuilds is not None:
+            self.rebuilds.deployed_at = self._deployment.clock.now()
         self._deployment.disabled.update(
             (entity, *instance)
             for entity, instances in self._history.get_ledger(

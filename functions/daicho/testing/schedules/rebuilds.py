@@ -29,6 +29,7 @@ from daicho.runtime.settings import Settings
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.tenants.jobs import Jobs
 from daicho.testing.choices import Choices
+from daicho.testing.clock import START
 from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -39,11 +40,14 @@ from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
 
 OPERATOR = "operator"
 """The process of a command."""
+CODE = ("project", "archive", "redrive", "rollup")
+"""The processes of functions that derive and count."""
 REBUILD_PROCESSES = (JOBS, OPERATOR)
 TROUBLE = 0.12
 """The share of turns in which a step ends early."""
-DISTURBED = 0.2
-"""The share of updates of a step before which an item is written."""
+DISTURBED = 0.15
+"""The share of writes of a step before which the API writes an item."""
+WRITE_CALLS = ("update_item", "put_item", "transact_write_items")
 RETRY_S = 5.0
 """The pause before the state machine repeats a step that failed."""
 RATE = 1e9
@@ -88,6 +92,7 @@ class Rebuilds:
 
     ``settle_s``: seconds after which every writer has ended that ran at the end of a deployment.
     ``disturb``: lets the API write an item. ``note_step`` is called when a step begins.
+    ``deployed_at``: when the stream consumers were deployed.
     ``executions``: those that have not ended.
     """
 
@@ -99,6 +104,7 @@ class Rebuilds:
     settle_s: int
     disturb: Callable[[], None]
     note_step: Callable[[SimulatedProcess], None]
+    deployed_at: dt.datetime = START
     executions: list[Execution] = field(default_factory=list)
     _started: set[str] = field(default_factory=set)
 
@@ -117,7 +123,7 @@ class Rebuilds:
 
     def operate(self) -> None:
         """An operator pauses the rebuild, or resumes or starts one."""
-        action = self.choices.pick((self._request, self._pause))
+        action = self.choices.pick((self._request, self._pause, self._resume))
 
         def work(process: SimulatedProcess) -> None:
             try:
@@ -164,7 +170,7 @@ class Rebuilds:
             if not self.executions:
                 if self._is_over() or number == MAX_STEPS - 1:
                     break
-                process = running.create_process(OPERATOR, self._request)
+                process = running.create_process(OPERATOR, self._resume)
                 running.detached.append(process)
             for execution in self.executions[:1]:
                 self.deployment.clock.advance(
@@ -195,10 +201,22 @@ class Rebuilds:
             if self.choices.draw_bool(0.4):
                 return
             clock.advance(left)
+        self._end_older_code()
         execution.process = self.processes.start(
             JOBS, lambda process: self._run_step(process, execution.job)
         )
         self.note(f"{execution.name}: a step begins")
+
+    def _end_older_code(self) -> None:
+        """Attempts of the code before the last deployment have ended after the settle time."""
+        running = self.simulated_lambda
+        now = self.deployment.clock.now()
+        if now < self.deployed_at + dt.timedelta(seconds=self.settle_s):
+            return
+        running.previous_version = running.code_version
+        running.end_processes(
+            lambda process: process.name in CODE and process.code_version != running.code_version
+        )
 
     def _run_step(self, process: SimulatedProcess, job: str) -> dict[str, Any]:
         self.note_step(process)
@@ -251,7 +269,7 @@ class Rebuilds:
         for _ in range(steps):
             if process.finished:
                 break
-            if process.next_call == "update_item" and self.choices.draw_bool(DISTURBED):
+            if process.next_call in WRITE_CALLS and self.choices.draw_bool(DISTURBED):
                 self.disturb()
             self.processes.run_round(process, 1)
 
@@ -298,16 +316,23 @@ class Rebuilds:
     # --- The operator ------------------------------------------------------------------------
 
     def _request(self, process: SimulatedProcess) -> None:
-        """``daicho rebuild``: starts a rebuild of what the stage needs, or resumes one."""
+        """``daicho rebuild``: starts a rebuild of what the stage needs, if none runs."""
         dependencies = self.processes.build_dependencies(process)
         table = dependencies.table(TABLE)
         job = find_job(table)
-        is_changed = self.choices.draw_bool(0.2)
-        if job is not None and job.state in ("running", "blocked") and not is_changed:
+        if job is not None and job.state in ("running", "blocked"):
             return
+        self._resume(process)
+
+    def _resume(self, process: SimulatedProcess) -> None:
+        """``daicho rebuild --resume``: also if nothing works on a rebuild that has begun."""
+        dependencies = self.processes.build_dependencies(process)
+        table = dependencies.table(TABLE)
         ledger = self.deployment.entities.ledgers[process.code_version]
+        before = find_job(table)
+        is_over = before is None or before.state == "succeeded"
         targets = plan_targets(ledger, read_stage_states(table).states)
-        if targets:
+        if targets or not is_over:
             job = request_rebuild(table, targets, dependencies.now(), rate=RATE)
             start_execution(SimulatedMachine(self, process), job)
 

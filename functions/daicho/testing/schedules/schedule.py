@@ -38,6 +38,7 @@ from daicho.testing.schedules.filter_spread import FilterSpread
 from daicho.testing.schedules.lifecycle import Lifecycle
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rare_events import RareEvents
+from daicho.testing.schedules.rebuild_lifecycle import RebuildLifecycle
 from daicho.testing.schedules.silence import silence_logs
 from daicho.testing.stack_settings import CONSUMERS, TABLE
 
@@ -129,7 +130,11 @@ class Schedule:
         )
         shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
         history = profile.history
-        self._lifecycle = Lifecycle(profile, history, names, *shared) if history else None
+        self._lifecycle: Lifecycle | None = None
+        if history is not None and profile.settle_s:
+            self._lifecycle = RebuildLifecycle(profile.settle_s, history, names, *shared)
+        elif history is not None:
+            self._lifecycle = Lifecycle(history, names, *shared)
         rebuilds = self._lifecycle and self._lifecycle.rebuilds
         owners = (rare_events, FilterSpread(profile, *shared), self._lifecycle, rebuilds)
         self._events: list[Callable[[], None]] = [

@@ -1,0 +1,139 @@
+"""Releases that start rebuilds and purges, and requests that take time (rules 29 to 34)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from daicho.release.states import (
+    StageStates,
+    build_deployed_update,
+    build_record_update,
+    list_filtered_types,
+    read_stage_states,
+)
+from daicho.storage.item_key import get_key
+from daicho.storage.protocols import apply_update
+from daicho.testing.oracle.completions import CompletionCheck
+from daicho.testing.schedules.code_history import get_code_version, get_fixed_version
+from daicho.testing.schedules.lifecycle import PAUSES_S, RELEASER, Lifecycle
+from daicho.testing.schedules.rebuilds import REBUILD_PROCESSES, Rebuilds
+from daicho.testing.schedules.running_release import RunningRelease
+
+MAX_TRIES = 12
+"""Steps of the last release, with those that are repeated."""
+
+
+class RebuildLifecycle(Lifecycle):
+    """The events. A profile names them by their methods, and by those of `Rebuilds`.
+
+    ``settle_s``: see `Rebuilds`. Processes are shorter than in `Lifecycle`, because each 10 seconds
+    of one that waits for heartbeats take long to play. Releases fail less often, because a rebuild
+    begins once one is complete.
+    """
+
+    process_seconds: ClassVar = (250.0, 200.0, 130.0)
+    trouble_shares: ClassVar = (0.0, 0.05, 0.0, 0.2)
+
+    def __init__(self, settle_s: int, *shared: Any) -> None:
+        super().__init__(*shared)
+        self._completions = CompletionCheck(self._deployment, self._judge, self._note)
+        self._deployment.observers.append(self._completions.check)
+        self._judge.compares_contents = True
+        self._rebuilds = Rebuilds(
+            self._deployment,
+            self._lambda,
+            self._processes,
+            self._choices,
+            self._note,
+            settle_s=settle_s,
+            disturb=self.request,
+            note_step=self._completions.note_step,
+        )
+
+    @property
+    def rebuilds(self) -> Rebuilds:
+        """The rebuilds that releases start."""
+        return self._rebuilds
+
+    # --- Events ------------------------------------------------------------------------------
+
+    def request(self) -> None:
+        """A request to the API begins; all instances read, and perhaps time passes."""
+        if self._writes_left:
+            self._writes_left -= 1
+            self._api.request()
+            self._api.read()
+            self._deployment.clock.advance(self._choices.pick(PAUSES_S))
+
+    def work(self) -> None:
+        """A rebuild continues, if one runs; otherwise a release, which may start one."""
+        if self.rebuilds.executions:
+            self.rebuilds.step()
+        else:
+            self.release()
+
+    def look(self) -> None:
+        """All instances read."""
+        self._api.read()
+
+    def roll_back(self) -> None:
+        """See `Lifecycle.roll_back`. A release that is under way goes on first."""
+        if self._release is None:
+            super().roll_back()
+
+    # --- The beginning and the end -----------------------------------------------------------
+
+    def _begin(self, names: Sequence[str]) -> None:
+        """The first release is deployed, and the API has written some items."""
+        api, dynamodb = self._api, self._deployment.dynamodb
+        ledger, now = self._history.get_ledger(1), self._deployment.clock.now()
+        for state in StageStates({}, False, True).plan_release(ledger).values():
+            item = state.to_item()
+            dynamodb.commit(get_key(item), item)
+        table = self._deployment.open_table()
+        apply_update(table, build_record_update("1", list_filtered_types(ledger)))
+        apply_update(table, build_deployed_update(now))
+        api.consumers, api.version = 1, (1, 1)
+        running = self._lambda
+        running.code_version = running.previous_version = get_code_version(1)
+        running.fixed_version = get_fixed_version(1)
+        api.start()
+        self._judge.add_writers(ledger, released=True)
+        for _ in range(self._choices.pick((3, 6), "first items")):
+            written = [name for name in names if name in ledger.entities]
+            api.put(api.running[0], self._choices.pick(written))
+
+    def end_processes(self) -> None:
+        """End what waits for heartbeats: the stream is not delivered to it any more."""
+        self._processes.kill_all(RELEASER, *REBUILD_PROCESSES)
+
+    def finish(self) -> None:
+        """Without faults, end the last deployment and all rebuilds."""
+        states = read_stage_states(self._deployment.open_table()).states
+        number, self._trouble = max(2, self._history.find_recorded(states)), 0.0
+        ledger = self._history.get_ledger(number)
+        self._release = release = RunningRelease(number, number, ledger)
+        for _ in range(MAX_TRIES):
+            if self._release is not release or release.outcome == "refused":
+                break
+            self._take_step(release)
+            self._lambda.code_version = self._lambda.fixed_version
+            self._lambda.previous_version = self._lambda.fixed_version
+            while release.process is not None and not release.process.finished:
+                self._processes.run_round(release.process)
+                self._processes.deliver()
+        self._api.end_unaware()
+        for line in (*self.rebuilds.finish(), *self._completions.find_left()):
+            self._judge.report(line)
+
+    def _list_candidates(self) -> list[tuple[int, int]]:
+        """See `Lifecycle`. What rolled-back code reads ends only once newer code is deployed again.
+
+        No earlier ledger is released: nothing of it would be rebuilt.
+        """
+        deployed = self._api.consumers
+        if self._api.version != (deployed, deployed):
+            return [(deployed, deployed)]
+        candidates = super()._list_candidates()
+        return [each if each[1] >= deployed else candidates[0] for each in candidates]
