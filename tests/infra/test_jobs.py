@@ -7,7 +7,7 @@ from typing import Any
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.jobs import PURGES, RANGES, build_definition
 from daicho.declare.stored_objects import UPLOAD_SECONDS
-from daicho.rebuild import segment_ranges
+from daicho.rebuild import stack_jobs
 from daicho.rebuild.purge_job import PURGE_PREFIX
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
@@ -112,7 +112,7 @@ def test_administrators_are_a_group_of_the_pool(any_stage: Synthesis) -> None:
 
 
 def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: Path) -> None:
-    assert (segment_ranges.RANGES, f"{PURGE_PREFIX}*") == (RANGES, PURGES)
+    assert (stack_jobs.RANGES, f"{PURGE_PREFIX}*") == (RANGES, PURGES)
     states = WITH_MAP["States"]
     assert WITH_MAP["StartAt"] == "IsRebuild"
     assert states["IsRebuild"]["Default"] == "Step"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
+from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.item_touch import (
@@ -16,11 +17,45 @@ from daicho.rebuild.item_touch import (
     TouchTable,
     plan_touch,
 )
-from daicho.rebuild.progress import PageCounts
-from daicho.rebuild.touch_rate import TouchRate
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage
+
+
+@dataclass
+class PageCounts:
+    """What became of the items of a page."""
+
+    touched: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TouchRate:
+    """Writes touches at a limited rate. ``retry_budget``: the time of the step."""
+
+    limiter: RateLimiter
+    retry_budget: RetryBudget
+
+    def write(self, units: float, send: Callable[[], bool]) -> bool:
+        """Send a touch of so many write units; whether it changed an item.
+
+        One that is throttled lowers the rate and is sent again, alone.
+
+        Raises:
+            ThrottledError: it was throttled until the time was over.
+        """
+        failure: ThrottledError | None = None
+        for _ in self.retry_budget.count_attempts():
+            self.limiter.wait(units)
+            try:
+                return send()
+            except ThrottledError as error:
+                self.limiter.slow_down()
+                failure = error
+        raise failure or ThrottledError("no time was left for it")
 
 
 @dataclass(frozen=True)

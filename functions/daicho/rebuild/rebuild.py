@@ -33,15 +33,13 @@ from daicho.layout.backfill_state import (
 from daicho.plan import Ledger
 from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.item_touch import ListCompanions, TouchTable
-from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep
+from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep, SpeedMeter
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
-from daicho.rebuild.page_touch import PageTouch
-from daicho.rebuild.progress import PageCounts, SpeedMeter
+from daicho.rebuild.page_touch import PageCounts, PageTouch, TouchRate
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
-from daicho.rebuild.touch_rate import TouchRate
 from daicho.rebuild.touches import MAX_PARALLELISM, select_older_items
 from daicho.release.older_writers import LEASE_S
 from daicho.release.states import read_deployed

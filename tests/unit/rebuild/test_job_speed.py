@@ -6,8 +6,7 @@ import datetime as dt
 
 import pytest
 
-from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.progress import SpeedMeter
+from daicho.rebuild.job import RebuildJob, SpeedMeter
 
 BEGIN = dt.datetime(2026, 11, 23, tzinfo=dt.UTC)
 

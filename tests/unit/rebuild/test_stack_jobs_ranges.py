@@ -8,7 +8,7 @@ import pytest
 
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import pause_job
-from daicho.rebuild.segment_ranges import (
+from daicho.rebuild.stack_jobs import (
     RANGES,
     SEGMENTS_PER_RANGE,
     SegmentRange,
@@ -24,7 +24,7 @@ BUDGET = RetryBudget(lambda: 300.0, reserve=20, sleep=lambda _: None)
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("daicho.rebuild.segment_ranges.RANGES", 3)
+    monkeypatch.setattr("daicho.rebuild.stack_jobs.RANGES", 3)
     return Stage()
 
 
