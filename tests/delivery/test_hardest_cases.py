@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -247,12 +248,14 @@ def test_case_3_a_shard_splits_between_the_heartbeat_and_the_low_watermark() -> 
 def test_case_4_the_request_of_an_old_writer_lasts_into_the_proving_pass() -> None:
     stage = Stage()
     stage.put(1, id="2")
+    clock = stage.deployment.clock
+    end = clock.now() + dt.timedelta(seconds=UNAWARE_S - 1)
     request = stage.begin_request(stage.start_instance(1, 1))
     stage.release(2)
     stage.start_rebuild()
     job = stage.step_until("touch", 2)
     assert (job.finding_pass, job.began) == (1, "")  # the pass that may prove waits
-    stage.deployment.clock.advance(UNAWARE_S - 1)
+    clock.advance((end - clock.now()).total_seconds())
     stage.end(request)
     assert request.failure is None
     stage.running.drain()
