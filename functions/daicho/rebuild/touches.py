@@ -1,4 +1,4 @@
-"""A touch gives a stored item the newest generation, and changes nothing else.
+"""A touch gives a stored item the newest generation, and changes nothing else (rule 29).
 
 The record of a touch has an old image of the old generation and a new one of the new generation.
 So the projector derives what the new generation has more. Neither the version nor the ETag changes.

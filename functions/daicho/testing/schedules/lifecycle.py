@@ -52,8 +52,8 @@ class Lifecycle:
     ``names``: the entities that are written.
     """
 
-    process_seconds: ClassVar = PROCESS_S
-    trouble_shares: ClassVar = TROUBLE
+    process_seconds: ClassVar[tuple[float, ...]] = PROCESS_S
+    trouble_shares: ClassVar[tuple[float, ...]] = TROUBLE
 
     def __init__(
         self,

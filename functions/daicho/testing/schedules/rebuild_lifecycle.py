@@ -32,8 +32,8 @@ class RebuildLifecycle(Lifecycle):
     begins once one is complete.
     """
 
-    process_seconds: ClassVar = (250.0, 200.0, 130.0)
-    trouble_shares: ClassVar = (0.0, 0.05, 0.0, 0.2)
+    process_seconds: ClassVar[tuple[float, ...]] = (250.0, 200.0, 130.0)
+    trouble_shares: ClassVar[tuple[float, ...]] = (0.0, 0.05, 0.0, 0.2)
 
     def __init__(self, settle_s: int, *shared: Any) -> None:
         super().__init__(*shared)
