@@ -171,5 +171,5 @@ def test_items_that_are_being_copied_are_not_migrated() -> None:
     kept = replace(copied, expires=ExpiryPlan(60, archive=False))
     more = {**fields, "Member": {**FIELDS, **GIVEN}}
     for plan in (migrated, kept):
-        with pytest.raises(DeclarationError, match="Member is being copied to Person: add field"):
+        with pytest.raises(DeclarationError, match="Switch to Person first"):
             append_generations([plan, other], ledger, fields=more if plan is migrated else fields)
