@@ -61,8 +61,8 @@ def results(site: Path) -> dict[str, list[str]]:
     return dict(zip(texts, search_site(site, texts), strict=True))
 
 
-def test_there_are_25_questions() -> None:
-    assert len({question["text"] for question in QUESTIONS}) == len(QUESTIONS) == 25
+def test_there_are_26_questions() -> None:
+    assert len({question["text"] for question in QUESTIONS}) == len(QUESTIONS) == 26
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: str(question["text"]))
