@@ -76,6 +76,9 @@ def test_requests_write_every_kind_of_side_item() -> None:
         ("filter spread", "race: heartbeats passed"),
         ("lifecycle", "code rolled back"),
         ("lifecycle disabled", "race: going back"),
+        ("rebuild", "rebuild killed"),
+        ("rebuild poison", "rebuild blocked"),
+        ("rebuild disabled", "purge completed"),
     ],
 )
 def test_rare_events_come_about(profile: str, event: str) -> None:

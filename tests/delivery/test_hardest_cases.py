@@ -38,7 +38,8 @@ from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.schedules.api_requests import UNAWARE_S, ApiRequests, build_older_writers
+from daicho.testing.releases.api_requests import UNAWARE_S, ApiRequests, build_older_writers
+from daicho.testing.releases.rebuilds import RATE, Rebuilds
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import (
     CodeHistory,
@@ -46,7 +47,6 @@ from daicho.testing.schedules.code_history import (
     get_fixed_version,
     simulate_history,
 )
-from daicho.testing.schedules.rebuilds import RATE, Rebuilds
 from tests.delivery.schedules.lifecycle_profiles import draw_values
 from tests.delivery.schedules.rebuild_profiles import DISABLED, REVERTED, SETTLE_S, SUPERSEDED
 

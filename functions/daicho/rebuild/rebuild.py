@@ -3,11 +3,11 @@
 A pass scans the whole table. The first one begins at once. The next one waits until every writer of
 older code that was running when the rebuild was asked for has ended (``settle``). Code that was
 rolled back announces what it writes; such an announcement makes another pass necessary. A pass that
-reads consistently and finds nothing is the proof that no item of an older generation is left.
-Then heartbeats go through every shard, so the projector has handled all
-touches (rule 31). If no record of the entities is set aside, archived rows are added to aggregates
-that keep what expired (rule 33). Then the backfill items get the new generation as the oldest one,
-and readers choose the new instances.
+reads consistently and finds nothing is the proof that no item of an older generation is left
+(rule 30). Then heartbeats go through every shard, so the projector has handled all touches (rule
+31). If no record of the entities is set aside (rule 32), archived rows are added to aggregates that
+keep what expired (rule 33). Then the backfill items get the new generation as the oldest one, and
+readers choose the new instances.
 
 If a step is killed, the next one continues from the job's item. A page that is read again finds
 only what was not touched.

@@ -49,7 +49,7 @@ EVENTS: Mapping[str, tuple[int, ...]] = {
     "detached": (6,),
     "abandon": (0, 4),
     "repeat": (0, 4),
-    "rollup": (0, 2),
+    "rollup": (0, 4),
     "tick": (0, 3),
     "split": (0, 0, 2),
     **dict.fromkeys(("write", "load", "deploy", "expire"), (0,)),

@@ -35,6 +35,8 @@ FAULT_KINDS: Mapping[str, str] = {
     "shorter ledger": "a ledger is released that lacks a generation of the one before",
     "code rolled back": "earlier code is deployed with the newer ledger",
     "API versions at once": "function instances of two releases write and read at the same time",
+    "rebuild": "old items are touched while everything else continues",
+    "rebuild killed": "... and a step of it is killed, or continues as a zombie",
     "newer generation": "code meets an image of a generation that it does not know",
     "poison": "a record that the code cannot process",
     "deadline": "a record that sometimes exceeds the time limit",

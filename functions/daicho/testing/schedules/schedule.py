@@ -33,12 +33,12 @@ from daicho.testing.oracle.recounts import (
     find_wrong_recounts,
     list_recounts,
 )
+from daicho.testing.releases.lifecycle import Lifecycle
+from daicho.testing.releases.rebuild_lifecycle import RebuildLifecycle
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.filter_spread import FilterSpread
-from daicho.testing.schedules.lifecycle import Lifecycle
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rare_events import RareEvents
-from daicho.testing.schedules.rebuild_lifecycle import RebuildLifecycle
 from daicho.testing.schedules.silence import silence_logs
 from daicho.testing.stack_settings import CONSUMERS, TABLE
 

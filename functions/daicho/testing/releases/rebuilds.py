@@ -178,6 +178,7 @@ class Rebuilds:
                 )
                 self._begin_step(execution)
             self._run_all()
+            running.run_to_end("rollup", {})  # readers switch once the totals include all
             job = find_job(self.deployment.open_table())
             if job is not None and job.state == "blocked":
                 self.simulated_lambda.fault_counts["rebuild blocked"] += 1
@@ -202,6 +203,10 @@ class Rebuilds:
                 return
             clock.advance(left)
         self._end_older_code()
+        if self.choices.draw_bool(0.5):  # readers switch once the totals include all
+            rollup = self.simulated_lambda.start_detached("rollup", {})
+            while not rollup.finished:
+                self.processes.run_round(rollup)
         execution.process = self.processes.start(
             JOBS, lambda process: self._run_step(process, execution.job)
         )

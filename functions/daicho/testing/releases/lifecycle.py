@@ -23,12 +23,12 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ReadJudge
-from daicho.testing.schedules.api_instances import ApiInstances
+from daicho.testing.releases.api_instances import ApiInstances
+from daicho.testing.releases.rebuilds import Rebuilds
+from daicho.testing.releases.running_release import NEXT, RunningRelease, Step
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
 from daicho.testing.schedules.filter_spread import FILTER_DELAYS_S
-from daicho.testing.schedules.rebuilds import Rebuilds
-from daicho.testing.schedules.running_release import NEXT, RunningRelease, Step
 from daicho.testing.stack_settings import TABLE
 
 RELEASER = "releaser"

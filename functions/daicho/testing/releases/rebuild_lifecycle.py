@@ -15,10 +15,10 @@ from daicho.release.states import (
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import apply_update
 from daicho.testing.oracle.completions import CompletionCheck
+from daicho.testing.releases.lifecycle import PAUSES_S, RELEASER, Lifecycle
+from daicho.testing.releases.rebuilds import REBUILD_PROCESSES, Rebuilds
+from daicho.testing.releases.running_release import RunningRelease
 from daicho.testing.schedules.code_history import get_code_version, get_fixed_version
-from daicho.testing.schedules.lifecycle import PAUSES_S, RELEASER, Lifecycle
-from daicho.testing.schedules.rebuilds import REBUILD_PROCESSES, Rebuilds
-from daicho.testing.schedules.running_release import RunningRelease
 
 MAX_TRIES = 12
 """Steps of the last release, with those that are repeated."""

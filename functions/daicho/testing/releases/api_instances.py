@@ -16,7 +16,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
 from daicho.testing.oracle.stream_history import list_expired_items
-from daicho.testing.schedules.api_requests import ApiRequests, build_older_writers
+from daicho.testing.releases.api_requests import ApiRequests, build_older_writers
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory
 
