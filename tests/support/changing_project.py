@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
@@ -163,6 +164,7 @@ class ChangingProject:
         done = subprocess.run(  # the repository's own program
             [ROOT / ".venv/bin/daicho", *arguments],
             cwd=self.folder,
+            env={**os.environ, "COLUMNS": "200"},  # so that no cell of a table is wrapped
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
