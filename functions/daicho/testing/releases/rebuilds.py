@@ -167,12 +167,15 @@ class Rebuilds:
         for execution in self.executions:
             execution.process = None  # all have ended
         for number in range(MAX_STEPS):
-            if not self.executions:
-                if self._is_over() or number == MAX_STEPS - 1:
-                    break
+            if not self.executions and (self._is_over() or number == MAX_STEPS - 1):
+                break
+            if not self._is_over() and all(
+                each.name.startswith("purge-") for each in self.executions
+            ):
+                # Its request was recorded, and nothing was started. A purge would wait for it.
                 process = running.create_process(OPERATOR, self._resume)
                 running.detached.append(process)
-            for execution in self.executions[:1]:
+            for execution in sorted(self.executions, key=lambda each: each.wake)[:1]:
                 self.deployment.clock.advance(
                     max(0.0, (execution.wake - self.deployment.clock.now()).total_seconds())
                 )
