@@ -117,7 +117,9 @@ class LiveTrial:
                 signals.admitted.wait()
                 with self._process(run_writer, stage, signals, sizes, new, is_old=False):
                     began = time.monotonic()
-                    job = finish_deployment(stage.table, NoMachine(), stage.ledger, utc_now(), RATE)
+                    job = finish_deployment(
+                        stage.table, NoMachine(), stage.ledger, "arn", utc_now(), RATE
+                    )
                     if job is None:
                         raise RuntimeError("the deployment started no rebuild")
                     signals.rolled_back.set()

@@ -80,7 +80,7 @@ class PurgeTrial:
             released = replace(state, newest=ledger.newest_generation(entity).number)
             apply_update(table, released.to_update(state))
         apply_update(table, build_record_update("arn", frozenset(ledger.derived_types)))
-        apply_update(table, build_deployed_update(utc_now()))
+        apply_update(table, build_deployed_update("arn", utc_now()))
 
     def _start(self, ledger: Ledger) -> PurgeJob:
         table = self.stage.table

@@ -109,7 +109,7 @@ class Stage:
         self.running.code_version = self.running.previous_version = get_fixed_version(number)
         self.deployment.change_filters(lambda: 0.0, ledger)
         apply_update(self.table, build_record_update(str(number), list_filtered_types(ledger)))
-        apply_update(self.table, build_deployed_update(self.deployment.clock.now()))
+        apply_update(self.table, build_deployed_update(str(number), self.deployment.clock.now()))
 
     def put(self, generation: int, **values: str) -> ItemKey:
         """Put an item as code of a generation does."""

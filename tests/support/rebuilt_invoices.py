@@ -85,7 +85,7 @@ class House:
 
     def finish_deployment(self) -> None:
         apply_update(self.table, build_record_update("arn", frozenset()))
-        apply_update(self.table, build_deployed_update(self.now))
+        apply_update(self.table, build_deployed_update("arn", self.now))
 
     def start(self, **options: Any) -> None:
         self.finish_deployment()

@@ -84,7 +84,7 @@ class VisitStage:
         state = BackfillState("Visit", 1, newest)
         self.dynamodb.put_item(TableName=self.name, Item=state.to_item())
         apply_update(self.table, build_record_update("arn", frozenset()))
-        apply_update(self.table, build_deployed_update(self.now))
+        apply_update(self.table, build_deployed_update("arn", self.now))
         environ = environment(
             self.name, STAGE="local", EMULATED_STREAM="true", ARCHIVE_BUCKET="archive"
         )

@@ -50,7 +50,7 @@ def build(
         budget = make_retry_budget(context, dependencies)
         if step == "finish":
             machine, rate = dependencies.machine(properties["Machine"]), float(properties["Rate"])
-            retry(lambda: finish_deployment(table, machine, deployed, now(), rate), budget)
+            retry(lambda: finish_deployment(table, machine, deployed, source, now(), rate), budget)
             return {"Source": source}
         return {"Source": release.run_step(step, event["RequestId"], source, budget)}
 

@@ -30,6 +30,8 @@ WINDOW_S = 30.0
 """The stretch of time over which speeds are measured, in seconds."""
 SHORTEST_S = 1.0
 """The shortest stretch that shows a speed, in seconds."""
+ABANDONED_AFTER = dt.timedelta(hours=1)
+"""Nobody works on a job that was not saved for longer than this."""
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
@@ -46,8 +48,27 @@ class RebuildStep:
         return {"done": self.done, "wait": self.wait}
 
 
+class TableJob:
+    """What the jobs over the whole table have in common."""
+
+    state: State
+    counts: dict[str, float]
+    updated_at: str
+
+    def add_counts(self, **more: float) -> None:
+        """Add to the counts."""
+        for name, number in more.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    def is_under_way(self, now: dt.datetime) -> bool:
+        """Whether an execution works on it. A step saves it, and takes 15 minutes at most."""
+        if self.state not in ("running", "blocked"):
+            return False
+        return now < dt.datetime.fromisoformat(self.updated_at) + ABANDONED_AFTER
+
+
 @dataclass
-class RebuildJob:
+class RebuildJob(TableJob):
     """One rebuild.
 
     ``targets``: the generation that the items of each entity are to have. ``passes``: the number of
@@ -89,11 +110,6 @@ class RebuildJob:
     updated_at: str = ""
     finished_at: str = ""
     rev: int = 0
-
-    def add_counts(self, **more: float) -> None:
-        """Add to the counts."""
-        for name, number in more.items():
-            self.counts[name] = self.counts.get(name, 0) + number
 
     @property
     def share(self) -> float:

@@ -160,7 +160,7 @@ class _Step:
                 job.state, job.reason = "blocked", "this function has an older lock file"
                 return self._wait(BLOCKED_WAIT_S)
         rebuild = find_job(on.store)
-        if rebuild is not None and rebuild.state == "running":
+        if rebuild is not None and rebuild.state == "running" and rebuild.is_under_way(on.now()):
             job.reason = "a rebuild has priority"
             return self._wait(min(on.settle, REBUILD_WAIT_S))
         deployed = read_deployed(on.store)

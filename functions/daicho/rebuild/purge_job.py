@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.plan import Ledger
-from daicho.rebuild.job import JOB_KEY
+from daicho.rebuild.job import JOB_KEY, TableJob
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -31,12 +31,9 @@ PURGE_PREFIX = "purge-"
 MAX_INSTANCES = 20
 """Instances of one purge: the filter of its scan names each, and has 4 KB. The rest follow."""
 
-ABANDONED_AFTER = dt.timedelta(hours=1)
-"""Nobody works on a job that was not saved for longer than this."""
-
 
 @dataclass
-class PurgeJob:
+class PurgeJob(TableJob):
     """One purge.
 
     ``instances``: by entity, as text: ``revenue@2``. ``passes``: the number of the pass;
@@ -64,21 +61,10 @@ class PurgeJob:
     finished_at: str = ""
     rev: int = 0
 
-    def add_counts(self, **more: float) -> None:
-        """Add to the counts."""
-        for name, number in more.items():
-            self.counts[name] = self.counts.get(name, 0) + number
-
     @property
     def percent(self) -> int:
         """How much of this pass is done, as far as the size of the table is known."""
         return min(99, 100 * self.seen // self.total) if self.total else 0
-
-    def is_under_way(self, now: dt.datetime) -> bool:
-        """Whether an execution works on it. A step saves it, and takes 15 minutes at most."""
-        if self.state not in ("running", "blocked"):
-            return False
-        return now < dt.datetime.fromisoformat(self.updated_at) + ABANDONED_AFTER
 
     @property
     def machine_input(self) -> dict[str, str]:

@@ -175,7 +175,7 @@ def _save_change(
 
 
 def finish_deployment(
-    store: StartTable, machine: Machine, ledger: Ledger, now: dt.datetime, rate: float
+    store: StartTable, machine: Machine, ledger: Ledger, source: str, now: dt.datetime, rate: float
 ) -> RebuildJob | None:
     """Record that the API has its new code, and start a rebuild of what the stage needs.
 
@@ -186,7 +186,7 @@ def finish_deployment(
         UnavailableError: the table or the state machine does not answer, or the step of a rebuild
             that runs has just changed its job; call again.
     """
-    try_update(store, build_deployed_update(now))
+    try_update(store, build_deployed_update(source, now))
     states = read_stage_states(store).states
     targets = plan_targets(ledger, states)
     if not rate:

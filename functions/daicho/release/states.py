@@ -169,14 +169,18 @@ def build_record_update(source: str, types: frozenset[str]) -> Update:
     )
 
 
-def build_deployed_update(now: dt.datetime) -> Update:
-    """Record that the API has the code of the last release since ``now``."""
+def build_deployed_update(source: str, now: dt.datetime) -> Update:
+    """Record that the API has the code of the last release since ``now``.
+
+    ``source``: of the release that has ended. The condition fails if another ledger was released
+    since: then this is a late attempt.
+    """
     return Update(
         RECORDED_KEY,
         "SET #deployed = :now",
-        condition="attribute_exists(PK)",
-        names={"#deployed": "deployed"},
-        values={":now": {"S": keys.render_instant(now)}},
+        condition="#source = :source",
+        names={"#deployed": "deployed", "#source": "source"},
+        values={":now": {"S": keys.render_instant(now)}, ":source": {"S": source}},
     )
 
 

@@ -164,7 +164,7 @@ def golden_system() -> Iterator[GoldenSystem]:
         time_machine.travel(START, tick=False) as traveller,
     ):
         daicho = discover_demonstration()
-        patch.setattr(Daicho, "discover", lambda _: daicho)
+        patch.setattr(Daicho, "discover", lambda *_: daicho)
         patch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
         patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")

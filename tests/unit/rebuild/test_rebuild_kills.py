@@ -106,7 +106,7 @@ class Stage:
         table.batch_write(to_image({"PK": f"t#~row#{n}", "SK": "-"}) for n in range(ROWS))
         table.batch_write([BackfillState("Member", 1, 2).to_item()])
         apply_update(table, build_record_update("arn", frozenset({"Member"})))
-        apply_update(table, build_deployed_update(BEGIN - dt.timedelta(hours=1)))
+        apply_update(table, build_deployed_update("arn", BEGIN - dt.timedelta(hours=1)))
         self.rebuild = Rebuild(
             table, self, self, LEDGER, jobs, lambda: self.now, 60, SEGMENTS, PARALLELISM
         )

@@ -11,8 +11,8 @@ import pytest
 
 from daicho.errors import UnavailableError
 from daicho.layout.backfill_state import BackfillState
+from daicho.rebuild.job import ABANDONED_AFTER
 from daicho.rebuild.purge_job import (
-    ABANDONED_AFTER,
     MAX_INSTANCES,
     choose_instances,
     find_purge,
@@ -125,12 +125,12 @@ def test_a_deployment_starts_what_the_stage_needs() -> None:
     apply_update(table, build_record_update("arn", frozenset({"Member"})))
     table.batch_write([state(2)["Member"].to_item()])
     assert read_deployed(table) is None
-    assert finish_deployment(table, machine, TWO, NOW, 500) is None
+    assert finish_deployment(table, machine, TWO, "arn", NOW, 500) is None
     assert machine.started == []
     assert read_deployed(table) == NOW
     table.batch_write([state(1)["Member"].to_item()])
-    assert finish_deployment(table, machine, TWO, NOW, 0) is None
-    job = finish_deployment(table, machine, TWO, NOW, 500)
+    assert finish_deployment(table, machine, TWO, "arn", NOW, 0) is None
+    job = finish_deployment(table, machine, TWO, "arn", NOW, 500)
     assert job is not None
     assert machine.started == [(f"rebuild-{job.id}-1", {"tenant": "", "job": job.id})]
 
@@ -139,21 +139,21 @@ def test_a_deployment_starts_a_purge_of_what_is_not_purged() -> None:
     table, machine, ledger = MemoryTable(), Machine(), disable(WITH_LIST, CHANGED)
     table.batch_write([state(3, 3)["Member"].to_item()])
     apply_update(table, build_record_update("arn", frozenset()))
-    assert finish_deployment(table, machine, ledger, NOW, 0) is None
+    assert finish_deployment(table, machine, ledger, "arn", NOW, 0) is None
     assert machine.started == []
-    assert finish_deployment(table, machine, ledger, NOW, 100) is None
+    assert finish_deployment(table, machine, ledger, "arn", NOW, 100) is None
     purge = find_purge(table)
     assert purge is not None
     assert (purge.instances, purge.rate) == ({"Member": ["listed@1"]}, 100)
     assert machine.started == [(f"purge-{purge.id}", purge.machine_input)]
     # Another deployment does not begin it again, unless nobody works on it any more.
-    finish_deployment(table, machine, ledger, NOW, 100)
+    finish_deployment(table, machine, ledger, "arn", NOW, 100)
     assert machine.started[1:] == machine.started[:1]
-    finish_deployment(table, machine, ledger, NOW + ABANDONED_AFTER, 100)
+    finish_deployment(table, machine, ledger, "arn", NOW + ABANDONED_AFTER, 100)
     assert len(dict(machine.started)) == 2
     purged = replace(state(3, 3)["Member"], purged=frozenset({"listed@1"}))
     table.batch_write([purged.to_item()])
-    finish_deployment(table, machine, ledger, NOW + ABANDONED_AFTER * 3, 100)
+    finish_deployment(table, machine, ledger, "arn", NOW + ABANDONED_AFTER * 3, 100)
     assert len(machine.started) == 3
 
 
@@ -188,6 +188,15 @@ def test_a_deployment_is_repeated_if_a_rebuild_has_just_saved_its_job() -> None:
     overtaken.query_pages = table.query_pages  # type: ignore[method-assign]
     overtaken.update = table.update  # type: ignore[method-assign]
     with pytest.raises(UnavailableError, match="changed by another process"):
-        finish_deployment(overtaken, machine, TWO, NOW, 100)
+        finish_deployment(overtaken, machine, TWO, "arn", NOW, 100)
     assert machine.started == []
-    assert finish_deployment(table, machine, TWO, NOW, 100) is not None
+    assert finish_deployment(table, machine, TWO, "arn", NOW, 100) is not None
+
+
+def test_a_late_end_of_a_deployment_is_not_the_end_of_the_next_one() -> None:
+    table = MemoryTable()
+    apply_update(table, build_record_update("next", frozenset()))
+    finish_deployment(table, Machine(), TWO, "arn", NOW, 100)
+    assert read_deployed(table) is None
+    finish_deployment(table, Machine(), TWO, "next", NOW, 100)
+    assert read_deployed(table) == NOW

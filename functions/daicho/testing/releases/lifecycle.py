@@ -248,7 +248,7 @@ class Lifecycle:
             budget, source = make_retry_budget(process, dependencies), str(release.number)
             try:
                 if is_finish and self.rebuilds is not None:
-                    self.rebuilds.finish_deployment(process, release.ledger)
+                    self.rebuilds.finish_deployment(process, release.ledger, source)
                 elif is_check:
                     release.found = int(prepared.check(source, budget))
                 else:

@@ -93,7 +93,7 @@ class RebuildLifecycle(Lifecycle):
             dynamodb.commit(get_key(item), item)
         table = self._deployment.open_table()
         apply_update(table, build_record_update("1", list_filtered_types(ledger)))
-        apply_update(table, build_deployed_update(now))
+        apply_update(table, build_deployed_update("1", now))
         api.consumers, api.version = 1, (1, 1)
         running = self._lambda
         running.code_version = running.previous_version = get_code_version(1)

@@ -143,7 +143,7 @@ class Rebuilds:
             self.simulated_lambda.fault_counts["rebuild"] += 1
             self.note(f"execution {name} starts")
 
-    def finish_deployment(self, process: SimulatedProcess, ledger: Ledger) -> None:
+    def finish_deployment(self, process: SimulatedProcess, ledger: Ledger, source: str) -> None:
         """The third step of a release, in a process.
 
         Raises:
@@ -153,7 +153,7 @@ class Rebuilds:
         table, machine = dependencies.table(TABLE), SimulatedMachine(self, process)
         now = dependencies.now()
         retry(
-            lambda: finish_deployment(table, machine, ledger, now, RATE),
+            lambda: finish_deployment(table, machine, ledger, source, now, RATE),
             make_retry_budget(process, dependencies),
         )
 
