@@ -108,8 +108,8 @@ def list_cost_figures(
         units = costs.base_units / COST_ITEMS
         yield Figure(what, f"{units:.3f}", f"at most {most}", units <= most)
     for what, estimate, value in (
-        ("write and read units", estimated.units, measured.units),
         ("write units", estimated.write_units, measured.write_units),
+        ("read units", estimated.read_units, measured.read_units),
         (f"seconds of touches at {RATE:.0f} units/s", estimated.seconds, measured.seconds),
     ):
         deviation = abs(estimate - value) / value

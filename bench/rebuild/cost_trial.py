@@ -51,11 +51,6 @@ class Costs:
         """All write units."""
         return self.base_units + self.derived_units
 
-    @property
-    def units(self) -> float:
-        """All write and read units."""
-        return self.write_units + self.read_units
-
 
 @dataclass
 class CostTrial:

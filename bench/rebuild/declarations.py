@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from daicho import (
@@ -15,6 +16,7 @@ from daicho import (
     Search,
     Sum,
     field,
+    migration,
     one_of,
     uid,
 )
@@ -22,6 +24,8 @@ from daicho.declare.registry import Daicho
 
 TENANT = "acme"
 ENTITIES = ("Event", "Sale", "Person", "Follow")
+BIG = 50
+"""The amount from which an event is big."""
 
 
 def declare_before() -> Daicho:
@@ -73,19 +77,26 @@ def declare_before() -> Daicho:
 def declare_after() -> Daicho:
     """The changed declarations: one generation more of each entity.
 
-    ``Event`` and ``Follow`` get an aggregate. ``Sale`` counts paid sales only, groups its revenue
-    by status, and loses its listing. ``Person`` is searched by a further field.
+    ``Event`` gets a required field, which a migration fills, and two aggregates; ``Follow`` gets
+    one. ``Sale`` counts paid sales only, groups its revenue by status, and loses its listing.
+    ``Person`` is searched by a further field.
     """
 
+    @migration("Event", writes=["size"])
+    def name_sizes(event: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"size": name_size(event["country"], event["amount"])}
+
     class Event(Entity):
-        """Something that happened, summed by country."""
+        """Something that happened, summed by country and counted by size."""
 
         id: str = uid()
         country: str = field()
         amount: int = field()
+        size: str = field()
         note: str = field()
         key = Key(id)
         by_country = Aggregate(Sum(amount), country)
+        by_size = Aggregate(Count(), size)
 
     class Sale(Entity):
         """A sale; paid ones are counted by country."""
@@ -118,7 +129,13 @@ def declare_after() -> Daicho:
         key = Edge(fan, artist)
         fans = Aggregate(Count(), artist)
 
-    return Daicho(Domain("trials", Event, Sale, Person, Follow))
+    domain = Domain("trials", Event, Sale, Person, Follow)
+    return Daicho(domain, migrations={name_sizes.id: name_sizes})
+
+
+def name_size(country: str, amount: int) -> str:
+    """The size of an event; each country has sizes of its own."""
+    return f"{country} {'big' if amount >= BIG else 'small'}"
 
 
 def find_entity(daicho: Daicho, name: str) -> Any:

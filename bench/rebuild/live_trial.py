@@ -12,7 +12,7 @@ from typing import Any
 from bench.rebuild.declarations import TENANT
 from bench.rebuild.items import Sizes, load
 from bench.rebuild.stage import Asker, Stage
-from bench.rebuild.truth import compute_after, list_questions
+from bench.rebuild.truth import compute_after, list_questions, render_size
 from bench.rebuild.workers import (
     SPAWN,
     Signals,
@@ -191,6 +191,11 @@ class LiveTrial:
                 self._count(question[0], is_wrong=is_wrong, what=f"{question} live={live}")
             if number % 50 == 0:
                 self.say(f"{number:,} of {len(questions):,} questions compared")
+        for entity, item in stage.scan_items():
+            if entity == "Event":
+                size = render_size(item["country"], int(item["amount"]))
+                is_wrong = item.get("size") != size
+                self._count("Event.size (migrated)", is_wrong=is_wrong, what=f"{item}")
         sales = sum(entity == "Sale" for entity, _ in stage.scan_items())
         rows = stage.count_rows("by_status#1")
         self._count("Sale.by_status (removed)", is_wrong=rows != sales, what=f"{rows}, not {sales}")

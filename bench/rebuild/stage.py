@@ -21,7 +21,7 @@ from daicho.storage.table import Table
 from tests.support.dynoxide import client
 from tests.support.stream_pump import SHARD
 
-KEYS = ("fan", "artist", "id", "country", "status", "amount", "name", "email")
+KEYS = ("fan", "artist", "id", "country", "status", "amount", "name", "email", "size")
 MAX_PAGE = 100
 
 

@@ -59,7 +59,9 @@ def compute_after(items: Iterable[tuple[str, Fields]]) -> Truth:
     for entity, item in items:
         match entity:
             case "Event":
-                truth.add("Event.by_country", item["country"], int(item["amount"]))
+                amount = int(item["amount"])
+                truth.add("Event.by_country", item["country"], amount)
+                truth.add("Event.by_size", render_size(item["country"], amount), 1)
             case "Sale":
                 if item["status"] == "paid":
                     truth.add("Sale.per_country", item["country"], 1)
@@ -75,11 +77,19 @@ def compute_after(items: Iterable[tuple[str, Fields]]) -> Truth:
     return truth
 
 
+def render_size(country: str, amount: int) -> str:
+    """The size that an event is to have."""
+    return country + (" small" if amount < 50 else " big")
+
+
 def list_questions(*, quiet: bool) -> list[Question]:
     """All questions; only those about quiet items, or those about items of writers too."""
     more: tuple[str, ...] = () if quiet else WRITTEN
     groups: dict[str, Iterable[str]] = {
         "Event.by_country": (*COUNTRIES, *more),
+        "Event.by_size": [
+            render_size(country, amount) for country in (*COUNTRIES, *more) for amount in (0, 50)
+        ],
         "Sale.per_country": (*COUNTRIES, *more),
         "Sale.revenue": (*STATUSES, *more),
         "Person.search": (*NAMES, *more),

@@ -19,7 +19,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
-from bench.rebuild.declarations import TENANT
+from bench.rebuild.declarations import TENANT, name_size
 from bench.rebuild.items import Sizes, draw_quiet, list_fields, make_written
 from bench.rebuild.stage import Asker, Stage
 from bench.rebuild.truth import Question, compute_after, compute_before, list_questions
@@ -166,6 +166,8 @@ def run_writer(stage: Stage, signals: Signals, sizes: Sizes, written: Any, *, is
             entity, fields = draw.choice(quiet)
         else:
             entity, fields = make_written(draw, name, draw.randrange(400))
+        if entity == "Event" and not is_old:
+            fields = {**fields, "size": name_size(fields["country"], fields["amount"])}
         item = daicho.get_entity(entity)(**fields, note=f"{draw.randrange(1000)}")
         book.put(item)
         written.value += 1
@@ -178,7 +180,7 @@ def run_readers(stage: Stage, signals: Signals, sizes: Sizes, counts: Any, wrong
     by_declaration: dict[str, list[Question]] = {}
     for question in list_questions(quiet=True):
         by_declaration.setdefault(question[0], []).append(question)
-    stale = {"Event.by_country", "Sale.revenue", "Follow.fans"}
+    stale = {"Event.by_country", "Event.by_size", "Sale.revenue", "Follow.fans"}
     cache, lock = ItemCache(utc_now), threading.Lock()
 
     def judge(question: Question, *, live: bool, asker: Asker) -> str:

@@ -17,6 +17,10 @@ from daicho.storage.attributes import Image, measure_image
 PASSES = (0.5, 1.0)
 """Read units for 4 KB of each scan of all items: the first one touches them, with eventually
 consistent reads. The second one proves that none is left."""
+ITEMS_PER_PAGE = 250
+"""Items that a page of the scan reads at most. A rebuild records its position after each."""
+ROUNDING = 0.5
+"""The mean of what a page is rounded up by, in units of 4 KB."""
 DEFAULT_RATE = 500.0
 SECONDS_A_DAY = 86_400
 
@@ -65,7 +69,7 @@ def estimate_rebuild(
     groups: Mapping[str, float] | None = None,
     stream: StreamTraffic | None = None,
 ) -> RebuildEstimate:
-    """Estimate a rebuild: every item is touched once, and derives ``declarations`` anew.
+    """Estimate a rebuild: every item is touched once, and derives ``declarations``.
 
     Args:
         plan: the new plan of the entity.
@@ -90,17 +94,17 @@ def estimate_rebuild(
     load = counting.compute_stream_load(traffic, item_count)
     rows = scanned = 0.0
     for image in images:
-        scanned += sum(PASSES) * measure_image(image)
+        scanned += sum(PASSES) * _count_scanned_units(image)
         for name, row in derived_writes.list_row_images(plan, image):
             is_built = name in declarations
             # The first pass finds no row of what is built.
-            scanned += (PASSES[1] if is_built else sum(PASSES)) * measure_image(row)
+            scanned += (PASSES[1] if is_built else sum(PASSES)) * _count_scanned_units(row)
             rows += measure_write(None, row) if is_built else 0.0
     counted, rollup_reads = _estimate_counts(
         plan, declarations, images, item_count, traffic, groups or {}
     )
     derives = rows > 0 or counted > 0
-    reads = scanned / len(images) * item_count / READ_UNIT_BYTES + rollup_reads
+    reads = scanned / len(images) * item_count + rollup_reads
     touches, row_units = touch * item_count, rows / len(images) * item_count
     count_units = counted + (load.batches if derives else 0.0)
     dollars = prices.price_units(reads, touches + row_units + count_units)
@@ -136,6 +140,11 @@ def _estimate_counts(
         written += units.slots.write + units.rollups.write
         read += units.slots.read + units.rollups.read
     return written, read
+
+
+def _count_scanned_units(image: Image) -> float:
+    """The share of an item in the read units of a consistent scan, with its share in rounding."""
+    return measure_image(image) / READ_UNIT_BYTES + ROUNDING / ITEMS_PER_PAGE
 
 
 def _touch(image: Image) -> Image:
