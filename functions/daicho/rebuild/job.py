@@ -36,6 +36,14 @@ MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
 
+def build_job_id(asked_at: dt.datetime, rev: int) -> str:
+    """The id of a request: its time, and the revision of the job's item that it replaces.
+
+    Only one request can replace a revision, so no other request has this id.
+    """
+    return f"{asked_at:%Y%m%dT%H%M%S}-{rev}"
+
+
 @dataclass(frozen=True)
 class RebuildStep:
     """The result of a step: whether the job is over for now, or how many seconds to wait."""

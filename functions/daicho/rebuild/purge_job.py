@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.plan import Ledger
-from daicho.rebuild.job import JOB_KEY, TableJob
+from daicho.rebuild.job import JOB_KEY, TableJob, build_job_id
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -124,11 +123,15 @@ def request_purge(
     before = find_purge(store)
     if before is not None and before.is_under_way(now):
         return before
+    rev, total = (before.rev, before.total) if before is not None else (0, 0)
     job = PurgeJob(
-        secrets.token_hex(4), choose_instances(unpurged), keys.render_instant(now), rate=rate
+        build_job_id(now, rev),
+        choose_instances(unpurged),
+        keys.render_instant(now),
+        rate=rate,
+        total=total,
+        rev=rev,
     )
-    if before is not None:
-        job.rev, job.total = before.rev, before.total
     Jobs(store, lambda: now).save(job)
     return job
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -18,7 +17,7 @@ from daicho.layout.backfill_state import (
 from daicho.layout.expiry import find_retention_start
 from daicho.layout.migrations import list_pending
 from daicho.plan import Ledger
-from daicho.rebuild.job import JOB_KEY, RebuildJob
+from daicho.rebuild.job import JOB_KEY, RebuildJob, build_job_id
 from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
 from daicho.rebuild.purge_job import PurgeJob, list_unpurged, request_purge
 from daicho.release.states import StateStore, build_deployed_update, read_stage_states
@@ -80,18 +79,18 @@ def request_rebuild(
         StoreError: the table does not answer.
     """
     before = find_job(store)
+    rev = before.rev if before is not None else 0
     job = RebuildJob(
-        secrets.token_hex(4),
+        build_job_id(now, rev),
         dict(targets),
         keys.render_instant(now),
         rate=rate,
         total=total,
         without=without,
+        rev=rev,
     )
-    if before is not None:
-        job.rev = before.rev
-        if before.state != "succeeded":
-            job.targets = {**before.targets, **targets}
+    if before is not None and before.state != "succeeded":
+        job.targets = {**before.targets, **targets}
     Jobs(store, lambda: now).save(job)
     return job
 
@@ -150,7 +149,8 @@ def resume_job(
     """
 
     def change(current: RebuildJob) -> None:
-        current.id, current.state, current.reason = secrets.token_hex(4), "running", ""
+        current.id, current.state = build_job_id(now, current.rev), "running"
+        current.reason = ""
         current.rate, current.effective_rate = rate or current.rate, 0.0
         current.without = current.without or without
 
