@@ -16,26 +16,25 @@ what was not deleted.
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Protocol
 
-from daicho.errors import StoreError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, purge_update
 from daicho.plan import Ledger
-from daicho.rebuild.job import SAVE_INTERVAL, RebuildStep
-from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
-from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
-from daicho.rebuild.rebuild import (
+from daicho.rebuild.job import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
-    SEGMENTS,
+    SAVE_INTERVAL,
+    JobStep,
+    RebuildStep,
 )
+from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
+from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
+from daicho.rebuild.rebuild import SEGMENTS
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import MAX_PARALLELISM
-from daicho.release.states import StateStore, read_deployed, read_stage_states
+from daicho.release.states import StateStore, read_stage_states
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -108,10 +107,8 @@ class Purge:
         job = find_purge(self.store)
         if job is None or job.id != id or job.state == "succeeded":
             return RebuildStep(done=True)
-        if job.waits and (wait := dt.datetime.fromisoformat(job.waits) - self.now()) > dt.timedelta(
-            0
-        ):
-            return RebuildStep(done=False, wait=math.ceil(wait.total_seconds()))
+        if (wait := job.compute_wait(self.now())) > 0:
+            return RebuildStep(done=False, wait=wait)
         return _Step(self, job, retry_budget).run()
 
     def fail_job(self, id: str, reason: str) -> None:
@@ -122,13 +119,12 @@ class Purge:
             self.jobs.save(job)
 
 
-class _Step:
+class _Step(JobStep):
     """One step of a purge."""
 
     def __init__(self, on: Purge, job: PurgeJob, retry_budget: RetryBudget) -> None:
+        super().__init__(on, job)
         self._on, self._job, self._budget = on, job, retry_budget
-        self._saved = on.now()
-        self._lock = Lock()
         self._written = RateLimiter(job.rate)
 
     def run(self) -> RebuildStep:
@@ -139,9 +135,9 @@ class _Step:
             return waiting
         if not job.began:
             job.began, job.seen, job.segments = keys.render_instant(on.now()), 0, None
-            self._save()
+            self.save()
         if not self._delete_items():
-            self._save()
+            self.save()
             return RebuildStep(done=False)
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
@@ -149,7 +145,7 @@ class _Step:
         found_more = job.passes > 1
         job.passes, job.began, job.segments = job.passes + 1, "", None
         # An attempt of older code wrote meanwhile: others may still.
-        return self._wait(min(on.settle, BLOCKED_WAIT_S) if found_more else 0)
+        return self.wait(min(on.settle, BLOCKED_WAIT_S) if found_more else 0)
 
     def _follow_release(self) -> RebuildStep | None:
         """Wait for a rebuild, a deployment, or the end of what ran before it."""
@@ -158,19 +154,12 @@ class _Step:
             disabled = {f"{name}@{since}" for name, since in on.ledger.list_disabled(entity)}
             if not disabled.issuperset(instances):
                 job.state, job.reason = "blocked", "this function has an older lock file"
-                return self._wait(BLOCKED_WAIT_S)
+                return self.wait(BLOCKED_WAIT_S)
         rebuild = find_job(on.store)
         if rebuild is not None and rebuild.state == "running" and rebuild.is_under_way(on.now()):
             job.reason = "a rebuild has priority"
-            return self._wait(min(on.settle, REBUILD_WAIT_S))
-        deployed = read_deployed(on.store)
-        if deployed is None:
-            job.reason = "a deployment is under way"
-            return self._wait(DEPLOYMENT_WAIT_S)
-        settled = deployed + dt.timedelta(seconds=on.settle)
-        if job.passes > 1 and not job.began and settled > on.now():
-            return self._wait(math.ceil((settled - on.now()).total_seconds()))
-        return None
+            return self.wait(min(on.settle, REBUILD_WAIT_S))
+        return self.wait_for_deployment()
 
     def _delete_items(self) -> bool:
         """Scan and delete; whether the pass is at its end."""
@@ -183,7 +172,7 @@ class _Step:
             read, written = on.store.units.take_total()
             job.add_counts(deleted=sum(scan_round.results), read_units=read, write_units=written)
             if on.now() >= self._saved + SAVE_INTERVAL:
-                self._save()
+                self.save()
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_items_of(job.instances, consistent=job.passes > 1)
@@ -195,7 +184,7 @@ class _Step:
         """Delete what a page has of the instances; returns the number of items."""
         images = [image for image in page.items if is_item_of(self._job.instances, image)]
         if images:
-            self._record_finding()
+            self.record_finding()
         for begin in range(0, len(images), WRITES_PER_REQUEST):
             some = images[begin : begin + WRITES_PER_REQUEST]
             self._written.wait(sum(map(estimate_units, some)))
@@ -208,36 +197,15 @@ class _Step:
         for entity, instances in job.instances.items():
             state = self._read_state(entity)
             if state is not None and not try_update(on.store, purge_update(state, instances)):
-                return self._wait(DEPLOYMENT_WAIT_S)
+                return self.wait(DEPLOYMENT_WAIT_S)
         if more := list_unpurged(on.ledger, read_stage_states(on.store).states):
             job.instances = choose_instances(more)
             job.passes, job.finding_pass, job.began, job.segments = 1, 0, "", None
-            return self._wait(0)
+            return self.wait(0)
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
-        self._save()
+        self.save()
         return RebuildStep(done=True)
 
     def _read_state(self, entity: str) -> BackfillState | None:
         item = self._on.store.get(build_backfill_key(entity), consistent=True)
         return None if item is None else BackfillState.parse(entity, item)
-
-    def _wait(self, seconds: int) -> RebuildStep:
-        until = self._on.now() + dt.timedelta(seconds=seconds)
-        self._job.waits = keys.render_instant(until) if seconds else ""
-        self._save()
-        return RebuildStep(done=False, wait=seconds)
-
-    def _record_finding(self) -> None:
-        """Record that this pass has found something, before any of it is deleted."""
-        with self._lock:
-            before, self._job.finding_pass = self._job.finding_pass, self._job.passes
-            if before < self._job.passes:
-                try:
-                    self._save()
-                except StoreError:
-                    self._job.finding_pass = before
-                    raise
-
-    def _save(self) -> None:
-        self._on.jobs.save(self._job)
-        self._saved = self._on.now()

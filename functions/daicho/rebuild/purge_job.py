@@ -7,23 +7,19 @@ There is one for the whole table, because one scan serves all instances::
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, TableJob, build_job_id
-from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems, PutsItems
-from daicho.storage.requests import to_key_image
 from daicho.tenants.jobs import Jobs
 
-State = Literal["running", "blocked", "succeeded", "failed"]
 PURGE_KEY = ItemKey(JOB_KEY.pk, "purge")
 PURGE_PREFIX = "purge-"
 """With the id of a purge: what the state machine of jobs gets as the job."""
@@ -33,57 +29,17 @@ MAX_INSTANCES = 20
 
 @dataclass
 class PurgeJob(TableJob):
-    """One purge.
+    """One purge. ``instances``: by entity, as text: ``revenue@2``."""
 
-    ``instances``: by entity, as text: ``revenue@2``. ``passes``: the number of the pass;
-    ``finding_pass``: the last one that found anything to delete. ``began``: when the pass began.
-    ``waits``: when the next step may begin. ``segments``: the position of the scan. ``total``:
-    items of the whole table, about; ``seen``: items read in this pass. ``counts``: of all passes.
-    ``rate``: write units a second.
-    """
-
+    KEY: ClassVar = PURGE_KEY
     id: str
     instances: dict[str, list[str]]
     asked_at: str
-    state: State = "running"
-    passes: int = 1
-    finding_pass: int = 0
-    began: str = ""
-    waits: str = ""
-    segments: dict[str, Any] | None = None
-    total: int = 0
-    seen: int = 0
-    counts: dict[str, float] = field(default_factory=dict)
-    rate: float = 500.0
-    reason: str = ""
-    updated_at: str = ""
-    finished_at: str = ""
-    rev: int = 0
-
-    @property
-    def percent(self) -> int:
-        """How much of this pass is done, as far as the size of the table is known."""
-        return min(99, 100 * self.seen // self.total) if self.total else 0
 
     @property
     def machine_input(self) -> dict[str, str]:
         """What the state machine of jobs gets. No tenant has an empty name."""
         return {"tenant": "", "job": f"{PURGE_PREFIX}{self.id}"}
-
-    def to_image(self) -> Image:
-        """The item."""
-        values = {name: value for name, value in vars(self).items() if value not in ("", None)}
-        return {**to_key_image(PURGE_KEY), **attributes.to_image(values)}
-
-    @classmethod
-    def from_image(cls, image: Image) -> PurgeJob:
-        """Read an item."""
-        stored = attributes.from_image(image)
-        names = {each.name for each in dataclasses.fields(cls)}
-        values = {name: value for name, value in stored.items() if name in names}
-        values["counts"] = {name: float(number) for name, number in stored["counts"].items()}
-        values["rate"] = float(values["rate"])
-        return cls(**values)
 
 
 class PurgeRequestTable(GetsItems, PutsItems, Protocol):

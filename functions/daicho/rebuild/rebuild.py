@@ -19,7 +19,6 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import Protocol
 
 from daicho.archive.reader import ArchiveReader
@@ -33,7 +32,15 @@ from daicho.layout.backfill_state import (
 from daicho.plan import Ledger
 from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.item_touch import ListCompanions, TouchTable
-from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob, RebuildStep, SpeedMeter
+from daicho.rebuild.job import (
+    BLOCKED_WAIT_S,
+    MAX_NAMED,
+    SAVE_INTERVAL,
+    JobStep,
+    RebuildJob,
+    RebuildStep,
+    SpeedMeter,
+)
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
@@ -42,7 +49,6 @@ from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import MAX_PARALLELISM, select_older_items
 from daicho.release.older_writers import LEASE_S
-from daicho.release.states import read_deployed
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -61,10 +67,6 @@ from daicho.tenants.jobs import Jobs, OvertakenError
 SEGMENTS = 32
 QUIET_S = LEASE_S + 31.0
 """Longer than an announcement of older writers is valid and a request takes, in seconds."""
-DEPLOYMENT_WAIT_S = 15
-"""The pause before a rebuild looks again whether a deployment is over, in seconds."""
-BLOCKED_WAIT_S = 60
-"""The pause before a rebuild that is blocked looks again, in seconds."""
 
 
 class RebuildTable(KeptPartsTable, TouchTable, ObstacleTable, ScansItems, PutsItems, Protocol):
@@ -161,20 +163,20 @@ class Rebuild:
             self.jobs.save(job)
 
 
-class _Step:
+class _Step(JobStep):
     """One step of a rebuild."""
 
     def __init__(self, on: Rebuild, job: RebuildJob, retry_budget: RetryBudget) -> None:
+        super().__init__(on, job)
         self._on, self._job, self._budget = on, job, retry_budget
         self._shown = on.now()
-        self._lock = Lock()
         page_touch = on.build_page_touch(job, retry_budget)
-        self._page_touch = replace(page_touch, record_finding=self._record_finding)
+        self._page_touch = replace(page_touch, record_finding=self.record_finding)
         self._limiter = page_touch.rate.limiter
         self._speed = SpeedMeter(on.now)
         kept = KeptParts(on.store, on.stream, on.archive, on.ledger, on.now, on.dirty_shards)
         kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._limiter)
-        self._kept = KeptPhase(kept, job, self._read_state, self._save)
+        self._kept = KeptPhase(kept, job, self._read_state, self.save)
 
     def run(self) -> RebuildStep:
         """Continue the pass or its proof."""
@@ -186,7 +188,7 @@ class _Step:
             if not job.began:
                 self._begin_pass()
             if not self._touch_items():
-                self._save()
+                self.save()
                 return RebuildStep(done=False)
             return self._finish_pass()
         return self._prove() if job.phase == "prove" else self._fill_kept_parts()
@@ -199,21 +201,13 @@ class _Step:
         job, ledger = self._job, self._on.ledger
         newest = {entity: self._read_state(entity).newest for entity in job.targets}
         if any(ledger.newest_generation(entity).number < newest[entity] for entity in newest):
-            return self._block("this function has an older lock file than the stage")
+            return self.block("this function has an older lock file than the stage")
         if lost := ledger.find_lost_migration(newest):
-            return self._block(lost)
+            return self.block(lost)
         if newest != job.targets:
             job.targets = newest
             return self._restart()
-        deployed = read_deployed(self._on.store)
-        if deployed is None:
-            # Code of the release before it may write still, and does not announce it.
-            job.reason = "a deployment is under way"
-            return self._wait(DEPLOYMENT_WAIT_S)
-        settled = deployed + dt.timedelta(seconds=self._on.settle)
-        if job.passes > 1 and not job.began and settled > self._on.now():
-            return self._wait(math.ceil((settled - self._on.now()).total_seconds()))
-        return None
+        return self.wait_for_deployment()
 
     def _restart(self) -> RebuildStep:
         """Begin another pass, after all that older code may have sent before has been written.
@@ -225,14 +219,14 @@ class _Step:
         job.phase, job.passes = "touch", job.passes + 1
         job.began, job.segments, job.seen, job.items_per_second = "", None, 0, 0.0
         job.older_seen = {entity: self._read_state(entity).older_seen for entity in job.targets}
-        return self._wait(math.ceil(min(on.settle, QUIET_S)))
+        return self.wait(math.ceil(min(on.settle, QUIET_S)))
 
     # --- Touching -----------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
         job, on = self._job, self._on
         job.began, job.seen, job.segments, job.left = keys.render_instant(on.now()), 0, None, {}
-        self._save()
+        self.save()
 
     def _touch_items(self) -> bool:
         """Scan and touch; whether the pass is at its end."""
@@ -255,7 +249,7 @@ class _Step:
             job.effective_rate = self._limiter.effective or job.rate
             self._speed.measure(job)
             # A round is all that is repeated if this function is killed.
-            self._save()
+            self.save()
             if on.now() >= self._shown + SAVE_INTERVAL:
                 self._show_progress()
 
@@ -273,7 +267,7 @@ class _Step:
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             job.phase = "prove"
-            self._save()
+            self.save()
             return RebuildStep(done=False)
         return self._restart()
 
@@ -288,7 +282,7 @@ class _Step:
                 f"{left} items cannot be derived by the new generation: daicho rebuild --status "
                 "names them. Correct them, or accept that lists lack them by --without"
             )
-            self._save()
+            self.save()
             return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S))
         entities = self._page_touch.copier.list_entities()
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
@@ -299,10 +293,10 @@ class _Step:
         waiting = "" if progress.has_passed else str(progress)
         if waiting := waiting or self._kept.wait_for_archiver(run.id, self._budget):
             job.reason = waiting
-            self._save()
+            self.save()
             return RebuildStep(done=False)
         if obstacles := find_obstacles(on.store, on.stream, on.failures, on.ledger, entities):
-            return self._block("; ".join(obstacles))
+            return self.block("; ".join(obstacles))
         watcher.forget(run)
         self._kept.begin()
         return self._fill_kept_parts()
@@ -312,16 +306,16 @@ class _Step:
         job, on = self._job, self._on
         outcome = self._kept.fill(self._budget)
         if outcome.blocked:
-            return self._block(outcome.blocked)
+            return self.block(outcome.blocked)
         if not outcome.finished:
             job.reason = outcome.waiting
-            return self._wait(outcome.wait)
+            return self.wait(outcome.wait)
         if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
         remove_replaced_recounts(on.store, on.ledger, tuple(job.targets))
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
-        self._save()
+        self.save()
         return RebuildStep(done=True)
 
     def _complete(self, entity: str) -> bool:
@@ -337,16 +331,6 @@ class _Step:
             self._on.store, complete_update(began, generation, lacking, self._on.now())
         )
 
-    def _block(self, reason: str) -> RebuildStep:
-        self._job.state, self._job.reason = "blocked", reason
-        return self._wait(BLOCKED_WAIT_S)
-
-    def _wait(self, seconds: int) -> RebuildStep:
-        until = self._on.now() + dt.timedelta(seconds=seconds)
-        self._job.waits = keys.render_instant(until) if seconds else ""
-        self._save()
-        return RebuildStep(done=False, wait=seconds)
-
     # --- The job's item -----------------------------------------------------------------------
 
     def _read_state(self, entity: str) -> BackfillState:
@@ -355,22 +339,8 @@ class _Step:
             raise StoreError(f"{entity} has no backfill item: deploy the stack first")
         return BackfillState.parse(entity, item)
 
-    def _record_finding(self) -> None:
-        """Record that this pass has found something, before any of it is touched."""
-        with self._lock:
-            before, self._job.finding_pass = self._job.finding_pass, self._job.passes
-            if before < self._job.passes:
-                try:
-                    self._save()
-                except StoreError:
-                    self._job.finding_pass = before
-                    raise
-
     def _show_progress(self) -> None:
         """Let readers say in a 503 how far the rebuild is."""
         self._shown = self._on.now()
         for entity in self._job.targets:
             try_update(self._on.store, progress_update(entity, self._job.percent))
-
-    def _save(self) -> None:
-        self._on.jobs.save(self._job)

@@ -15,11 +15,11 @@ from typing import Any, Protocol
 from daicho.archive.reader import ArchiveReader
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.rebuild.job import RebuildJob, RebuildStep
+from daicho.rebuild.job import DEPLOYMENT_WAIT_S, RebuildJob, RebuildStep
 from daicho.rebuild.obstacles import ObstacleBucket
 from daicho.rebuild.purge import Purge, PurgeTable
 from daicho.rebuild.purge_job import PURGE_PREFIX
-from daicho.rebuild.rebuild import DEPLOYMENT_WAIT_S, Rebuild, RebuildTable
+from daicho.rebuild.rebuild import Rebuild, RebuildTable
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import select_older_items
 from daicho.release.states import read_deployed
