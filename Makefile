@@ -111,11 +111,13 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 .PHONY: test lint format unit property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
 # Two suites at a time, the longest ones first, so that both are busy to the end. The stack of the
 # demonstration mostly waits for its schedules. What each suite prints comes in one piece, where make
-# can do that (GNU make 4).
+# can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
+# would begin with the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 SUITES := e2e-demonstration integration e2e-projects unit lint delivery infra upgrade docs-check property package
+PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
-	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
+	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
 
 lint: $(VENV)/.requirements ## ruff and mypy --strict
 	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && \
@@ -147,7 +149,7 @@ upgrade: $(VENV)/.requirements ## A project of this version, upgraded to a known
 docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
 	$(call run_tests,docs)
 
-integration: $(TOOLS) .local/.programs ## Handlers over Dynoxide (DYNOXIDE=none: over MiniStack's DynamoDB)
+integration: $(TOOLS) $(PROGRAMS) ## Handlers over Dynoxide (DYNOXIDE=none: over MiniStack's DynamoDB)
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
 delivery: $(TOOLS) ## The stream path under faults
@@ -173,10 +175,10 @@ infra: $(TOOLS) ## The synthesised template
 
 e2e: e2e-projects e2e-demonstration ## Over HTTP, on local stacks of their own
 
-e2e-projects: $(TOOLS) .local/.programs ## Projects that are made, changed and upgraded
+e2e-projects: $(TOOLS) $(PROGRAMS) ## Projects that are made, changed and upgraded
 	@$(call timed,$(PYTEST) tests/e2e -q)
 
-e2e-demonstration: $(TOOLS) .local/.programs ## The demonstration, unless it has been removed
+e2e-demonstration: $(TOOLS) $(PROGRAMS) ## The demonstration, unless it has been removed
 	@test ! -d tests/demonstration/e2e || { $(call timed,$(PYTEST) tests/demonstration/e2e -q); }
 
 ##@ Documentation
