@@ -27,12 +27,12 @@ from daicho.rebuild.touches import find_obstacle
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems
+from daicho.storage.protocols import TransactsWrites
 from daicho.storage.requests import ConditionCheck, Scan, Write
 from daicho.storage.table import BatchGetResult
 
 
-class CopyTable(GetsItems, TransactsWrites, UpdatesItems, Protocol):
+class CopyTable(TransactsWrites, Protocol):
     """The operations of the table that this needs."""
 
     def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:

@@ -180,20 +180,19 @@ def compute_touched(
     Raises:
         ObstacleError: a migration fails or is not pure, or the item would be too large.
     """
-    to = generation
     entity = image["type"]["S"]
-    new = {**image, "gen": attributes.to_value(to.number)}
+    new = {**image, "gen": attributes.to_value(generation.number)}
     try:
-        if _list_pending(to.plan, image):
-            new = dict(migrate_image(ledger, entity, image, to))
-            again = migrate_image(ledger, entity, {**new, "gen": image["gen"]}, to)
+        if _list_pending(generation.plan, image):
+            new = dict(migrate_image(ledger, entity, image, generation))
+            again = migrate_image(ledger, entity, {**new, "gen": image["gen"]}, generation)
             if not attributes.equal_images(new, again):
                 raise ObstacleError("its migration has another result when it is repeated")
         # What has expired stays expired: it is in no list any more.
         expired = is_expired(image, int(now.timestamp()))
-        if not expired and has_older_retention(ledger, entity, image, to.number):
+        if not expired and has_older_retention(ledger, entity, image, generation.number):
             new.pop("ttl", None)
-            ttl = compute_ttl(to.plan, image)
+            ttl = compute_ttl(generation.plan, image)
             new |= {} if ttl is None else {"ttl": ttl}
     except ObstacleError:
         raise

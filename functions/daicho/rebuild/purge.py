@@ -20,7 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from daicho.layout.backfill_state import BackfillState, build_backfill_key, purge_update
+from daicho.layout.backfill_state import (
+    BackfillState,
+    build_backfill_key,
+    purge_update,
+    render_instance,
+)
 from daicho.plan import Ledger
 from daicho.rebuild.job import (
     BLOCKED_WAIT_S,
@@ -151,10 +156,9 @@ class _Step(JobStep):
         """Wait for a rebuild, a deployment, or the end of what ran before it."""
         job, on = self._job, self._on
         for entity, instances in job.instances.items():
-            disabled = {f"{name}@{since}" for name, since in on.ledger.list_disabled(entity)}
+            disabled = set(map(render_instance, on.ledger.list_disabled(entity)))
             if not disabled.issuperset(instances):
-                job.state, job.reason = "blocked", "this function has an older lock file"
-                return self.wait(BLOCKED_WAIT_S)
+                return self.block("this function has an older lock file")
         rebuild = find_job(on.store)
         if rebuild is not None and rebuild.state == "running" and rebuild.is_under_way(on.now()):
             job.reason = "a rebuild has priority"
