@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from daicho.cost.units import WRITE_UNIT_BYTES
 from daicho.rebuild.kept_amounts import MARKERS, render_marker_partition
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.requests import Scan
 from daicho.stream.recount_list import LIST, Recount
 
-UNIT_BYTES = 1024
-"""What a write unit covers."""
 ITEMS_PER_PAGE = 1_000
 """Items that a page reads at most. They are read again after an interruption."""
 
@@ -80,4 +79,4 @@ def parse_instance(instance: str) -> tuple[str, str]:
 def estimate_units(image: Image) -> int:
     """Write units of the deletion of an item: in the table, and in each index that it is in."""
     indexes = sum(f"GSI{number}PK" in image for number in (1, 2, 3))
-    return math.ceil(measure_image(image) / UNIT_BYTES) + indexes
+    return math.ceil(measure_image(image) / WRITE_UNIT_BYTES) + indexes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from daicho.cost.units import WRITE_UNIT_BYTES
 from daicho.derive import contributions, derived_items
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
 from daicho.plan import EntityPlan, Ledger
@@ -17,8 +18,6 @@ from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Scan, Update
 
-UNIT_BYTES = 1024
-"""What a write unit covers."""
 MAX_REPEATED_ITEMS = 1_000
 """Items that are read once more after an interruption."""
 MAX_PARALLELISM = 4
@@ -78,7 +77,7 @@ def find_obstacle(plan: EntityPlan, image: Image) -> str | None:
 
 def estimate_units(image: Image) -> float:
     """Write units of a touch: those of the whole item, and again in an index of whole items."""
-    units = math.ceil(measure_image(image) / UNIT_BYTES)
+    units = math.ceil(measure_image(image) / WRITE_UNIT_BYTES)
     return 2 * units if "GSI1PK" in image else units
 
 
