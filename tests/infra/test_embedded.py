@@ -129,10 +129,11 @@ def test_names_that_must_be_unique_begin_with_the_project(embedded: Path) -> Non
             for resource in read_template(embedded, stack)["Resources"].values()
             for key in ("Name", "DashboardName", "LogGroupName", "FunctionName", "TableName")
             if isinstance(value := resource.get("Properties", {}).get(key), str)
-            and resource["Type"] not in OWN_NAMES
+            or (isinstance(value, dict) and "Fn::Join" in value)
+            if resource["Type"] not in OWN_NAMES
         ]
         assert len(names) >= 4
-        assert [name for name in names if project not in name] == []
+        assert [name for name in names if project not in json.dumps(name)] == []
 
 
 def test_it_needs_no_network_of_its_own(embedded: Path) -> None:

@@ -39,6 +39,8 @@ BUCKET = {
     "replace": "PutObject",
     "remove_versions": "DeleteObjectVersion",
 }
+ALSO = {"DeleteObjectVersion": "DeleteObject"}
+"""An action that S3 wants in addition (S3 API, DeleteObjects)."""
 
 
 def needed(protocol: str, calls: dict[str, str]) -> set[str]:
@@ -49,7 +51,8 @@ def needed(protocol: str, calls: dict[str, str]) -> set[str]:
     module, name = protocol.split(":")
     found = getattr(importlib.import_module(module), name)
     methods = {each for each in dir(found) if each[0] != "_" and callable(getattr(found, each))}
-    return {calls[method] for method in methods - {"transact"}}
+    actions = {calls[method] for method in methods - {"transact"}}
+    return actions | {ALSO[action] for action in actions & set(ALSO)}
 
 
 def imported(path: Path) -> set[Path]:
