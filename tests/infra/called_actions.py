@@ -163,11 +163,11 @@ class Sources:
         definitions: dict[str, list[Definition]] = {}
         waiting: list[ast.AST] = []
         for file in files:
-            for node in self.parse(file).body:
-                if isinstance(node, Definition):
-                    definitions.setdefault(node.name, []).append(node)
+            for statement in self.parse(file).body:
+                if isinstance(statement, Definition):
+                    definitions.setdefault(statement.name, []).append(statement)
                 else:
-                    waiting.append(node)
+                    waiting.append(statement)
         live: list[ast.AST] = []
         names: set[str] = set()
         methods: dict[str, list[Definition]] = {}
