@@ -42,8 +42,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     identity = OwnIssuer(
         issuer=ISSUER, audience=("api", "jobs"), tenant_claim=TENANT_CLAIM, groups_claim="groups"
     )
-    domain = {"domain_name": "api.example.com", "certificate_arn": CERTIFICATE}
-    return synthesise("dev", tmp_path_factory.mktemp("own"), identity=identity, **domain)
+    return synthesise(
+        "dev",
+        tmp_path_factory.mktemp("own"),
+        identity=identity,
+        domain_name="api.example.com",
+        certificate_arn=CERTIFICATE,
+    )
 
 
 def find_client(stage: Synthesis, part: str) -> tuple[str, dict[str, Any]]:

@@ -82,7 +82,8 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
         ({"stage": "production"}, "stage is 'production'; the stages are local, dev, prod"),
         (
             {"stage": "local", "local_layer": "/layer"},
-            "stage local needs local_ledger; stage local needs api_url",
+            "stage local needs local_ledger, api_url: deploy it with daicho local up (make up), "
+            "which passes them",
         ),
         ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
         ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),

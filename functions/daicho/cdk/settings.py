@@ -23,6 +23,7 @@ from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 
 LOCAL_API_ID = "da1c40ed"
+LOCALLY = "deploy it with daicho local up (make up), which passes them"
 DOMAIN = ("domain_name", "certificate_arn", "hosted_zone_id")
 
 RETENTION = {
@@ -218,7 +219,8 @@ class Settings:
             name: context(name) or None
             for name in (*local, *DOMAIN, "alarm_email", "account", "region")
         }
-        wrong = [f"stage local needs {n}" for n in local if stage == "local" and not options[n]]
+        missing = [name for name in local if stage == "local" and not options[name]]
+        wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
         options["cors_origins"] = split_list(str(context("cors_origins") or ""))
         options["identity"] = read_identity(context, wrong)
