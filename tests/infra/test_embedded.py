@@ -17,6 +17,7 @@ from aws_cdk import aws_sns as sns
 from daicho.cdk import STAGES, DaichoStack, Ledger, Project
 from daicho.cdk.functions.code import gather_code
 from daicho_cli.init.command import create_project
+from tests.infra.synthesis import TOPIC
 
 CFN_LINT = Path(sys.executable).with_name("cfn-lint")
 OWN_SETTINGS = replace(
@@ -80,7 +81,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     topic.grant_publish(ledger.functions["api"])
     cdk.CfnOutput(stack, "LedgerUrl", value=ledger.api_url)
     bank = make_project(folder, "bank")
-    DaichoStack(app, "Bank", project=bank, settings=STAGES["prod"], tags={"team": "payments"})
+    settings = replace(STAGES["prod"], alarm_topic=TOPIC)
+    DaichoStack(app, "Bank", project=bank, settings=settings, tags={"team": "payments"})
     app.synth()
     return out
 

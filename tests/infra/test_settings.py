@@ -7,7 +7,7 @@ import pytest
 
 from daicho.cdk import STAGES, DaichoStack, Settings
 from daicho.errors import SettingsError
-from tests.infra.synthesis import synthesise
+from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.repository import PROJECT
 
 
@@ -37,6 +37,15 @@ def test_options_come_from_the_context() -> None:
     assert (settings.account, settings.region) == ("123456789012", "eu-west-1")
     assert settings.alarm_email == "a@b.c"
     assert settings.retain
+    settings = read(stage="prod", alarms_without_action="true", runbook_url="https://wiki/alarms")
+    assert (settings.alarm_mistakes, settings.runbook_url) == ([], "https://wiki/alarms")
+    assert read(stage="prod", alarm_topic=TOPIC).alarm_topic == TOPIC
+
+
+def test_production_needs_somebody_whom_alarms_notify() -> None:
+    with pytest.raises(SettingsError, match=r"set alarm_email .* or alarm_topic .* SNS topic"):
+        read(stage="prod")
+    assert read(stage="dev").alarm_mistakes == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +56,16 @@ def test_options_come_from_the_context() -> None:
             {"stage": "local", "local_layer": "/layer"},
             "stage local needs local_ledger; stage local needs api_url",
         ),
-        ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"stage": "dev", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"alarm_topic": "oncall"}, "alarm_topic is 'oncall', not the ARN of a standard SNS topic"),
+        (
+            {"alarm_topic": f"{TOPIC}.fifo"},
+            f"alarm_topic is '{TOPIC}.fifo', not the ARN of a standard SNS topic",
+        ),
+        (
+            {"alarm_topic": TOPIC, "account": "123456789012", "region": "eu-central-1"},
+            "alarm_topic is in eu-west-1, and the alarms are in eu-central-1",
+        ),
         ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),
         ({"faults": "many"}, "faults is 'many', not a number between 0 and 1"),
         ({"faults": "1"}, "faults is '1', not a number between 0 and 1"),

@@ -112,11 +112,28 @@ class Api(Construct):
             stage_name="$default",
             auto_deploy=True,
             default_route_settings=apigateway.CfnStage.RouteSettingsProperty(
-                detailed_metrics_enabled=True,
                 throttling_rate_limit=settings.requests_per_second,
                 throttling_burst_limit=settings.request_burst,
             ),
             access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
-                destination_arn=log_group.log_group_arn, format=json.dumps(ACCESS_LOG)
+                destination_arn=log_group.log_group_arn,
+                format=json.dumps({**ACCESS_LOG, "stage": settings.stage, "service": "api"}),
             ),
         )
+        _count_busy_answers(log_group, settings)
+
+
+def _count_busy_answers(log_group: logs.LogGroup, settings: Settings) -> None:
+    """Count answers with status 429 as a metric of the ledger.
+
+    An HTTP API has one metric for all 4xx, and the function does not see the requests that the API
+    Gateway refuses. A period without such an answer has no data and costs nothing.
+    """
+    log_group.add_metric_filter(
+        "Answered429",
+        filter_pattern=logs.FilterPattern.string_value("$.status", "=", "429"),
+        metric_namespace=settings.name,
+        metric_name="Answered429",
+        metric_value="1",
+        dimensions={"stage": "$.stage", "service": "$.service"},
+    )

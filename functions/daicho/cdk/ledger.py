@@ -27,7 +27,8 @@ from daicho.cdk.functions.redrive import Redrive
 from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
 from daicho.cdk.key import build_key
-from daicho.cdk.observability import Observability
+from daicho.cdk.observability.metrics import LedgerMetrics
+from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
 from daicho.cdk.table import LedgerTable
 from daicho.errors import SettingsError
@@ -64,10 +65,13 @@ class Ledger(Construct):
         Raises:
             ProjectError: the project lacks something.
             DeclarationError: see `Project.check`.
-            SettingsError: a setting has no meaning, or the layer cannot be built.
+            SettingsError: a setting has no meaning, nobody is notified of the alarms of stage
+                prod, or the layer cannot be built.
         """
         if settings.stage not in STAGES:
             raise SettingsError(f"stage is {settings.stage!r}; the stages are {', '.join(STAGES)}")
+        if mistakes := settings.alarm_mistakes:
+            raise SettingsError("; ".join(mistakes))
         super().__init__(scope, id)
         set_feature_flags(self)
         ledger = generations or project.check()
@@ -137,9 +141,7 @@ class Ledger(Construct):
             **watched,
             release.python.name: release.python.function,
         }
-        Observability(
-            self,
-            "Observability",
+        metrics = LedgerMetrics(
             settings=settings,
             functions=watched,
             table=self.table,
@@ -147,6 +149,7 @@ class Ledger(Construct):
             api=api.http,
             machine=jobs.machine.attr_arn,
         )
+        Observability(self, "Observability", metrics=metrics)
         self.outputs: Mapping[str, str] = {
             "ApiUrl": api.url,
             "TableName": self.table.table_name,

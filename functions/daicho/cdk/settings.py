@@ -10,6 +10,7 @@ from typing import Any
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
+from daicho.cdk.alarm_settings import list_alarm_mistakes
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 
@@ -87,6 +88,10 @@ class Settings:
     None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
     of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
     for stage local only: how often the projector is to fail on purpose, as a share of its writes.
+    ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
+    topic; both may be given. ``alarms_without_action``: production may have neither, because
+    something else reads the states of the alarms. ``runbook_url``: the page that the description of
+    each alarm links to. ``concurrency_quota``: the account's quota of concurrent executions.
     """
 
     stage: str
@@ -126,6 +131,10 @@ class Settings:
     faults: float | None = None
     cors_origins: tuple[str, ...] = ()
     alarm_email: str | None = None
+    alarm_topic: str | None = None
+    alarms_without_action: bool = False
+    runbook_url: str = "docs/how-to/respond-to-alarms.md"
+    concurrency_quota: int = 1_000
     account: str | None = None
     region: str | None = None
 
@@ -157,12 +166,23 @@ class Settings:
         """Of everything that holds data."""
         return RemovalPolicy.RETAIN if self.retain else RemovalPolicy.DESTROY
 
+    @property
+    def alarm_mistakes(self) -> list[str]:
+        """What is wrong with the settings of the alarms' actions."""
+        return list_alarm_mistakes(
+            email=self.alarm_email,
+            topic=self.alarm_topic,
+            region=self.region,
+            needs_action=self.stage == "prod" and not self.alarms_without_action,
+        )
+
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
+        credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``
+        and ``replica_index`` (true or false), ``runbook_url``,
         ``cors_origins`` (separated by commas); at stage local ``local_layer``,
         ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
@@ -173,11 +193,11 @@ class Settings:
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
-        options: dict[str, Any] = {
-            name: context(name) or None for name in (*local, "alarm_email", "account", "region")
-        }
+        texts = (*local, "alarm_email", "alarm_topic", "account", "region")
+        options: dict[str, Any] = {name: context(name) or None for name in texts}
         wrong = [f"stage local needs {n}" for n in local if stage == "local" and not options[n]]
-        options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
+        for name in ("replica_index", "alarms_without_action"):
+            options[name] = _truth(name, context(name), wrong)
         origins = str(context("cors_origins") or "")
         options["cors_origins"] = tuple(filter(None, origins.replace(" ", "").split(",")))
         options["faults"] = _share("faults", context("faults"), wrong)
@@ -185,9 +205,11 @@ class Settings:
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
         if bool(options["account"]) != bool(options["region"]):
             wrong.append("account and region go together")
-        if wrong:
+        options["runbook_url"] = context("runbook_url") or STAGES[stage].runbook_url
+        settings = replace(STAGES[stage], **options)
+        if wrong := [*wrong, *settings.alarm_mistakes]:
             raise SettingsError("; ".join(wrong))
-        return replace(STAGES[stage], **options)
+        return settings
 
 
 def _truth(name: str, value: Any, wrong: list[str]) -> bool:
