@@ -11,15 +11,10 @@ import pytest
 from daicho.cdk.settings import Settings
 from daicho.cost.footprint import FREE_DASHBOARD_METRICS
 from daicho.errors import SettingsError
-from tests.infra.synthesis import Synthesis, synthesise
+from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import list_dashboards
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "table-with-replica.json"
-
-
-@pytest.fixture(scope="module")
-def replicated(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
-    return synthesise("prod", tmp_path_factory.mktemp("replica"), replica_index=True)
 
 
 def table(stage: Synthesis) -> dict[str, Any]:
@@ -28,19 +23,20 @@ def table(stage: Synthesis) -> dict[str, Any]:
 
 
 def test_the_table_with_a_replica_is_as_committed(
-    replicated: Synthesis, request: pytest.FixtureRequest
+    warm: Synthesis, request: pytest.FixtureRequest
 ) -> None:
-    found = json.dumps(table(replicated), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    found = json.dumps(table(warm), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     if request.config.getoption("--snapshot", default=False):
         SNAPSHOT.write_text(found)
     assert SNAPSHOT.read_text() == found, "look, then run pytest --snapshot"
 
 
 def test_it_has_the_keys_of_the_table_and_all_attributes(
-    replicated: Synthesis, any_stage: Synthesis
+    warm: Synthesis, any_stage: Synthesis
 ) -> None:
-    properties = table(replicated)["Properties"]
+    properties = table(warm)["Properties"]
     *others, replica = properties["GlobalSecondaryIndexes"]
+    assert "WarmThroughput" in properties
     assert replica["KeySchema"] == properties["KeySchema"]
     assert replica["Projection"] == {"ProjectionType": "ALL"}
     assert replica["WarmThroughput"] == properties["WarmThroughput"]
@@ -50,15 +46,15 @@ def test_it_has_the_keys_of_the_table_and_all_attributes(
     assert [each["IndexName"] for each in without] == names
 
 
-def test_its_throttles_are_watched_within_the_free_dashboard(replicated: Synthesis) -> None:
+def test_its_throttles_are_watched_within_the_free_dashboard(warm: Synthesis) -> None:
     throttled = {
         alarm["Properties"]["MetricName"]
-        for alarm in replicated.resources("CloudWatch::Alarm").values()
+        for alarm in warm.resources("CloudWatch::Alarm").values()
         for dimension in alarm["Properties"].get("Dimensions", ())
         if dimension["Value"] == "Replica"
     }
     assert throttled == {"ReadThrottleEvents", "WriteThrottleEvents"}
-    (metrics,) = list_dashboards(replicated.template)
+    (metrics,) = list_dashboards(warm.template)
     assert len(metrics) <= FREE_DASHBOARD_METRICS
 
 
