@@ -10,6 +10,7 @@ from typing import Any
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
+from daicho.cdk.alarm_settings import list_alarm_problems
 from daicho.cdk.front_doors import (
     COGNITO,
     Identity,
@@ -112,6 +113,10 @@ class Settings:
     None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
     of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
     for stage local only: how often the projector is to fail on purpose, as a share of its writes.
+    ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
+    topic; both may be given. ``alarms_without_action``: production may have neither, because
+    something else reads the states of the alarms. ``runbook_url``: the page that the description of
+    each alarm links to. ``concurrency_quota``: the account's quota of concurrent executions.
     """
 
     stage: str
@@ -156,6 +161,10 @@ class Settings:
     certificate_arn: str | None = None
     hosted_zone_id: str | None = None
     alarm_email: str | None = None
+    alarm_topic: str | None = None
+    alarms_without_action: bool = False
+    runbook_url: str = "docs/how-to/respond-to-alarms.md"
+    concurrency_quota: int = 1_000
     account: str | None = None
     region: str | None = None
 
@@ -215,20 +224,26 @@ class Settings:
         """The API's own URL as far as it is known before the deployment; or empty."""
         return self.api_url or (f"https://{self.domain_name}" if self.domain_name else "")
 
-    def check_front_doors(self) -> None:
-        """Check identity, origins and domain.
+    def check(self) -> None:
+        """Check identity, origins, domain and the actions of alarms.
 
         Raises:
             SettingsError: everything that is wrong, in one message.
         """
-        if wrong := [*self._list_front_door_problems()]:
+        if wrong := [*self._list_problems()]:
             raise SettingsError("; ".join(wrong))
 
-    def _list_front_door_problems(self) -> Iterator[str]:
+    def _list_problems(self) -> Iterator[str]:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
         yield from list_origin_problems(self.cors_origins)
         yield from list_domain_problems(*domain, self.region)
+        yield from list_alarm_problems(
+            email=self.alarm_email,
+            topic=self.alarm_topic,
+            region=self.region,
+            needs_action=self.stage == "prod" and not self.alarms_without_action,
+        )
         if self.stage == "local" and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.stage == "local" and self.domain_name:
@@ -239,10 +254,11 @@ class Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
-        ``warm_throughput`` (the same), ``cors_origins`` (separated by commas), ``domain_name``,
-        ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage local
-        ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
+        credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
+        ``replica_index`` and ``warm_throughput`` (true or false), ``runbook_url``,
+        ``cors_origins`` (separated by commas), ``domain_name``, ``certificate_arn``,
+        ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
+        ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -251,13 +267,12 @@ class Settings:
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
-        options: dict[str, Any] = {
-            name: context(name) or None
-            for name in (*local, *DOMAIN, "alarm_email", "account", "region")
-        }
+        texts = (*local, *DOMAIN, "alarm_email", "alarm_topic", "account", "region")
+        options: dict[str, Any] = {name: context(name) or None for name in texts}
         missing = [name for name in local if stage == "local" and not options[name]]
         wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
-        options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
+        for name in ("replica_index", "alarms_without_action"):
+            options[name] = _truth(name, context(name), wrong)
         warm = _truth("warm_throughput", context("warm_throughput"), wrong)
         if warm and stage == "local":
             wrong.append("warm_throughput is for stages of an account only")
@@ -269,9 +284,9 @@ class Settings:
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
         if bool(options["account"]) != bool(options["region"]):
             wrong.append("account and region go together")
+        options["runbook_url"] = context("runbook_url") or STAGES[stage].runbook_url
         settings = replace(STAGES[stage], **options)
-        wrong += settings._list_front_door_problems()
-        if wrong:
+        if wrong := [*wrong, *settings._list_problems()]:
             raise SettingsError("; ".join(wrong))
         return settings
 
