@@ -130,3 +130,15 @@ def test_text_files_have_the_line_endings_of_unix() -> None:
     ).stdout.splitlines()
     assert len(listed) > 700
     assert [line for line in listed if "i/crlf" in line or "i/mixed" in line] == []
+
+
+def test_the_audit_runs_each_week_and_before_a_release() -> None:
+    workflow = read_yaml(ROOT / ".github/workflows/audit.yml")
+    triggers = workflow.get("on", workflow.get(True))
+    assert triggers["schedule"]
+    assert triggers["pull_request"]["paths"] == ["**/requirements*.txt", "**/package-lock.json"]
+    for name, job in (("audit", "audit"), ("release", "build")):
+        steps = read_yaml(ROOT / f".github/workflows/{name}.yml")["jobs"][job]["steps"]
+        targets = {word for step in steps for word in step.get("run", "").split()}
+        assert "audit" in targets, name
+        assert not any(step.get("continue-on-error") for step in steps)
