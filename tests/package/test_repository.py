@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from daicho.cdk.functions.layer import LAMBDA_ARM64
 from daicho.runtime.version import VERSION
 from tests.package.test_metadata import PYTHONS
 
@@ -81,6 +82,7 @@ def test_a_workflow_pins_actions_limits_its_time_and_names_targets(path: Path) -
 def test_the_matrix_has_every_python_and_every_platform() -> None:
     matrix = read_yaml(ROOT / ".github/workflows/test.yml")["jobs"]["test"]["strategy"]["matrix"]
     assert tuple(matrix["python"]) == PYTHONS
+    assert LAMBDA_ARM64.python in matrix["python"], "what is deployed is not tested"
     assert [machine.partition("-")[0] for machine in matrix["machine"]] == [
         "ubuntu", "ubuntu", "macos",
     ]  # fmt: skip
