@@ -64,22 +64,24 @@ class SettingsChecker:
     open_client: ClientFactory
     is_local: bool = False
 
-    def check(self) -> list[Row]:
+    def check(self, kind: str | None = None) -> list[Row]:
         """One row for each setting, in the order of the template.
 
-        An API call that fails is one failed row: the caller may lack a permission.
+        ``kind``: only resources of this type. An API call that fails is one failed row, because
+        the caller may lack a permission.
         """
         calls = [
             (resource, reading)
             for resource in self.template.resources
             for reading in READINGS.get(resource.type, ())
+            if kind is None or resource.type == kind
         ]
         for service in sorted({reading.service for _, reading in calls}):
             self.open_client(service)
         with ThreadPoolExecutor(PARALLEL_CALLS) as pool:
             checked = pool.map(lambda call: list(self.read(*call)), calls)
             rows = [row for rows in checked for row in rows]
-        return [*rows, *self._list_others()]
+        return [*rows, *self._list_others()] if kind is None else rows
 
     def read(self, resource: Resource, reading: Reading) -> Iterator[Row]:
         """The rows of one API call."""
