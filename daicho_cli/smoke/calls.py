@@ -69,6 +69,26 @@ class Api:
             raise SmokeFailure(f"{method} {path}: {answer.status_code} without a problem document")
         return answer
 
+    def send_anonymous(
+        self,
+        method: str,
+        url: str,
+        *,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        """Send a request without the token, for example by a signed URL.
+
+        Raises:
+            SmokeFailure: nothing answers.
+        """
+        request = self.client.build_request(method, url, content=content, headers=headers)
+        request.headers.pop("authorization", None)
+        try:
+            return self.client.send(request)
+        except httpx.HTTPError as error:
+            raise SmokeFailure(f"{method} {request.url.host}: {error!r}") from error
+
     def read(self, path: str) -> Any:
         """The JSON of a GET."""
         return self.send("GET", path).json()

@@ -11,12 +11,13 @@ from daicho.declare.entity import Entity
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.web.http.operation import Operation
 from daicho.web.routes.declared_queries import MAX_KEYWORD_CHARACTERS, render_part_name
-from daicho_cli.smoke.calls import Checks, RefusedError, SmokeFailure
+from daicho_cli.smoke.calls import PAUSE_S, Checks, RefusedError, SmokeFailure
 from daicho_cli.smoke.item_checks import try_each
 from daicho_cli.smoke.items import Item, ItemMaker, fill_path
 from daicho_cli.smoke.routes import Query
 
 MAX_PAGES = 50
+SETTLED_S = 1.0
 BUCKET_CHARACTERS = {"month": 7, "day": 10}
 
 
@@ -205,8 +206,8 @@ class DerivedChecks:
     def _settle(self, read: Any, value: int) -> int:
         """The figure, once it has been the same for a second: the stream is then drained."""
         since = time.monotonic()
-        while time.monotonic() - since < 1:
-            time.sleep(0.25)
+        while time.monotonic() - since < SETTLED_S:
+            time.sleep(PAUSE_S)
             current = int(read())
             if current != value:
                 value, since = current, time.monotonic()

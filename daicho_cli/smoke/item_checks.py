@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import httpx
-
 from daicho.declare.entity import Entity
 from daicho.web.http.operation import Operation
-from daicho_cli.smoke.calls import TIMEOUT_S, Checks, RefusedError, SmokeFailure, make_key
+from daicho_cli.smoke.calls import Checks, RefusedError, SmokeFailure, make_key
 from daicho_cli.smoke.items import OBJECT, Item, ItemMaker, fill_path
 from daicho_cli.smoke.report import Outcome
 
@@ -145,13 +143,11 @@ class ItemChecks:
     def _use_object(self, item: Item) -> str:
         name = item.entity.object_fields_[0]
         upload = item.values[name]["upload"]
-        sent = httpx.put(
-            upload["url"], content=OBJECT, headers=upload["headers"], timeout=TIMEOUT_S
-        )
+        headers = upload["headers"]
+        sent = self.api.send_anonymous("PUT", upload["url"], content=OBJECT, headers=headers)
         if sent.is_error:
             raise SmokeFailure(f"the upload was answered {sent.status_code}: {sent.text[:200]}")
-        url = self.api.read(item.path)[name]["url"]
-        received = httpx.get(url, timeout=TIMEOUT_S)
+        received = self.api.send_anonymous("GET", self.api.read(item.path)[name]["url"])
         if received.is_error or received.content != OBJECT:
             raise SmokeFailure(f"the download was answered {received.status_code}")
         return f"{item.entity.__name__}.{name}: upload, download"

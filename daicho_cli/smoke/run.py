@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import httpx
@@ -15,7 +15,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.smoke.archive_checks import KEPT, expire_item, read_rows
-from daicho_cli.smoke.calls import TIMEOUT_S, Api, Checks, SmokeFailure, open_api
+from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
 from daicho_cli.smoke.derived_checks import DerivedChecks
 from daicho_cli.smoke.item_checks import ItemChecks, try_each
 from daicho_cli.smoke.items import Item, ItemMaker
@@ -43,6 +43,11 @@ class SmokeRun:
     checks: Checks = field(default_factory=Checks)
     left_behind: list[str] = field(default_factory=list)
 
+    @cached_property
+    def routes(self) -> Routes:
+        """The routes of the checkout."""
+        return Routes(self.daicho)
+
     def drive(self) -> None:
         """Drive the routes as a tenant of its own, which is deleted at the end.
 
@@ -55,7 +60,7 @@ class SmokeRun:
             open_api(self.target.url, token, self.patience) as api,
         ):
             try:
-                self._check_routes(api)
+                self.check_routes(api)
             finally:
                 self._remove_tenant(api, self.name)
         self.left_behind.append(TRACES)
@@ -65,10 +70,27 @@ class SmokeRun:
         with open_api(self.target.url, token, self.patience) as api:
             created: list[Item] = []
             try:
-                self._check_routes(api, created, with_archive=False)
+                self.check_routes(api, created, with_archive=False)
             finally:
                 self._delete_items(api, created)
         self.left_behind.append(TRACES)
+
+    def check_routes(
+        self, api: Api, created: list[Item] | None = None, *, with_archive: bool = True
+    ) -> None:
+        """Drive one route of each kind. ``created``: a list that receives the created items."""
+        description = self._check_description(api)
+        self._check_problems(api)
+        if description is None:
+            return
+        maker = ItemMaker(api, self.routes, description, [] if created is None else created)
+        ItemChecks(maker, self.checks).run()
+        DerivedChecks(maker, self.checks).run()
+        if with_archive and self.target.stack:
+            self._check_archive_path(maker)
+        else:
+            reason = "a token of one's own: only a run with its own tenant lets an item expire"
+            self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
 
     def compare_settings(self) -> None:
         """Compare the settings of the stack with its template, and its filters with the checkout.
@@ -91,7 +113,7 @@ class SmokeRun:
             StackError, ClientError, BotoCoreError, UnavailableError: AWS refuses.
         """
         tenant = f"{self.name}{KEPT}"
-        entities = [entity.__name__ for entity in Routes(self.daicho).archived]
+        entities = [entity.__name__ for entity in self.routes.archived]
         with self.checks.check("archive", f"row of tenant {tenant}"):
             rows = read_rows(self.target, tenant, entities)
             if len(rows) != 1:
@@ -110,23 +132,6 @@ class SmokeRun:
         """What the run has found so far."""
         return Report(self.target.title, self.name, self.checks.rows, self.left_behind)
 
-    def _check_routes(
-        self, api: Api, created: list[Item] | None = None, *, with_archive: bool = True
-    ) -> None:
-        description = self._check_description(api)
-        self._check_problems(api)
-        if description is None:
-            return
-        routes = Routes(self.daicho)
-        maker = ItemMaker(api, routes, description, [] if created is None else created)
-        ItemChecks(maker, self.checks).run()
-        DerivedChecks(maker, self.checks).run()
-        if with_archive and self.target.stack:
-            self._check_archive_path(maker)
-        else:
-            reason = "a token of one's own: only a run with its own tenant lets an item expire"
-            self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
-
     def _check_description(self, api: Api) -> Mapping[str, Any] | None:
         """The description of the deployment, if it can be read: examples are taken from it."""
         description: Mapping[str, Any] = {}
@@ -141,7 +146,7 @@ class SmokeRun:
                 for path, methods in description["paths"].items()
                 for method in methods
             }
-            own = {(each.method, each.path) for each in Routes(self.daicho).operations}
+            own = {(each.method, each.path) for each in self.routes.operations}
             if missing := sorted(own - described):
                 names = ", ".join(f"{method} {path}" for method, path in missing[:5])
                 raise SmokeFailure(f"the deployment lacks {len(missing)} routes: {names}")
@@ -153,7 +158,7 @@ class SmokeRun:
             if json.loads(answer.text).get("status") != httpx.codes.NOT_FOUND:
                 raise SmokeFailure(f"the answer is no problem document: {answer.text[:200]}")
         with self.checks.check(f"GET {UNKNOWN_PATH}", "status 401 without a token"):
-            anonymous = httpx.get(f"{self.target.url}{UNKNOWN_PATH}", timeout=TIMEOUT_S)
+            anonymous = api.send_anonymous("GET", UNKNOWN_PATH)
             if anonymous.status_code != httpx.codes.UNAUTHORIZED:
                 raise SmokeFailure(f"answered {anonymous.status_code}")
 
@@ -183,7 +188,7 @@ class SmokeRun:
             create_user(self.target, tenant) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
-            maker = ItemMaker(api, Routes(self.daicho), api.read("/openapi.json"))
+            maker = ItemMaker(api, self.routes, api.read("/openapi.json"))
             item = maker.create(entity)
         expire_item(self.target, self.ledger, tenant, item)
         self.left_behind.append(
@@ -221,9 +226,8 @@ class SmokeRun:
 
     def _delete_items(self, api: Api, created: list[Item]) -> None:
         """Remove items in the reverse order of their creation; the others are left behind."""
-        routes = Routes(self.daicho)
         for item in reversed(created):
-            if item.path and routes.find_item(item.entity, "DELETE"):
+            if item.path and self.routes.find_item(item.entity, "DELETE"):
                 try:
                     api.send("DELETE", item.path, statuses=(204, 404))
                 except SmokeFailure as failure:
