@@ -30,7 +30,6 @@ def read_template(stack: str, open_client: ClientFactory) -> DeployedTemplate:
     resources = [each for page in pages for each in page["StackResourceSummaries"]]
     names = {each["LogicalResourceId"]: each.get("PhysicalResourceId", "") for each in resources}
     (described,) = client.describe_stacks(StackName=stack)["Stacks"]
-    _, partition, _, region, account, *_ = described["StackId"].split(":")
     attributes = {
         f"{each['LogicalResourceId']}.StreamArn": _find_stream(
             open_client, each["PhysicalResourceId"]
@@ -38,7 +37,7 @@ def read_template(stack: str, open_client: ClientFactory) -> DeployedTemplate:
         for each in resources
         if each["ResourceType"] == TABLE
     }
-    return DeployedTemplate(document, names, region, account, stack, partition, attributes)
+    return DeployedTemplate(document, described["StackId"], names, attributes)
 
 
 def check_stack(template: DeployedTemplate, open_client: ClientFactory) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -41,17 +41,32 @@ class Resource:
 class DeployedTemplate:
     """A template with what its expressions are resolved by.
 
-    ``names``: the physical ids of resources by their logical ids. ``attributes``: other attributes
-    of resources, by logical id and attribute (``Table.StreamArn``).
+    ``stack_id``: the ARN of the stack. ``names``: the physical ids of resources by their logical
+    ids. ``attributes``: other attributes of resources (``Table.StreamArn``).
     """
 
     document: Mapping[str, Any]
+    stack_id: str
     names: Mapping[str, str]
-    region: str
-    account: str
-    stack: str
-    partition: str = "aws"
-    attributes: Mapping[str, str] | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def pseudo_parameters(self) -> Mapping[str, str]:
+        """The parameters that every template has, by name."""
+        _, partition, _, region, account, name = self.stack_id.split(":", 5)
+        return {
+            "AWS::Partition": partition,
+            "AWS::Region": region,
+            "AWS::AccountId": account,
+            "AWS::StackName": name.split("/")[1],
+            "AWS::StackId": self.stack_id,
+            "AWS::URLSuffix": "amazonaws.com",
+        }
+
+    @property
+    def stack(self) -> str:
+        """The name of the stack."""
+        return self.pseudo_parameters["AWS::StackName"]
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
@@ -95,30 +110,23 @@ class DeployedTemplate:
         return self._get_attribute(logical_id, attribute) if attribute else self._refer(name)
 
     def _refer(self, name: str) -> str:
-        pseudo = {
-            "AWS::Region": self.region,
-            "AWS::AccountId": self.account,
-            "AWS::Partition": self.partition,
-            "AWS::StackName": self.stack,
-            "AWS::URLSuffix": "amazonaws.com",
-        }
-        if name in pseudo:
-            return pseudo[name]
+        if name in self.pseudo_parameters:
+            return self.pseudo_parameters[name]
         if name in self.names:
             return self.names[name]
         return f"{UNKNOWN}{name}"
 
     def _get_attribute(self, logical_id: str, attribute: str) -> Any:
-        given = (self.attributes or {}).get(f"{logical_id}.{attribute}")
+        given = self.attributes.get(f"{logical_id}.{attribute}")
         if given is not None:
             return given
         entry = self.document["Resources"].get(logical_id, {})
         pattern = ARNS.get(entry.get("Type", ""))
         if attribute == "Arn" and pattern and logical_id in self.names:
             return pattern.format(
-                partition=self.partition,
-                region=self.region,
-                account=self.account,
+                partition=self.pseudo_parameters["AWS::Partition"],
+                region=self.pseudo_parameters["AWS::Region"],
+                account=self.pseudo_parameters["AWS::AccountId"],
                 id=self.names[logical_id],
             )
         return f"{UNKNOWN}{logical_id}.{attribute}"

@@ -14,6 +14,7 @@ from constructs import Construct
 from daicho.cdk.auth import Auth
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
@@ -102,8 +103,9 @@ class Api(Construct):
         log_group = logs.LogGroup(
             self,
             "AccessLogs",
-            retention=settings.log_retention,
-            removal_policy=settings.removal_policy,
+            log_group_name=name_log_group("http-apis", f"{settings.full_name}-access"),
+            retention=settings.access_log_retention,
+            removal_policy=settings.rollback_removal_policy,
         )
         apigateway.CfnStage(
             self,

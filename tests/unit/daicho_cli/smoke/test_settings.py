@@ -26,6 +26,7 @@ from daicho_cli.smoke.settings.template import DeployedTemplate, Resource
 from tests.support.repository import ROOT
 
 ANSWERS = Path(__file__).with_name("answers")
+STACK_ID = "arn:aws:cloudformation:eu-central-1:123456789012:stack/Shop-prod/12-34-56"
 SNAPSHOTS = sorted((ROOT / "tests/infra/snapshots").glob("Daicho-*.json"))
 
 
@@ -75,7 +76,7 @@ def open_client(service: str) -> Any:
 
 def read(case: Recorded, answer: dict[str, Any], *, is_local: bool = False) -> list[Row]:
     """The rows of a call with this answer."""
-    template = DeployedTemplate({}, {}, "eu-central-1", "123456789012", "Shop-prod")
+    template = DeployedTemplate({}, STACK_ID, {})
     checker = SettingsChecker(template, open_client, is_local)
     resource = Resource("Resource", case.type, case.id, case.properties)
     with Stubber(open_client(case.reading.service)) as stubber:
@@ -124,7 +125,7 @@ def test_an_answer_of_another_form_is_refused() -> None:
 @pytest.mark.parametrize("case", [c for c in RECORDED if c.reading.absent], ids=str)
 def test_what_is_not_set_is_a_difference_and_no_failed_call(case: Recorded) -> None:
     """AWS answers with an error code if nothing is set."""
-    template = DeployedTemplate({}, {}, "eu-central-1", "123456789012", "Shop-prod")
+    template = DeployedTemplate({}, STACK_ID, {})
     checker = SettingsChecker(template, open_client)
     resource = Resource("Resource", case.type, case.id, case.properties)
     with Stubber(open_client(case.reading.service)) as stubber:
@@ -152,14 +153,8 @@ def test_every_resource_of_the_templates_is_read_or_listed(snapshot: Path) -> No
     table = next(
         name for name, each in document["Resources"].items() if "DynamoDB::Table" in each["Type"]
     )
-    template = DeployedTemplate(
-        document,
-        names,
-        "eu-central-1",
-        "123456789012",
-        "Daicho-prod",
-        attributes={f"{table}.StreamArn": "arn:stream"},
-    )
+    attributes = {f"{table}.StreamArn": "arn:stream"}
+    template = DeployedTemplate(document, STACK_ID, names, attributes)
     types = {resource.type for resource in template.resources}
     assert {name for name in types if not name.startswith("Custom::")} <= {
         *READINGS,

@@ -24,6 +24,7 @@ DOCUMENT: dict[str, Any] = {
         "Check": {"Type": "Custom::Check", "Properties": {}},
     }
 }
+STACK_ID = "arn:aws:cloudformation:eu-west-1:123456789012:stack/Shop-prod/1234"
 STREAM = "arn:aws:dynamodb:eu-west-1:123456789012:table/T/stream/2026"
 
 
@@ -31,8 +32,7 @@ class Stack:
     """CloudFormation and DynamoDB with one stack."""
 
     def __init__(self, **described: Any) -> None:
-        arn = "arn:aws:cloudformation:eu-west-1:123456789012:stack/Shop-prod/1234"
-        self.described = {"StackId": arn, "StackStatus": "UPDATE_COMPLETE", **described}
+        self.described = {"StackId": STACK_ID, "StackStatus": "UPDATE_COMPLETE", **described}
 
     def __call__(self, _service: str) -> Stack:
         return self
@@ -75,6 +75,7 @@ def template() -> DeployedTemplate:
     [
         ({"Ref": "Files"}, "files"),
         ({"Ref": "AWS::Region"}, "eu-west-1"),
+        ({"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}, "1234"),
         ({"Fn::GetAtt": ["Files", "Arn"]}, "arn:aws:s3:::files"),
         ({"Fn::GetAtt": ["Table", "StreamArn"]}, STREAM),
         ({"Fn::Join": ["", ["a-", {"Ref": "AWS::AccountId"}]]}, "a-123456789012"),
@@ -136,7 +137,7 @@ def test_filters_of_another_checkout_are_found() -> None:
             for name, patterns in filters.items()
         }
         names = {name: name for name in resources}
-        return DeployedTemplate({"Resources": resources}, names, "eu-west-1", "1", "Shop-prod")
+        return DeployedTemplate({"Resources": resources}, STACK_ID, names)
 
     derived = sorted(LEDGER.derived_types)
     same, older = deploy(derived), deploy(derived[1:])
