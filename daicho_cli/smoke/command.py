@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -59,8 +61,7 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
     description. Settings are compared with the template of the deployed stack. The run has a
     tenant and a user of its own, which it removes. Exit code 1: a check failed.
     """
-    with end_on_errors("smoke"):
-        signal.signal(signal.SIGTERM, _interrupt)
+    with end_on_errors("smoke"), _end_as_interrupted():
         if settings_only and (url or check_archive):
             raise OptionError("--settings-only needs a stack, and checks nothing else")
         target = find_target(TargetOptions(stack, stage, region, outputs, url, token))
@@ -83,6 +84,15 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
     raise typer.Exit(INCOMPLETE if report.failed else SUCCESS)
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """End as after Ctrl-C: the user and the tenant are removed."""
-    raise KeyboardInterrupt
+@contextmanager
+def _end_as_interrupted() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C: the user and the tenant are removed."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +19,13 @@ from typer.testing import CliRunner
 from daicho_cli.local.instance import REGION
 from daicho_cli.main import app
 from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.run import SmokeRun
 from daicho_cli.smoke.settings.checker import SettingsChecker
 from daicho_cli.smoke.settings.local_gaps import DROPPED
 from daicho_cli.smoke.settings.stack import read_template
 from daicho_cli.smoke.settings.template import DeployedTemplate
 from daicho_cli.smoke.target import Target, TargetOptions, find_target
+from daicho_cli.terminal import INTERRUPTED
 from tests.e2e.api import PATIENCE
 from tests.support.broken_settings import BROKEN_SETTINGS, BrokenSetting
 
@@ -54,13 +58,13 @@ def template(target: Target) -> DeployedTemplate:
 
 @contextmanager
 def rolled_up(stack: dict[str, Any]) -> Iterator[None]:
-    """Run the rollup each second meanwhile: its schedule runs each minute."""
+    """Run the rollup again and again meanwhile: its schedule runs each minute."""
     ended = threading.Event()
     session = boto3.Session("test", "test", region_name=REGION)
     functions = session.client("lambda", endpoint_url=stack["endpoint"])
 
     def run() -> None:
-        while not ended.wait(1):
+        while not ended.wait(0.5):
             functions.invoke(FunctionName=stack["functions"]["rollup"], Payload=b"{}")
 
     thread = threading.Thread(target=run)
@@ -102,8 +106,9 @@ def test_a_setting_that_the_local_aws_drops_really_differs(
         (names[row.subject], row.check) for row in as_on_aws if row.outcome is Outcome.FAILED
     }
     assert differing == DROPPED
-    locally = SettingsChecker(template, target.open_client, is_local=True).check()
-    kept = {(names[row.subject], row.check) for row in locally if row.outcome is Outcome.NOT_KEPT}
+    locally = SettingsChecker(template, target.open_client, is_local=True)
+    rows = [row for kind in {kind for kind, _ in DROPPED} for row in locally.check(kind)]
+    kept = {(names[row.subject], row.check) for row in rows if row.outcome is Outcome.NOT_KEPT}
     assert kept == DROPPED
 
 
@@ -120,6 +125,42 @@ def test_a_setting_that_was_broken_by_hand_is_named(
         (subject, setting) for setting in broken.settings
     ]
     assert check() == []
+
+
+def test_a_broken_setting_fails_the_command(
+    stack_file: Path, target: Target, template: DeployedTemplate
+) -> None:
+    broken = next(each for each in BROKEN_SETTINGS if each.settings == ("retention in days",))
+    with broken.broken(template, target.open_client) as logical_id:
+        options = ["--settings-only", "--stack", str(stack_file)]
+        result = CliRunner().invoke(app, ["smoke", *options], env={"COLUMNS": "200"})
+    assert result.exit_code == 1, result.output
+    (line,) = (line for line in result.output.splitlines() if logical_id in line)
+    assert "retention in days" in line and "found 3653" in line
+    assert "not kept by the local AWS: time to live" in result.output
+
+
+def test_an_interrupted_run_removes_its_user_and_its_tenant(
+    stack: dict[str, Any], stack_file: Path, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[SmokeRun] = []
+
+    def interrupt(self: SmokeRun, _api: object) -> None:
+        runs.append(self)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(SmokeRun, "check_routes", interrupt)
+    before = signal.getsignal(signal.SIGTERM)
+    result = CliRunner().invoke(app, ["smoke", "--stack", str(stack_file)])
+    assert result.exit_code == INTERRUPTED, result.output
+    assert signal.getsignal(signal.SIGTERM) is before
+    (run,) = runs
+    assert [(row.check, row.outcome) for row in run.checks.rows] == [
+        ("the tenant is being removed", Outcome.PASSED)
+    ]
+    cognito = target.open_client("cognito-idp")
+    with pytest.raises(cognito.exceptions.UserNotFoundException):
+        cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=run.name)
 
 
 def list_failed(target: Target, template: DeployedTemplate, kind: str) -> list[Row]:

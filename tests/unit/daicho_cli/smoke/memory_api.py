@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from daicho.book.book import Book
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
 from daicho.testing import MemoryDeployment
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api as WebApi
@@ -33,8 +35,10 @@ KEPT_HEADERS = ("if-match", "if-none-match", "idempotency-key")
 class MemoryApi:
     """Answers requests as the deployed API does; subclasses plant one fault each."""
 
+    daicho, ledger = DAICHO, LEDGER
+
     def __init__(self) -> None:
-        self.deployment = MemoryDeployment(LEDGER)
+        self.deployment = MemoryDeployment(self.ledger)
         self.objects: dict[str, bytes] = {}
         self.requests: list[str] = []
 
@@ -57,7 +61,7 @@ class MemoryApi:
         )
 
     def answer(self, request: httpx.Request, headers: dict[str, str]) -> Answer:
-        web, opened = _build_web_api()
+        web, opened = _build_web_api(self.daicho)
         opened["book"] = self.deployment.open_book
         send = Client(web, "smoke")
         named = {name.replace("-", "_"): value for name, value in headers.items()}
@@ -70,7 +74,7 @@ class MemoryApi:
         return httpx.Response(200, content=self.objects.get(request.url.path, b""))
 
     def describe(self) -> object:
-        return _describe()
+        return _describe(self.daicho)
 
     def refuse_anonymous(self) -> httpx.Response:
         return httpx.Response(401, json={"message": "Unauthorized"})
@@ -80,24 +84,25 @@ class MemoryApi:
 
 
 @cache
-def _build_web_api() -> tuple[WebApi, dict[str, Callable[[str], Book]]]:
+def _build_web_api(daicho: Daicho) -> tuple[WebApi, dict[str, Callable[[str], Book]]]:
     """The API, which costs more to build than to call, and how its books are opened."""
     opened: dict[str, Callable[[str], Book]] = {}
 
     def open_book(tenant: str) -> Book:
         return opened["book"](tenant)
 
-    return WebApi(DAICHO, open_book), opened
+    return WebApi(daicho, open_book), opened
 
 
 @cache
-def _describe() -> object:
-    return json.loads(json.dumps(describe_api(DAICHO, LEDGER)))
+def _describe(daicho: Daicho) -> object:
+    ledger = daicho.append_generations(Ledger())
+    return json.loads(json.dumps(describe_api(daicho, ledger)))
 
 
 @cache
-def _find_routes() -> Routes:
-    return Routes(DAICHO)
+def _find_routes(daicho: Daicho) -> Routes:
+    return Routes(daicho)
 
 
 @dataclass
@@ -119,8 +124,8 @@ def open_memory_api(api: MemoryApi) -> Iterator[Api]:
 
 def drive(api: MemoryApi) -> Driven:
     """Drive all kinds of routes."""
-    run = SmokeRun(Target(URL), DAICHO, LEDGER, PATIENCE_S)
-    run.__dict__["routes"] = _find_routes()
+    run = SmokeRun(Target(URL), api.daicho, api.ledger, PATIENCE_S)
+    run.__dict__["routes"] = _find_routes(api.daicho)
     with open_memory_api(api) as client:
         run.check_routes(client)
     return Driven(run.checks.rows, api.requests, run.left_behind)

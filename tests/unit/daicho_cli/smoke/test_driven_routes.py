@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -10,13 +12,29 @@ from typing import Any
 import httpx
 import pytest
 
+from daicho import Domain
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
 from daicho_cli.smoke.report import Outcome
 from tests.support.api_client import Answer
+from tests.support.repository import ROOT
 from tests.unit.daicho_cli.smoke.memory_api import MemoryApi, _no_pauses, drive
 
 __all__ = ["_no_pauses"]
 pytestmark = pytest.mark.usefixtures("_no_pauses")
 KINDS = 18
+
+
+def load_products() -> Domain:
+    """The domain of a new project."""
+    file = ROOT / "daicho_cli/init/templates/domains/products.py"
+    spec = importlib.util.spec_from_file_location("products_of_a_new_project", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    domain: Domain = module.domain
+    return domain
 
 
 class StreamStands(MemoryApi):
@@ -194,6 +212,22 @@ FAULTS = {
     PlainErrors: {"problem document with status 404", "remove"},
 }
 """Which checks fail with each fault, and no others."""
+
+
+class NewProject(MemoryApi):
+    """The API of the project that `daicho init` makes."""
+
+    daicho = Daicho(load_products())
+    ledger = daicho.append_generations(Ledger())
+
+
+def test_a_new_project_passes_with_the_kinds_that_it_has() -> None:
+    driven = drive(NewProject())
+    assert [row for row in driven.rows if row.outcome is Outcome.FAILED] == []
+    missing = {row.subject for row in driven.rows if row.outcome is Outcome.NOT_DECLARED}
+    assert missing == {"section", "versions", "object", "edge", "ballot", "counter"}
+    driven_subjects = {row.subject for row in driven.rows if row.outcome is Outcome.PASSED}
+    assert {"POST /products", "GET /products?name=", "GET /categories"} <= driven_subjects
 
 
 def test_an_api_without_faults_passes() -> None:
