@@ -22,6 +22,8 @@ TIMEOUT_S = 60.0
 PAUSE_S = 0.25
 MAX_CHARACTERS = 300
 PROBLEM = "application/problem+json"
+REFUSALS = (400, 404, 409, 412, 422)
+"""What a rule of a domain answers to an example. A refused token or a throttled request fails."""
 _UNEXPECTED = (LookupError, TypeError, ValueError, ClientError, BotoCoreError, DaichoError)
 """An answer without a field, or not in JSON; a caller without a permission."""
 
@@ -53,7 +55,7 @@ class Api:
         """Send a request.
 
         Raises:
-            RefusedError: the answer is another 4xx than those expected.
+            RefusedError: the answer is one of `REFUSALS`, which was not expected.
             SmokeFailure: the API does not answer, or with another status than those expected.
         """
         content = {} if body is None else {"json": body}
@@ -63,7 +65,8 @@ class Api:
             raise SmokeFailure(f"{method} {path}: {error!r}") from error
         if answer.status_code not in statuses:
             text = f"{method} {path} answered {answer.status_code}: {answer.text[:MAX_CHARACTERS]}"
-            raise RefusedError(text) if answer.is_client_error else SmokeFailure(text)
+            is_refused = answer.status_code in REFUSALS
+            raise RefusedError(text) if is_refused else SmokeFailure(text)
         is_problem = answer.headers.get("content-type", "").startswith(PROBLEM)
         if answer.is_client_error and not is_problem:
             raise SmokeFailure(f"{method} {path}: {answer.status_code} without a problem document")

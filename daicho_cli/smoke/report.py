@@ -29,6 +29,9 @@ class Outcome(StrEnum):
     """The check is not possible here, or not yet; the row has the reason."""
 
 
+_ALWAYS_SHOWN = (Outcome.FAILED, Outcome.NOT_DECLARED)
+
+
 @dataclass(frozen=True)
 class Row:
     """One check. ``subject``: a route or a resource; ``check``: what is checked of it.
@@ -82,7 +85,7 @@ class Report:
         for column in ("subject", "check", "outcome", "seconds", "detail"):
             table.add_column(column, overflow="fold")
         for row in self.rows:
-            if everything or row.seconds is not None or row.outcome is Outcome.FAILED:
+            if everything or row.seconds is not None or row.outcome in _ALWAYS_SHOWN:
                 time = "" if row.seconds is None else f"{row.seconds:.2f}"
                 cells = (row.subject, row.check, row.outcome.value, time, _render_detail(row))
                 table.add_row(*cells, style="red" if row.outcome is Outcome.FAILED else None)

@@ -26,7 +26,7 @@ from daicho_cli.smoke.settings.stack import check_filters, check_stack, read_tem
 from daicho_cli.smoke.target import Target
 from daicho_cli.smoke.users import create_user
 
-DELETION_PATIENCE_S = 10.0
+DELETION_PATIENCE_S = 30.0
 TRACES = "log lines, traces and metrics of the requests"
 UNKNOWN_PATH = "/no-such-route-of-the-smoke-test"
 
@@ -95,14 +95,15 @@ class SmokeRun:
     def compare_settings(self) -> None:
         """Compare the settings of the stack with its template, and its filters with the checkout.
 
-        Raises:
-            ClientError, BotoCoreError: the stack does not exist, or AWS refuses.
+        A stack that cannot be read is a failed row: the caller may lack a permission.
         """
         open_client = self.target.open_client
-        template = read_template(self.target.stack, open_client)
-        self.checks.rows += check_stack(template, open_client)
-        self.checks.rows += check_filters(template, self.ledger)
-        self.checks.rows += SettingsChecker(template, open_client, self.target.is_local).check()
+        with self.checks.check(self.target.stack, "template and settings are read"):
+            template = read_template(self.target.stack, open_client)
+            checker = SettingsChecker(template, open_client, self.target.is_local)
+            self.checks.rows += check_stack(template, open_client)
+            self.checks.rows += check_filters(template, self.ledger)
+            self.checks.rows += checker.check()
 
     def check_archive(self) -> None:
         """Look for the row of the item that the run ``name`` left to expire.

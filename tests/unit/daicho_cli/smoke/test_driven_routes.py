@@ -157,6 +157,15 @@ class BrokenVotes(BrokenPath):
     method, word = "POST", "/votes"
 
 
+class ForbiddenItems(MemoryApi):
+    """The first route of a kind is forbidden; another one must not hide it."""
+
+    def answer(self, request: httpx.Request, headers: dict[str, str]) -> Answer:
+        if request.url.path.startswith("/carts/"):
+            return Answer(403, {"content-type": "application/problem+json"}, "{}", "")
+        return super().answer(request, headers)
+
+
 class OtherObject(MemoryApi):
     """The download is not what was uploaded."""
 
@@ -206,6 +215,12 @@ FAULTS = {
     OldVersionLost: {"versions"},
     BrokenSections: {"section"},
     BrokenVotes: {"fast vote"},
+    ForbiddenItems: {
+        "create, and repeat under one key",
+        "change with If-Match",
+        "read with its ETag",
+        "remove",
+    },
     OtherObject: {"object"},
     MissingRoute: {"describes the routes of this checkout"},
     OpenDoor: {"status 401 without a token"},
