@@ -68,6 +68,11 @@ SUBCOMMANDS = {
         "status",
         "Print each instance of each entity in a stage, with its state.",
     ),
+    "user": Subcommand(
+        "daicho_cli.user.command",
+        "user",
+        "Create a user of a tenant in the user pool, with a password.",
+    ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
