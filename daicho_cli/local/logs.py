@@ -10,6 +10,8 @@ from daicho_cli.local.instance import REGION, LocalInstance
 
 NEWEST = 200
 _FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
+_STACK_ID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""The end of the names that contain the id of their stack."""
 _OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
 
 
@@ -32,9 +34,12 @@ def _read_events(instance: LocalInstance) -> Iterator[tuple[int, str, str]]:
 
 
 def parse_function(group: str) -> str:
-    """The function of a log group, by its name in the stack file; else the group's last part."""
+    """The function of a log group, by its name in the stack file; else the group's last part.
+
+    That is without the id of the stack.
+    """
     match = _FUNCTION.search(group)
-    return match[1].lower() if match else group.rpartition("/")[2]
+    return match[1].lower() if match else _STACK_ID.sub("", group.rpartition("/")[2])
 
 
 def _format_time(milliseconds: int) -> str:

@@ -41,7 +41,7 @@ class SweepBucket(Protocol):
     """The bucket operations that the sweep needs."""
 
     def remove(self, key: str) -> None:
-        """Remove an object; nothing happens if there is none."""
+        """Remove an object with all its versions; nothing happens if there is none."""
 
 
 @dataclass

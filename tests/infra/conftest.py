@@ -39,6 +39,15 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     return synthesise("prod", tmp_path_factory.mktemp("prod"))
 
 
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    """Production with a table whose throughput was bought, and with a replica index."""
+    from daicho.cdk.settings import WARM  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("warm")
+    return synthesise("prod", folder, warm=WARM, replica_index=True)
+
+
 @pytest.fixture(params=STAGES)
 def any_stage(request: pytest.FixtureRequest) -> Synthesis:
     """Each stage in turn."""

@@ -1,11 +1,14 @@
 """What holds data: the table, the buckets, the logs, the users."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from daicho.cdk.settings import WARM
 from tests.infra.synthesis import Resource, Synthesis, synthesise
+from tests.support.repository import ROOT
 
 HOLDERS = (
     "DynamoDB::Table",
@@ -13,6 +16,22 @@ HOLDERS = (
     "Cognito::UserPool",
     "Logs::LogGroup",
 )
+RETAINED = {
+    "DynamoDB::Table": "Retain",
+    "Cognito::UserPool": "Retain",
+    "S3::Bucket": "RetainExceptOnCreate",
+    "Logs::LogGroup": "RetainExceptOnCreate",
+}
+NAMED_BY = {
+    "AWS::DynamoDB::Table": "TableName",
+    "AWS::S3::Bucket": "BucketName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    # Names of these two need not be unique.
+    "AWS::Cognito::UserPool": "",
+    "AWS::Lambda::LayerVersion": "",
+}
+"""Of each type that is retained: the property that may give it a fixed name."""
+ACCESS_LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 30, "Daicho-prod": 90}
 LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 14, "Daicho-prod": 90}
 
 
@@ -30,16 +49,51 @@ def rules(stage: Synthesis, name: str) -> dict[str, dict[str, Any]]:
     return {each["Id"]: each for each in bucket(stage, name)["LifecycleConfiguration"]["Rules"]}
 
 
+def list_parts(value: Any) -> list[Any]:
+    """A value of a template, and all values within it."""
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value, *(part for each in within for part in list_parts(each))]
+
+
 def holders(stage: Synthesis) -> list[Resource]:
     return [each for kind in HOLDERS for each in stage.resources(kind).values()]
 
 
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:
-    kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
     found = holders(prod)
     assert len(found) == 1 + 5 + 1 + 12
     for each in found:
-        assert {name: each[name] for name in kept} == kept, each["Type"]
+        assert each["UpdateReplacePolicy"] == "Retain", each["Type"]
+        assert each["DeletionPolicy"] == RETAINED[each["Type"].removeprefix("AWS::")]
+
+
+def test_no_retained_resource_has_a_name_that_a_second_creation_would_take_again(
+    prod: Synthesis,
+) -> None:
+    """A stack whose creation failed leaves what it retains, and is created again under its name."""
+    retained = {
+        id: each
+        for id, each in prod.template["Resources"].items()
+        if each.get("DeletionPolicy", "Delete") != "Delete"
+    }
+    assert len(retained) > 19
+    for id, each in retained.items():
+        name = each["Properties"].get(NAMED_BY[each["Type"]])
+        assert name is None or {"Ref": "AWS::StackId"} in list_parts(name), f"{id}: {name}"
+
+
+def test_a_creation_that_fails_removes_its_buckets_and_logs(prod: Synthesis) -> None:
+    kept = [
+        each["Type"]
+        for each in prod.template["Resources"].values()
+        if each.get("DeletionPolicy") == "Retain"
+    ]
+    # The first two have a deletion protection of their own; a version of a layer has no name.
+    assert sorted(kept) == [
+        "AWS::Cognito::UserPool",
+        "AWS::DynamoDB::Table",
+        "AWS::Lambda::LayerVersion",
+    ]
 
 
 def test_other_stages_go_with_their_stack(local: Synthesis, dev: Synthesis) -> None:
@@ -81,19 +135,29 @@ def test_backups_go_back_further_in_prod(dev: Synthesis, prod: Synthesis) -> Non
     ]
 
 
-def test_prod_is_warm_and_its_postings_do_not_hold_it_back(dev: Synthesis, prod: Synthesis) -> None:
-    assert "WarmThroughput" not in table(dev)
-    writes = table(prod)["WarmThroughput"]["WriteUnitsPerSecond"]
-    (postings,) = (
-        each["WarmThroughput"]["WriteUnitsPerSecond"]
-        for each in table(prod)["GlobalSecondaryIndexes"]
-        if each["IndexName"] == "GSI2"
-    )
+def test_warm_throughput_is_bought_by_an_explicit_option_only(on_aws: Synthesis) -> None:
+    assert "WarmThroughput" not in json.dumps(on_aws.template)
+
+
+def test_no_index_holds_a_warm_table_back(warm: Synthesis) -> None:
+    properties = table(warm)
+    writes = properties["WarmThroughput"]["WriteUnitsPerSecond"]
     assert writes >= 20_000  # votes a second
-    assert postings >= 800 * 18  # contacts a second, postings each
+    indexes = {each["IndexName"]: each for each in properties["GlobalSecondaryIndexes"]}
+    assert set(indexes) == {"GSI1", "GSI2", "GSI3", "Replica"}
+    for each in indexes.values():
+        assert each["WarmThroughput"]["WriteUnitsPerSecond"] >= 800 * 18  # contacts, postings each
 
 
-@pytest.mark.parametrize("name", ["Archive", "Failures", "Results"])
+def test_the_documentation_has_the_units_that_are_bought() -> None:
+    page = (ROOT / "docs/reference/settings.md").read_text("utf-8")
+    default_reads, default_writes = 12_000, 4_000
+    reads = WARM.table_reads - default_reads + 3 * (WARM.index_reads - default_reads)
+    writes = WARM.table_writes - default_writes + 3 * (WARM.index_writes - default_writes)
+    assert f"{reads:,} read units and {writes:,} write units" in page
+
+
+@pytest.mark.parametrize("name", ["Archive", "Failures", "Results", "Objects"])
 def test_buckets_are_encrypted_versioned_and_closed(any_stage: Synthesis, name: str) -> None:
     properties = bucket(any_stage, name)
     (encryption,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
@@ -119,15 +183,13 @@ def test_the_local_buckets_can_be_reached_over_http(local: Synthesis) -> None:
     assert not local.resources("S3::BucketPolicy")
 
 
-def test_an_object_that_is_deleted_is_gone(any_stage: Synthesis) -> None:
-    properties = bucket(any_stage, "Objects")
-    (encryption,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert encryption["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
-    assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
-    assert "VersioningConfiguration" not in properties
-    assert "CorsConfiguration" not in properties
+def test_what_others_overwrite_or_delete_of_the_objects_is_kept_for_a_while(
+    any_stage: Synthesis,
+) -> None:
+    assert "CorsConfiguration" not in bucket(any_stage, "Objects")
     found = rules(any_stage, "Objects")
-    assert found["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    assert found["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     assert not [each for each in found.values() if "ExpirationInDays" in each]
 
 
@@ -167,6 +229,26 @@ def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None
 
 
 def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
-    groups = any_stage.resources("Logs::LogGroup").values()
-    assert len(groups) == 12  # the functions, the API and the state machine
-    assert {each["Properties"]["RetentionInDays"] for each in groups} == {LOG_DAYS[any_stage.name]}
+    groups = dict(any_stage.resources("Logs::LogGroup"))
+    (access,) = (id for id in groups if id.startswith("ApiAccessLogs"))
+    days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
+    assert days.pop(access) == ACCESS_LOG_DAYS[any_stage.name]
+    assert len(days) == 11  # the functions and the state machine
+    assert set(days.values()) == {LOG_DAYS[any_stage.name]}
+
+
+def test_access_logs_of_buckets_are_kept_as_long_as_those_of_the_api(on_aws: Synthesis) -> None:
+    assert rules(on_aws, "AccessLogs")["expire"]["ExpirationInDays"] == ACCESS_LOG_DAYS[on_aws.name]
+
+
+def test_logs_that_services_deliver_keep_the_resource_policy_of_the_account_short(
+    any_stage: Synthesis,
+) -> None:
+    """CloudWatch Logs adds each group of another name to one policy of 5,120 characters."""
+    delivered = [
+        each["Properties"]["LogGroupName"]["Fn::Join"][1]
+        for id, each in any_stage.resources("Logs::LogGroup").items()
+        if id.startswith(("ApiAccessLogs", "JobsMachineLogs"))
+    ]
+    assert len(delivered) == 2
+    assert all(parts[0].startswith("/aws/vendedlogs/") for parts in delivered)

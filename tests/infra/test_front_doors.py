@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from daicho.cdk import CognitoPool, Machine, OwnIssuer
+from tests.infra.linting import lint
 from tests.infra.synthesis import Synthesis, list_steps, settings_of, synthesise
+from tests.infra.template_limits import check_limits, measure_assets
 from tests.infra.test_findings import solutions
 from tests.infra.test_permissions import allowed, arn, role_of
 
@@ -69,6 +71,12 @@ def read_access_log(stage: Synthesis) -> dict[str, str]:
 
 def test_no_option_opens_a_finding(opened: Synthesis, own: Synthesis) -> None:
     assert solutions(opened)["violations"] == solutions(own)["violations"] == []
+
+
+def test_cloudformation_would_take_the_options(opened: Synthesis, own: Synthesis) -> None:
+    assert lint(opened.folder / f"{opened.name}.template.json") == []
+    for stage in (opened, own):
+        assert check_limits(stage.template, measure_assets(stage.folder)) == []
 
 
 def test_an_own_issuer_needs_no_user_pool(own: Synthesis) -> None:

@@ -1,12 +1,10 @@
 """What is granted is what is called: no action that nobody uses, no call that would be refused.
 
-The stream functions say what they need of the table and the bucket as protocols, and mypy holds
-them to it. The API's code has the whole table, so its calls are looked up in its source.
+Most functions say what they need of the table and the buckets as protocols, and mypy holds them to
+it. `test_called_actions` finds the calls of all functions in their source.
 """
 
-import ast
 import importlib
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,7 @@ from daicho.cdk.functions import grants
 from daicho.stream.claims import render_payload_name
 from daicho.stream.failed_batch import DONE_PREFIX
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX as DISCARDED
-from tests.support.repository import ROOT
 
-CODE = ROOT / "functions"
 QUARANTINED = "quarantine/"
 TABLE = {
     "get": "GetItem",
@@ -39,6 +35,8 @@ BUCKET = {
     "replace": "PutObject",
     "remove_versions": "DeleteObjectVersion",
 }
+ALSO = {"DeleteObjectVersion": "DeleteObject"}
+"""An action that S3 wants in addition (S3 API, DeleteObjects)."""
 
 
 def needed(protocol: str, calls: dict[str, str]) -> set[str]:
@@ -49,46 +47,8 @@ def needed(protocol: str, calls: dict[str, str]) -> set[str]:
     module, name = protocol.split(":")
     found = getattr(importlib.import_module(module), name)
     methods = {each for each in dir(found) if each[0] != "_" and callable(getattr(found, each))}
-    return {calls[method] for method in methods - {"transact"}}
-
-
-def imported(path: Path) -> set[Path]:
-    """The files of ours that a file imports."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names.update(each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-            names.update(f"{node.module}.{each.name}" for each in node.names)
-    candidates = (CODE / f"{name.replace('.', '/')}.py" for name in names)
-    return {each for each in candidates if each.exists()}
-
-
-def reached(start: Path) -> set[Path]:
-    found: set[Path] = set()
-    waiting = {start}
-    while waiting:
-        found |= waiting
-        waiting = {each for path in waiting for each in imported(path)} - found
-    return found
-
-
-def called_on_table(path: Path) -> set[str]:
-    """The methods called on something that is named ``table``, ``_table`` or ``store``."""
-    return {
-        node.func.attr
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and _name(node.func.value).lstrip("_") in ("table", "store")
-    }
-
-
-def _name(node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
+    actions = {calls[method] for method in methods - {"transact"}}
+    return actions | {ALSO[action] for action in actions & set(ALSO)}
 
 
 @pytest.mark.parametrize(
@@ -169,15 +129,6 @@ def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> Non
     granted = {prefix: set(actions) for prefix, actions in grants.REDRIVE.failures.items()}
     assert granted == {f"{prefix}*": actions for prefix, actions in (waiting | moved).items()}
     assert grants.REDRIVE.failure_bucket == ("ListBucket",)
-
-
-def test_the_api_is_granted_what_its_code_calls() -> None:
-    files = reached(CODE / "handlers" / "api.py") - {CODE / "daicho/storage/table.py"}
-    assert CODE / "daicho/write/item_writer.py" in files  # else nothing below means anything
-    calls = {method for path in files for method in called_on_table(path)}
-    transacted = {"PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"}
-    own = {"transact", "with_announcement"}
-    assert {TABLE[method] for method in calls - own} | transacted == set(grants.API.table)
 
 
 def test_an_index_is_only_queried() -> None:

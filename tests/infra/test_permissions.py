@@ -110,7 +110,7 @@ def expected(stage: Synthesis, name: str) -> Allowed:
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",
         }
-        found[arn(failures, "/aws/lambda/*")] = {"s3:PutObject"}
+        found[arn(failures, "/*")] = {"s3:PutObject"}
         found[arn(failures)] = {"s3:ListBucket"}
     return found
 

@@ -6,6 +6,7 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.cdk import STAGES, CognitoPool, DaichoStack, Machine, OwnIssuer, Settings
+from daicho.cdk.settings import WARM
 from daicho.errors import SettingsError
 from tests.infra.synthesis import synthesise
 from tests.support.repository import PROJECT
@@ -46,6 +47,8 @@ def test_options_come_from_the_context() -> None:
     assert (settings.account, settings.region) == ("123456789012", "eu-west-1")
     assert settings.alarm_email == "a@b.c"
     assert settings.retain
+    assert settings.warm is None
+    assert read(stage="prod", warm_throughput="true").warm == WARM
 
 
 def test_who_signs_tokens_comes_from_the_context() -> None:
@@ -87,6 +90,11 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
         ),
         ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
         ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),
+        (
+            {"stage": "local", "local_layer": "/l", "local_ledger": "/g", "api_url": "/"}
+            | {"warm_throughput": "true"},
+            "warm_throughput is for stages of an account only",
+        ),
         ({"faults": "many"}, "faults is 'many', not a number between 0 and 1"),
         ({"faults": "1"}, "faults is '1', not a number between 0 and 1"),
         ({"account": "123456789012"}, "account and region go together"),

@@ -17,6 +17,7 @@ from daicho.cdk.auth import Auth
 from daicho.cdk.front_doors import OwnIssuer
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
@@ -153,8 +154,9 @@ class Api(Construct):
         log_group = logs.LogGroup(
             self,
             "AccessLogs",
-            retention=settings.log_retention,
-            removal_policy=settings.removal_policy,
+            log_group_name=name_log_group("http-apis", f"{settings.full_name}-access"),
+            retention=settings.access_log_retention,
+            removal_policy=settings.rollback_removal_policy,
         )
         identity = settings.identity
         access_log = {

@@ -66,16 +66,12 @@ class Buckets(Construct):
             ],
         )
 
-        # Whoever deletes a photo wants it gone: no version of it stays. Browsers put and get
-        # here by URLs that the API signs, from the origins that the stage names.
+        # The library removes every version of an object that it deletes. Other versions are what
+        # somebody else has overwritten or deleted by mistake. Browsers put and get here by URLs
+        # that the API signs, from the origins that the stage names.
         self.objects = self._bucket(
             "Objects",
-            rules=[
-                s3.LifecycleRule(
-                    id="leftovers", abort_incomplete_multipart_upload_after=Duration.days(1)
-                )
-            ],
-            versioned=False,
+            rules=[_leftovers()],
             cors=[
                 s3.CorsRule(
                     allowed_origins=list(settings.cors_origins),
@@ -95,7 +91,6 @@ class Buckets(Construct):
         *,
         rules: list[s3.LifecycleRule],
         metrics: list[s3.BucketMetrics] | None = None,
-        versioned: bool = True,
         cors: list[s3.CorsRule] | None = None,
     ) -> s3.Bucket:
         return s3.Bucket(
@@ -108,13 +103,13 @@ class Buckets(Construct):
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=self._settings.tls_only,
             minimum_tls_version=1.2 if self._settings.tls_only else None,
-            versioned=versioned,
+            versioned=True,
             lifecycle_rules=rules,
             metrics=metrics,
             cors=cors,
             server_access_logs_bucket=self._access_logs,
             server_access_logs_prefix=f"{id.lower()}/" if self._access_logs else None,
-            removal_policy=self._settings.removal_policy,
+            removal_policy=self._settings.rollback_removal_policy,
         )
 
     def _log_bucket(self) -> s3.Bucket:
@@ -130,11 +125,11 @@ class Buckets(Construct):
             versioned=True,
             lifecycle_rules=[
                 s3.LifecycleRule(
-                    id="expire", expiration=Duration.days(max(self._settings.log_days, 30))
+                    id="expire", expiration=Duration.days(self._settings.access_log_days)
                 ),
                 _leftovers(),
             ],
-            removal_policy=self._settings.removal_policy,
+            removal_policy=self._settings.rollback_removal_policy,
         )
 
 

@@ -44,16 +44,24 @@ RETENTION = {
 
 @dataclass(frozen=True, kw_only=True)
 class WarmThroughput:
-    """What the table takes at once, without a warm-up; paid once, when it is raised.
+    """Units a second that the table and its indexes take at once; paid once, when they are raised.
 
-    Without it a new on-demand table takes 4,000 writes and 12,000 reads a second. An index that
-    takes less than the table makes the table's writes wait, so the postings have their own.
+    Without it a new on-demand table takes 4,000 writes and 12,000 reads a second, and so does each
+    index. An index that takes less than is written to it makes the table's writes wait, so all
+    three are raised. ``index_reads`` and ``index_writes`` are of each of them.
     """
 
     table_reads: int
     table_writes: int
-    posting_reads: int
-    posting_writes: int
+    index_reads: int
+    index_writes: int
+
+
+WARM = WarmThroughput(
+    table_reads=24_000, table_writes=24_000, index_reads=12_000, index_writes=16_000
+)
+"""20,000 votes a second, or the bulk load of contacts (800 a second with 18 postings each), from
+the first minute on. An account's own quotas may have to be raised for both."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +89,10 @@ class Settings:
     whether the functions have layers for their packages and for the lock file; the local AWS has
     both in folders, ``local_layer`` and ``local_ledger``.
 
-    ``retain``: data outlives the stack. ``replica_index``: a fourth index with the table's own
-    keys and all attributes, for reading much without touching the table; it doubles every write.
+    ``retain``: data outlives the stack. ``warm``: bought by an option of the deployment only, as it
+    is paid each time that a table is created with it. ``replica_index``: a fourth index with the
+    table's own keys and all attributes, for reading much without touching the table; it doubles
+    every write.
     ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
     ``archive_window_seconds``: how long the archive gathers before it writes an object.
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
@@ -91,6 +101,8 @@ class Settings:
     ``cors_origins``: whose pages may call the API in a browser, and put and get objects by signed
     URLs. ``identity``: who signs the tokens. ``domain_name``: the API's own host name, with a
     certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
+    ``log_days``: of the functions' and the state machine's logs; ``access_log_days``: of the API's
+    and the buckets' access logs, which name clients' addresses.
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
@@ -111,6 +123,7 @@ class Settings:
     replica_index: bool = False
     customer_managed_key: bool = False
     log_days: int
+    access_log_days: int
     dirty_shards: int = 16
     settle_seconds: int = 1_000
     filter_spread_seconds: int | None = 90
@@ -153,11 +166,24 @@ class Settings:
         Raises:
             SettingsError: CloudWatch cannot keep logs for ``log_days`` days.
         """
+        return self._find_retention("log_days")
+
+    @property
+    def access_log_retention(self) -> logs.RetentionDays:
+        """How long the API's access log is kept.
+
+        Raises:
+            SettingsError: CloudWatch cannot keep logs for ``access_log_days`` days.
+        """
+        return self._find_retention("access_log_days")
+
+    def _find_retention(self, name: str) -> logs.RetentionDays:
+        days: int = getattr(self, name)
         try:
-            return RETENTION[self.log_days]
+            return RETENTION[days]
         except KeyError:
             choices = ", ".join(map(str, RETENTION))
-            raise SettingsError(f"log_days is {self.log_days}; it can be {choices}") from None
+            raise SettingsError(f"{name} is {days}; it can be {choices}") from None
 
     @property
     def full_name(self) -> str:
@@ -171,7 +197,7 @@ class Settings:
 
     @property
     def removal_policy(self) -> RemovalPolicy:
-        """Of everything that holds data."""
+        """Of the table, the users and the key."""
         return RemovalPolicy.RETAIN if self.retain else RemovalPolicy.DESTROY
 
     @property
@@ -198,15 +224,25 @@ class Settings:
         if self.stage == "local" and self.domain_name:
             yield "domain_name is not for stage local"
 
+    @property
+    def rollback_removal_policy(self) -> RemovalPolicy:
+        """Of buckets and logs: as `removal_policy`, but a rollback of their creation removes them.
+
+        The table and the users are not among them: where they are retained, a deletion protection
+        of their own would make the rollback fail.
+        """
+        kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        return kept if self.retain else RemovalPolicy.DESTROY
+
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
-        ``cors_origins`` (separated by commas), ``domain_name``, ``certificate_arn``,
-        ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
-        ``local_ledger`` and ``api_url``, which are required, and ``faults``.
+        ``warm_throughput`` (true or false), ``cors_origins`` (separated by commas),
+        ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage
+        local ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -224,6 +260,10 @@ class Settings:
         options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
         options["cors_origins"] = split_list(str(context("cors_origins") or ""))
         options["identity"] = read_identity(context, wrong)
+        warm = _truth("warm_throughput", context("warm_throughput"), wrong)
+        if warm and stage == "local":
+            wrong.append("warm_throughput is for stages of an account only")
+        options["warm"] = WARM if warm else None
         options["faults"] = _share("faults", context("faults"), wrong)
         only = (*local, "faults")
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
@@ -265,6 +305,7 @@ STAGES = {
         deletion_protection=False,
         recovery_days=None,
         log_days=1,
+        access_log_days=1,
         dirty_shards=1,
         settle_seconds=8,
         filter_spread_seconds=None,
@@ -287,22 +328,19 @@ STAGES = {
         deletion_protection=False,
         recovery_days=1,
         log_days=14,
+        access_log_days=30,
         archive_window_seconds=60,
         glacier_after_days=90,
         requests_per_second=500,
         request_burst=500,
     ),
-    # 20,000 votes a second, or the bulk load of contacts (800 a second with 18 postings each),
-    # from the first minute on. An account's own quotas may have to be raised for both.
     "prod": Settings(
         stage="prod",
         retain=True,
         deletion_protection=True,
         recovery_days=35,
-        warm=WarmThroughput(
-            table_reads=24_000, table_writes=24_000, posting_reads=12_000, posting_writes=16_000
-        ),
         log_days=90,
+        access_log_days=90,
         scan_units=6_000,
         archive_window_seconds=300,
         glacier_after_days=90,

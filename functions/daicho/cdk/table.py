@@ -15,6 +15,10 @@ def _key(name: str) -> dynamodb.Attribute:
     return dynamodb.Attribute(name=name, type=STRING)
 
 
+def _warm(reads: int, writes: int) -> dynamodb.WarmThroughput:
+    return dynamodb.WarmThroughput(read_units_per_second=reads, write_units_per_second=writes)
+
+
 class LedgerTable(Construct):
     """One Region by design.
 
@@ -28,6 +32,8 @@ class LedgerTable(Construct):
         """Create the table; ``key`` encrypts it, if a key is given."""
         super().__init__(scope, id)
         warm = settings.warm
+        of_table = _warm(warm.table_reads, warm.table_writes) if warm else None
+        of_index = _warm(warm.index_reads, warm.index_writes) if warm else None
         self.table = dynamodb.Table(
             self,
             "Table",
@@ -44,61 +50,43 @@ class LedgerTable(Construct):
             removal_policy=settings.removal_policy,
             encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if key else None,
             encryption_key=key,
-            warm_throughput=dynamodb.WarmThroughput(
-                read_units_per_second=warm.table_reads, write_units_per_second=warm.table_writes
-            )
-            if warm
-            else None,
+            warm_throughput=of_table,
         )
-        self._index("GSI1", projection=dynamodb.ProjectionType.ALL)
-        self._index(
-            "GSI2",
-            projection=dynamodb.ProjectionType.INCLUDE,
-            attributes=["copy"],
-            warm=dynamodb.WarmThroughput(
-                read_units_per_second=warm.posting_reads,
-                write_units_per_second=warm.posting_writes,
-            )
-            if warm
-            else None,
-        )
-        self._index("GSI3", projection=dynamodb.ProjectionType.INCLUDE, attributes=["total"])
+        self._index("GSI1", warm=of_index)
+        self._index("GSI2", attributes=["copy"], warm=of_index)
+        self._index("GSI3", attributes=["total"], warm=of_index)
         if settings.replica_index:
-            self._replica(settings)
+            self._replica(of_table)
 
-    def _replica(self, settings: Settings) -> None:
+    def _replica(self, warm: dynamodb.WarmThroughput | None) -> None:
         """A copy of the table as an index: its keys and all attributes, with a short delay.
 
         Its capacity must equal the capacity of the table, or the table's writes wait for it.
         Source: seed 002; "Using global secondary indexes to create an eventually consistent
         replica", Amazon DynamoDB Developer Guide.
         """
-        warm = settings.warm
         self.table.add_global_secondary_index(
             index_name="Replica",
             partition_key=_key("PK"),
             sort_key=_key("SK"),
             projection_type=dynamodb.ProjectionType.ALL,
-            warm_throughput=dynamodb.WarmThroughput(
-                read_units_per_second=warm.table_reads, write_units_per_second=warm.table_writes
-            )
-            if warm
-            else None,
+            warm_throughput=warm,
         )
 
     def _index(
         self,
         name: str,
         *,
-        projection: dynamodb.ProjectionType,
         attributes: list[str] | None = None,
-        warm: dynamodb.WarmThroughput | None = None,
+        warm: dynamodb.WarmThroughput | None,
     ) -> None:
+        """An index of all attributes, or of the keys and a few ``attributes``."""
+        kinds = dynamodb.ProjectionType
         self.table.add_global_secondary_index(
             index_name=name,
             partition_key=_key(f"{name}PK"),
             sort_key=_key(f"{name}SK"),
-            projection_type=projection,
+            projection_type=kinds.INCLUDE if attributes else kinds.ALL,
             non_key_attributes=attributes,
             warm_throughput=warm,
         )

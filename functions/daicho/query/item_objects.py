@@ -60,7 +60,7 @@ class ItemObjects:
         url = self.open_bucket().sign_download_url(name, DOWNLOAD_SECONDS)
         return SignedRequest("GET", url, {}, self._compute_expiry(DOWNLOAD_SECONDS))
 
-    def list_names(self, item: Entity) -> Mapping[str, str]:
+    def list_object_names(self, item: Entity) -> Mapping[str, str]:
         """The names of an item's objects in the bucket, by field."""
         entity, key = type(item), self.get_item_key(item)
         return {
@@ -95,7 +95,7 @@ class ItemObjects:
         description = getattr(item, field)
         if not isinstance(description, StoredObject):
             raise NotFound(f"{type(item).__name__}.{field} is no object")
-        return description, self.list_names(item)[field]
+        return description, self.list_object_names(item)[field]
 
     def _compute_expiry(self, seconds: int) -> dt.datetime:
         return self.clock().replace(microsecond=0) + dt.timedelta(seconds=seconds)

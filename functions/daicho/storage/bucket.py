@@ -105,35 +105,54 @@ class Bucket:
 
         In order of name, the newest first, page by page; marks of deletion come last in a page.
         """
-        after: dict[str, Any] = {"KeyMarker": behind} if behind else {}
-        while True:
-            try:
-                page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
-            except AWS_ERRORS as error:
-                raise translate_error(error, f"list versions of {prefix}") from error
-            for kind in ("Versions", "DeleteMarkers"):
-                entries: Any = page.get(kind, ())
-                for entry in entries:
-                    newest = entry["IsLatest"]
-                    yield ObjectVersion(
-                        entry["Key"],
-                        entry["VersionId"],
-                        newest,
-                        entry["LastModified"],
-                        removal=kind == "DeleteMarkers",
-                    )
-            if not page.get("IsTruncated"):
-                return
-            after = {"KeyMarker": page["NextKeyMarker"]}
-            if page.get("NextVersionIdMarker"):
-                after["VersionIdMarker"] = page["NextVersionIdMarker"]
+        after: dict[str, Any] | None = {"KeyMarker": behind} if behind else {}
+        while after is not None:
+            versions, after = self._list_version_page(prefix, after)
+            yield from versions
 
     def remove(self, key: str) -> None:
-        """Remove an object; nothing happens if there is none."""
+        """Remove an object with all its versions permanently; nothing happens if there is none.
+
+        Raises:
+            UnavailableError: not all versions are known to be removed.
+        """
+        more = True
+        while more:
+            # Always the first page: the key sorts before all others that begin with it, and a page
+            # behind a version that was removed need not exist.
+            page, after = self._list_version_page(key, {})
+            own = [version for version in page if version.name == key]
+            # The newest goes last: otherwise the version before it could be read meanwhile.
+            self.remove_versions(sorted(own, key=lambda version: version.newest))
+            more = after is not None and bool(own) and len(own) == len(page)
+
+    def _list_version_page(
+        self, prefix: str, after: Mapping[str, Any]
+    ) -> tuple[list[ObjectVersion], dict[str, Any] | None]:
+        """A page of versions, and the parameters of the next one; None if there is none."""
         try:
-            self._client.delete_object(Bucket=self.name, Key=key)
+            page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
         except AWS_ERRORS as error:
-            raise translate_error(error, f"remove {key}") from error
+            raise translate_error(error, f"list versions of {prefix}") from error
+        versions = []
+        for kind in ("Versions", "DeleteMarkers"):
+            entries: Any = page.get(kind, ())
+            versions += [
+                ObjectVersion(
+                    entry["Key"],
+                    entry["VersionId"],
+                    entry["IsLatest"],
+                    entry["LastModified"],
+                    removal=kind == "DeleteMarkers",
+                )
+                for entry in entries
+            ]
+        if not page.get("IsTruncated"):
+            return versions, None
+        next_page = {"KeyMarker": page["NextKeyMarker"]}
+        if page.get("NextVersionIdMarker"):
+            next_page["VersionIdMarker"] = page["NextVersionIdMarker"]
+        return versions, next_page
 
     def sign_upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
         """A URL by which anybody may upload an object of this kind and size, for ``seconds``.
@@ -236,9 +255,11 @@ def open_bucket(
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1.0,
         read_timeout=timeout,
-        # Signed URLs use the bucket's own Region, and the signature that all Regions accept.
+        # A signed URL names the host of the bucket's Region. S3 redirects requests to its global
+        # host, and the signature covers the host (Amazon S3 User Guide, "Virtual hosting of
+        # buckets"). An endpoint that is an address, as the local one, keeps the path style.
         signature_version="s3v4",
-        s3={"us_east_1_regional_endpoint": "regional"},
+        s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
     )
     client = boto3.client("s3", config=config, endpoint_url=endpoint, region_name=region)
     return Bucket(client, name)

@@ -45,7 +45,7 @@ class ObjectWriter:
         with self.writer.transaction() as transaction:
             item = transaction.get(ref)
             transaction.remove(ref, if_match=if_match)
-            key, names = self.objects.get_item_key(item), self.objects.list_names(item)
+            key, names = self.objects.get_item_key(item), self.objects.list_object_names(item)
             due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + URL_SIGNING_GRACE
             partition = cleanup_marks.render_owner_partition(key, ref.entity.__name__)
             marks = [

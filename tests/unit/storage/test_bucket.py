@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from urllib.parse import urlsplit
 
 import pytest
 
-from daicho.storage.bucket import Bucket
+from daicho.storage.bucket import Bucket, open_bucket
 from daicho.testing.aws.memory_s3 import MemoryS3
 
 
@@ -87,3 +88,32 @@ def test_objects_are_listed_with_their_sizes(bucket: Bucket) -> None:
         ("a/2", 6),
     ]
     assert [each.name for each in bucket.list_objects("", behind="a/1", most=1)] == ["a/2", "b/1"]
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize("region", ["us-east-1", "eu-central-1", "ap-northeast-1", "me-central-1"])
+def test_a_signed_url_names_the_host_of_the_region(region: str) -> None:
+    """S3 redirects requests to its global host, and the signature covers the host."""
+    opened = open_bucket("photos", region=region)
+    urls = (
+        opened.sign_upload_url("acme/1", "image/png", 10, 900),
+        opened.sign_download_url("acme/1", 3600),
+    )
+    for url in urls:
+        assert urlsplit(url).hostname == f"photos.s3.{region}.amazonaws.com"
+        assert f"%2F{region}%2Fs3%2Faws4_request" in url
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_signed_url_of_the_local_aws_names_the_bucket_in_its_path() -> None:
+    opened = open_bucket("photos", region="eu-central-1", endpoint="http://127.0.0.1:4720")
+    parts = urlsplit(opened.sign_download_url("acme/1", 3600))
+    assert (parts.netloc, parts.path) == ("127.0.0.1:4720", "/photos/acme/1")

@@ -36,22 +36,28 @@ class Grants:
     stream: bool = False
 
 
+REMOVE_VERSIONS = ("DeleteObject", "DeleteObjectVersion")
+"""S3 wants both: the first one always, the second one for a version (S3 API, DeleteObjects)."""
+
 # A transaction is granted by what is in it; a check of what is only read has an action of its own.
-# BatchWriteItem is for versions that are forgotten, and for sections. Who holds a URL that the API
-# has signed may do what the API may, with that one object: so it may get and put.
+# BatchWriteItem is for versions that are forgotten, and for sections. An object that is removed is
+# removed with all its versions. Who holds a URL that the API has signed may do what the API may,
+# with that one object: so it may get and put.
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),
         *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
-    objects=("GetObject", "PutObject", "DeleteObject"),
+    objects=("GetObject", "PutObject", *REMOVE_VERSIONS),
+    object_bucket=("ListBucketVersions",),
 )
 # Sections that nobody sees, and objects whose items are gone.
 SWEEP = Grants(
     table=("GetItem", "Query", "BatchWriteItem", "DeleteItem"),
     indexes={"GSI2": ("Query",)},
-    objects=("DeleteObject",),
+    objects=REMOVE_VERSIONS,
+    object_bucket=("ListBucketVersions",),
 )
 # A payload is written once, and its writer never reads it. The table is read for totals that are
 # rolled up at once.
@@ -93,7 +99,7 @@ AUDIT = Grants(
 # list distinguishes a missing object from one that the function may not read.
 FORGET = Grants(
     table=("Query", "UpdateItem"),
-    archive=("GetObject", "GetObjectVersion", "PutObject", "DeleteObjectVersion"),
+    archive=("GetObject", "GetObjectVersion", "PutObject", *REMOVE_VERSIONS),
     archive_bucket=("ListBucket", "ListBucketVersions"),
 )
 
@@ -101,7 +107,7 @@ FORGET = Grants(
 # tenant's records out of what was set aside, in every version of it. It reads the archive for
 # aggregates that count expired items. A transaction is granted by what is in it: it touches an item
 # and writes its copy, or deletes a copy that is left.
-_OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVersion")
+_OF_VERSIONS = ("GetObject", "GetObjectVersion", *REMOVE_VERSIONS)
 JOBS = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"),
@@ -116,7 +122,7 @@ JOBS = Grants(
     failure_bucket=("ListBucket", "ListBucketVersions"),
     archive=("GetObject",),
     archive_bucket=("ListBucket",),
-    objects=("DeleteObjectVersion",),
+    objects=REMOVE_VERSIONS,
     object_bucket=("ListBucketVersions",),
 )
 # Scan is for one item: whether the table is empty. A batch is of heartbeats, and of the shards that
@@ -144,7 +150,9 @@ MACHINE = (
 
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")
 STREAM_LIST = ("ListStreams",)  # knows no resource but "*"
-DISCARDED = "aws/lambda/*"  # the names of the objects that Lambda writes
+# Lambda names its objects aws/lambda/…, but no page says that it looks for the right to write just
+# those when a mapping is created; a mapping that is refused fails the deployment (ADR 0130).
+DISCARDED = "*"
 FAILURE_OBJECTS = ("PutObject",)
 FAILURE_BUCKET = ("ListBucket",)  # Lambda requires it before it uses an on-failure bucket
 

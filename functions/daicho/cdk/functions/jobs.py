@@ -14,6 +14,7 @@ from constructs import Construct
 
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
+from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
@@ -144,9 +145,9 @@ class Jobs(Construct):
         return logs.LogGroup(
             self,
             "MachineLogs",
-            log_group_name=f"/aws/vendedlogs/states/{settings.full_name}-jobs",
+            log_group_name=name_log_group("states", f"{settings.full_name}-jobs"),
             retention=settings.log_retention,
-            removal_policy=settings.removal_policy,
+            removal_policy=settings.rollback_removal_policy,
         )
 
 

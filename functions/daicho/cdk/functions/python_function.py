@@ -141,7 +141,7 @@ class PythonFunction(Construct):
             self,
             "Logs",
             retention=settings.log_retention,
-            removal_policy=settings.removal_policy,
+            removal_policy=settings.rollback_removal_policy,
         )
         self._role = iam.Role(
             self,

@@ -11,10 +11,13 @@ from daicho_cli.local.logs import parse_function
     ("group", "function"),
     [
         ("/aws/cloudformation/Daicho-local/ApiFunctionLogs058AFA0D", "api"),
-        ("/aws/cloudformation/Daicho-local/ApiAccessLogs50B185DB", "apiaccess"),
         ("/aws/cloudformation/Daicho-local/ProjectorProjectLogs2A22E100", "project"),
         ("/aws/cloudformation/Daicho-local/RollupLogs1645604F", "rollup"),
-        ("/aws/vendedlogs/states/Daicho-local-jobs", "Daicho-local-jobs"),
+        (
+            "/aws/vendedlogs/states/Daicho-local-jobs-0a1b2c3d-1122-3344-5566-77889900aabb",
+            "Daicho-local-jobs",
+        ),
+        ("/aws/vendedlogs/states/Other-jobs", "Other-jobs"),
     ],
 )
 def test_a_log_group_is_named_by_its_function(group: str, function: str) -> None:
