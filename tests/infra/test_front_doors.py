@@ -74,7 +74,7 @@ def test_no_option_opens_a_finding(opened: Synthesis, own: Synthesis) -> None:
 
 
 def test_cloudformation_would_take_the_options(opened: Synthesis, own: Synthesis) -> None:
-    assert lint(opened.folder / f"{opened.name}.template.json") == []
+    assert lint(opened.folder / f"{opened.name}.template.json", ["us-east-1"]) == []
     for stage in (opened, own):
         assert check_limits(stage.template, measure_assets(stage.folder)) == []
 
