@@ -31,9 +31,6 @@ def user(
         list[str] | None, typer.Option(help="A group, for example admin; several times.")
     ] = None,
     stage: Stage = None,
-    tenant_claim: Annotated[
-        str, typer.Option(help="The setting tenant_claim of the stage.")
-    ] = TENANT_CLAIM,
     stack: StackFile = LOCAL,
 ) -> None:
     """Create a user of a tenant in the user pool, with a password.
@@ -46,8 +43,9 @@ def user(
         deployed = Stack.find(stage, stack)
         if "UserPoolId" not in deployed.resources:
             raise CommandError(f"{deployed.name} has no user pool: its users are its issuer's")
+        claim = deployed.resources.get("TenantClaim", TENANT_CLAIM)
         wanted = PoolUser(
-            name=name, tenant=tenant, email=email, groups=group or (), tenant_claim=tenant_claim
+            name=name, tenant=tenant, email=email, groups=group or (), tenant_claim=claim
         )
         cognito = boto3.client(
             "cognito-idp", endpoint_url=deployed.endpoint, region_name=deployed.region

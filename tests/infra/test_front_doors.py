@@ -107,6 +107,7 @@ def test_the_claims_of_the_user_pool_reach_the_api_and_its_log(
     assert read_access_log(dev)["subject"] == "$context.authorizer.claims.sub"
     assert opened.environment("api")["TENANT_CLAIM"] == "custom:org"
     assert read_access_log(opened)["tenant"] == "$context.authorizer.claims.custom:org"
+    assert opened.template["Outputs"]["TenantClaim"]["Value"] == "custom:org"
     (attribute,) = opened.only("Cognito::UserPool")["Properties"]["Schema"]
     assert (attribute["Name"], attribute["Mutable"]) == ("org", False)
     _, users = find_client(opened, "UsersClient")

@@ -8,7 +8,7 @@ import pytest
 from daicho.cdk import STAGES, CognitoPool, DaichoStack, Machine, OwnIssuer, Settings
 from daicho.cdk.settings import WARM
 from daicho.errors import SettingsError
-from tests.infra.synthesis import synthesise
+from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.repository import PROJECT
 
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a-1b"
@@ -48,7 +48,17 @@ def test_options_come_from_the_context() -> None:
     assert settings.alarm_email == "a@b.c"
     assert settings.retain
     assert settings.warm is None
-    assert read(stage="prod", warm_throughput="true").warm == WARM
+    assert read(warm_throughput="true").warm == WARM
+    settings = read(stage="prod", alarms_without_action="true", runbook_url="https://wiki/alarms")
+    settings.check()
+    assert settings.runbook_url == "https://wiki/alarms"
+    assert read(stage="prod", alarm_topic=TOPIC).alarm_topic == TOPIC
+
+
+def test_production_needs_somebody_whom_alarms_notify() -> None:
+    with pytest.raises(SettingsError, match=r"set alarm_email .* or alarm_topic .* SNS topic"):
+        read(stage="prod")
+    read(stage="dev").check()
 
 
 def test_who_signs_tokens_comes_from_the_context() -> None:
@@ -88,7 +98,16 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
             "stage local needs local_ledger, api_url: deploy it with daicho local up (make up), "
             "which passes them",
         ),
-        ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"stage": "dev", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"alarm_topic": "oncall"}, "alarm_topic is 'oncall', not the ARN of a standard SNS topic"),
+        (
+            {"alarm_topic": f"{TOPIC}.fifo"},
+            f"alarm_topic is '{TOPIC}.fifo', not the ARN of a standard SNS topic",
+        ),
+        (
+            {"alarm_topic": TOPIC, "account": "123456789012", "region": "eu-central-1"},
+            "alarm_topic is in eu-west-1, and the alarms are in eu-central-1",
+        ),
         ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),
         (
             {"stage": "local", "local_layer": "/l", "local_ledger": "/g", "api_url": "/"}

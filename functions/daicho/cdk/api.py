@@ -163,7 +163,10 @@ class Api(Construct):
             **ACCESS_LOG,
             "subject": f"$context.authorizer.claims.{identity.subject_claim}",
             "tenant": f"$context.authorizer.claims.{identity.tenant_claim}",
+            "stage": settings.stage,
+            "service": "api",
         }
+        _count_busy_answers(log_group, settings)
         return apigateway.CfnStage(
             self,
             "Stage",
@@ -171,7 +174,6 @@ class Api(Construct):
             stage_name="$default",
             auto_deploy=True,
             default_route_settings=apigateway.CfnStage.RouteSettingsProperty(
-                detailed_metrics_enabled=True,
                 throttling_rate_limit=settings.requests_per_second,
                 throttling_burst_limit=settings.request_burst,
             ),
@@ -202,4 +204,20 @@ def _make_cors(settings: Settings) -> apigateway.CorsPreflightOptions | None:
         allow_headers=list(CORS_HEADERS),
         expose_headers=list(CORS_EXPOSED),
         max_age=Duration.seconds(CORS_SECONDS),
+    )
+
+
+def _count_busy_answers(log_group: logs.LogGroup, settings: Settings) -> None:
+    """Count answers with status 429 as a metric of the ledger.
+
+    An HTTP API has one metric for all 4xx, and the function does not see the requests that the API
+    Gateway refuses. A period without such an answer has no data and costs nothing.
+    """
+    log_group.add_metric_filter(
+        "Answered429",
+        filter_pattern=logs.FilterPattern.string_value("$.status", "=", "429"),
+        metric_namespace=settings.name,
+        metric_name="Answered429",
+        metric_value="1",
+        dimensions={"stage": "$.stage", "service": "$.service"},
     )

@@ -30,7 +30,8 @@ from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
 from daicho.cdk.functions.token_trigger import build_token_trigger
 from daicho.cdk.key import build_key
-from daicho.cdk.observability import Observability
+from daicho.cdk.observability.metrics import LedgerMetrics
+from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
 from daicho.cdk.table import LedgerTable
 from daicho.errors import SettingsError
@@ -68,11 +69,12 @@ class Ledger(Construct):
         Raises:
             ProjectError: the project lacks something.
             DeclarationError: see `Project.check`.
-            SettingsError: a setting has no meaning, or the layer cannot be built.
+            SettingsError: a setting has no meaning, nobody is notified of the alarms of stage
+                prod, or the layer cannot be built.
         """
         if settings.stage not in STAGES:
             raise SettingsError(f"stage is {settings.stage!r}; the stages are {', '.join(STAGES)}")
-        settings.check_front_doors()
+        settings.check()
         super().__init__(scope, id)
         set_feature_flags(self)
         ledger = generations or project.check()
@@ -144,9 +146,7 @@ class Ledger(Construct):
             **watched,
             release.python.name: release.python.function,
         }
-        Observability(
-            self,
-            "Observability",
+        metrics = LedgerMetrics(
             settings=settings,
             functions=watched,
             table=self.table,
@@ -154,6 +154,7 @@ class Ledger(Construct):
             api=api.http,
             machine=jobs.machine.attr_arn,
         )
+        Observability(self, "Observability", metrics=metrics)
         self.outputs: Mapping[str, str] = {
             "ApiUrl": api.url,
             "TableName": self.table.table_name,
@@ -163,6 +164,7 @@ class Ledger(Construct):
             "ArchiveWorkgroupName": catalog.workgroup_name,
             "FailureBucketName": buckets.failures.bucket_name,
             "ObjectsBucketName": buckets.objects.bucket_name,
+            "TenantClaim": settings.identity.tenant_claim,
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
             "JobMachineArn": jobs.machine.attr_arn,

@@ -79,8 +79,12 @@ def test_a_user_has_its_tenant_and_a_verified_address(pool: Pool, tmp_path: Path
     assert pool.groups == [("mika", "admin")]
 
 
-def test_the_claim_of_the_tenant_can_have_another_name(pool: Pool, tmp_path: Path) -> None:
-    assert run(tmp_path, "--tenant-claim", "custom:org").exit_code == 0
+def test_the_claim_of_the_tenant_can_have_another_name(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = {"UserPoolId": "pool", "TenantClaim": "custom:org"}
+    monkeypatch.setattr("daicho_cli.aws.stacks.read_outputs", lambda stage: outputs)
+    assert run(tmp_path, "--stage", "dev").exit_code == 0
     assert pool.users["mika"]["custom:org"] == "acme"
     assert "custom:tenant" not in pool.users["mika"]
 
