@@ -199,14 +199,14 @@ dist: $(VENV)/.requirements ## The wheel and the source distribution, in dist/
 	@ls dist
 
 snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
-	$(PYTEST) tests/infra/test_snapshot.py --snapshot -q
+	$(PYTEST) tests/infra/test_snapshot.py tests/infra/test_cost_footprint.py --snapshot -q
 
 golden: $(VENV)/.requirements ## Record requests, answers and stored items of the demonstration again
 	$(PYTEST) tests/demonstration/golden --record -q
 
 synth: .local/.programs ## The templates of all stages
 	$(CDK) synth --quiet -c stage=dev --output cdk.out/dev
-	$(CDK) synth --quiet -c stage=prod -c demonstration=true --output cdk.out/prod
+	$(CDK) synth --quiet -c stage=prod -c demonstration=true -c alarms_without_action=true --output cdk.out/prod
 
 bootstrap: .local/.programs ## Prepare a real account for CDK, once for each Region
 	$(CDK) bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)

@@ -69,6 +69,11 @@ SUBCOMMANDS = {
         "status",
         "Print each instance of each entity in a stage, with its state.",
     ),
+    "smoke": Subcommand(
+        "daicho_cli.smoke.command",
+        "smoke",
+        "Test a deployed stack: drive one route of each kind, and compare its settings.",
+    ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
