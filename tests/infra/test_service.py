@@ -131,11 +131,6 @@ def test_nobody_chooses_their_own_tenant(any_stage: Synthesis) -> None:
     assert tenant["Mutable"] is False
     assert "custom:tenant" in client["ReadAttributes"]
     assert client["WriteAttributes"] == ["email"]
-    assert set(client["ExplicitAuthFlows"]) == {
-        "ALLOW_USER_PASSWORD_AUTH",
-        "ALLOW_USER_SRP_AUTH",
-        "ALLOW_REFRESH_TOKEN_AUTH",
-    }
 
 
 def test_requests_are_throttled_and_logged(any_stage: Synthesis) -> None:

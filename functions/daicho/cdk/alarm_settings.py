@@ -11,17 +11,17 @@ Source: "Notifying users on alarm changes", Amazon CloudWatch User Guide.
 """
 
 
-def list_alarm_mistakes(
+def list_alarm_problems(
     *, email: str | None, topic: str | None, region: str | None, needs_action: bool
 ) -> list[str]:
-    """One sentence for each mistake.
+    """One sentence for each problem.
 
     ``needs_action``: whether alarms have to notify somebody. ``region``: of the alarms, None if the
     credentials of the deployment choose it.
     """
-    mistakes = []
+    problems = []
     if needs_action and not (email or topic):
-        mistakes.append(
+        problems.append(
             "the alarms of stage prod would notify nobody: set alarm_email to an address, or "
             "alarm_topic to the ARN of an SNS topic; or set alarms_without_action to true, if "
             "something else watches them"
@@ -29,7 +29,7 @@ def list_alarm_mistakes(
     if topic:
         arn = TOPIC_ARN.fullmatch(topic)
         if arn is None:
-            mistakes.append(f"alarm_topic is {topic!r}, not the ARN of a standard SNS topic")
+            problems.append(f"alarm_topic is {topic!r}, not the ARN of a standard SNS topic")
         elif region and arn["region"] != region:
-            mistakes.append(f"alarm_topic is in {arn['region']}, and the alarms are in {region}")
-    return mistakes
+            problems.append(f"alarm_topic is in {arn['region']}, and the alarms are in {region}")
+    return problems
