@@ -68,6 +68,11 @@ SUBCOMMANDS = {
         "status",
         "Print each instance of each entity in a stage, with its state.",
     ),
+    "destroy": Subcommand(
+        "daicho_cli.destroy.command",
+        "destroy",
+        "Remove a deployed stage with all its data, if the stage retains none.",
+    ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
