@@ -10,7 +10,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -21,6 +22,7 @@ from bench.rebuild.items import Sizes
 from bench.rebuild.live_trial import KILLS, LEAST_READINGS, LiveResult, LiveTrial
 from bench.rebuild.purge_trial import PurgeResult, PurgeTrial
 from bench.rebuild.stage import Stage
+from bench.rebuild.workers import SPAWN
 from tests.support.dynoxide import client, create_table, serving
 
 MOST_UNITS, MOST_EDGE_UNITS = 1.02, 2.02
@@ -62,12 +64,14 @@ def main() -> int:
         def make_stage() -> Stage:
             return Stage(endpoint, create_table(client(endpoint)))
 
+        trials = {
+            "all changes": CostTrial(make_stage(), MIXED, RATE),
+            "items": CostTrial(make_stage(), Sizes(COST_ITEMS, 0, 0, 0), FASTEST),
+            "edges": CostTrial(make_stage(), Sizes(0, 0, 0, COST_ITEMS), FASTEST),
+        }
+        costs = run_cost_trials(trials, say)
         figures = [
-            *list_cost_figures(
-                *run_costs(make_stage(), MIXED, RATE, say, "all changes"),
-                run_costs(make_stage(), Sizes(COST_ITEMS, 0, 0, 0), FASTEST, say, "items")[1],
-                run_costs(make_stage(), Sizes(0, 0, 0, COST_ITEMS), FASTEST, say, "edges")[1],
-            ),
+            *list_cost_figures(*costs["all changes"], costs["items"][1], costs["edges"][1]),
             *list_live_figures(LiveTrial(stage := make_stage(), sizes, say).run(), sizes),
             *list_purge_figures(PurgeTrial(stage, say).run()),
         ]
@@ -89,12 +93,19 @@ def make_progress(began: float) -> Callable[[str], None]:
     return say
 
 
-def run_costs(
-    stage: Stage, sizes: Sizes, rate: float, say: Callable[[str], None], what: str
-) -> tuple[Costs, Costs]:
-    """The estimate and the measurement of a rebuild without faults."""
-    say(f"costs: {what}")
-    return CostTrial(stage, sizes, rate, lambda text: say(f"costs: {what}: {text}")).run()
+def run_cost_trials(
+    trials: Mapping[str, CostTrial], say: Callable[[str], None]
+) -> dict[str, tuple[Costs, Costs]]:
+    """The estimate and the measurement of each trial, by its name.
+
+    They run side by side, each over its own table: mostly they wait for heartbeats and leases.
+    """
+    with ProcessPoolExecutor(len(trials), mp_context=SPAWN) as pool:
+        running = {name: pool.submit(trial.run) for name, trial in trials.items()}
+        while not_done := wait(running.values(), SAY_INTERVAL_S).not_done:
+            names = [name for name, future in running.items() if future in not_done]
+            say(f"costs: {', '.join(names)}")
+        return {name: future.result() for name, future in running.items()}
 
 
 def list_cost_figures(

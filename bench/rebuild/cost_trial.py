@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +58,6 @@ class CostTrial:
     stage: Stage
     sizes: Sizes
     rate: float
-    say: Callable[[str], None]
 
     def run(self) -> tuple[Costs, Costs]:
         """Store items, estimate the rebuild and do it; returns the estimate and the measurement."""
@@ -132,7 +130,6 @@ class CostTrial:
         written = derived.units.take_total()[1] + report["write_units"]
         pump.shards, pump.batch = 1, BATCH
         while not answer["done"]:
-            self.say(f"pass {current.passes}, {current.phase}, {answer['wait']} s to wait")
             time.sleep(answer["wait"])
             answer = step({"tenant": "", "job": job.id}, Invocation(10))
             pump.run()

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.rebuild.stage import Stage
-from bench.rebuild.workers import Invocation, make_dependencies, make_job_settings
-from daicho.handlers import jobs
+from bench.rebuild.workers import make_step
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
 from daicho.rebuild.purge_job import PurgeJob, find_purge
@@ -54,11 +53,11 @@ class PurgeTrial:
         before = self._digest_items()
         self._release(ledger)
         job = self._start(ledger)
-        step = jobs.build(make_job_settings(stage), ledger, make_dependencies(stage))
-        while not (answer := step(job.machine_input, Invocation()))["done"]:
+        step = make_step(stage, ledger, job.id)
+        while not (answer := step()).done:
             found = find_purge(stage.table) or job
             self.say(f"purge: pass {found.passes}, {found.seen:,} items read, {found.reason}")
-            time.sleep(answer["wait"])
+            time.sleep(answer.wait)
         ended = find_purge(stage.table)
         if ended is None or ended.state != "succeeded":
             raise RuntimeError(f"the purge is not complete: {ended}")

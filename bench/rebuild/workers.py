@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,16 @@ from bench.rebuild.stage import Asker, Stage
 from bench.rebuild.truth import Question, compute_after, compute_before, list_questions
 from daicho.book.book import Book
 from daicho.errors import BeingBuilt, StoreError
-from daicho.handlers import jobs, project, rollup
+from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.plan import Ledger
 from daicho.plan.event_filters import HEARTBEAT_TYPE
+from daicho.rebuild.job import RebuildStep
+from daicho.rebuild.stack_jobs import RangeStep, StackJobs
 from daicho.release.older_writers import OlderWriters
 from daicho.runtime.clock import utc_now
+from daicho.runtime.settings import Settings
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table, open_table
 from daicho.testing.aws.memory_stores import MemoryBucket
@@ -40,6 +44,8 @@ SPAWN = multiprocessing.get_context("spawn")
 ROLLUP_S = 20.0
 SETTLE_S = 10
 INVOCATION_S = 60
+SEGMENTS = 4
+"""Fewer than the function uses: for each segment Dynoxide reads the whole table."""
 READERS = 8
 READING_INTERVAL_S = 0.1
 WRITES_PER_SECOND = 10.0
@@ -133,14 +139,34 @@ def make_job_settings(stage: Stage) -> dict[str, str]:
     return environment(stage.table_name, DIRTY_SHARDS="4", OBJECT_BUCKET="", **limits)
 
 
+def make_step(stage: Stage, ledger: Ledger, job: str) -> Callable[[], RebuildStep | RangeStep]:
+    """The step of the jobs function, with few segments."""
+    dependencies = make_dependencies(stage)
+    stack_jobs = StackJobs.build(
+        Settings.parse(make_job_settings(stage)),
+        dependencies.table(stage.table_name).with_metering(),
+        dependencies.stream(stage.table_name),
+        dependencies.bucket(""),
+        ledger,
+        None,
+        threads=dependencies.parallelism,
+        now=dependencies.now,
+    )
+    stack_jobs = StackJobs(
+        replace(stack_jobs.rebuild, segments=SEGMENTS), replace(stack_jobs.purge, segments=SEGMENTS)
+    )
+
+    def step() -> RebuildStep | RangeStep:
+        return stack_jobs.run_step(job, make_retry_budget(Invocation(), dependencies))
+
+    return step
+
+
 def run_rebuild(stage: Stage, job: str) -> None:
-    """Repeat the step of the jobs function as the state machine does."""
-    handler = jobs.build(make_job_settings(stage), stage.ledger, make_dependencies(stage))
-    while True:
-        answer = handler({"tenant": "", "job": job}, Invocation())
-        if answer["done"]:
-            return
-        time.sleep(answer["wait"])
+    """Repeat the step as the state machine does."""
+    step = make_step(stage, stage.ledger, job)
+    while not (answer := step()).done:
+        time.sleep(answer.wait)
 
 
 def run_writer(stage: Stage, signals: Signals, sizes: Sizes, written: Any, *, is_old: bool) -> None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from daicho.plan import Decisions
+from daicho.plan import (
+    CopyPlan,
+    Decisions,
+    EntityPlan,
+    ExpiryPlan,
+    KeyPlan,
+    ListingPlan,
+)
 from daicho.testing.faults.code_versions import POISON_FOR_BOTH, POISON_SOMETIMES
 from daicho.testing.schedules.code_history import CodeHistory, simulate_history
 from daicho.testing.schedules.profile import Profile
+from daicho.testing.simulated_entities import ValueSource
 from tests.delivery.schedules.lifecycle_profiles import (
     CARD_1,
     CARD_2,
@@ -16,6 +26,8 @@ from tests.delivery.schedules.lifecycle_profiles import (
     CHANGED,
     DRAFT_1,
     DRAFT_2,
+    NEWEST,
+    STATE,
     VISIT_1,
     VISIT_2,
     build_history,
@@ -37,6 +49,33 @@ DISABLED = build_history(
 REPLACED = build_history(
     (CARD_3, DRAFT_2), Decisions(disabled=CHANGED), (CARD_1, DRAFT_1), (CARD_2, DRAFT_2)
 )
+# Touches that change the expiry of items: they get one, get another one, and lose it again.
+DATED = build_history(
+    (replace(CARD_1, expires=ExpiryPlan(900, archive=False)),),
+    Decisions(),
+    (CARD_1,),
+    (replace(CARD_1, expires=ExpiryPlan(3_600, archive=False)),),
+)
+UNDATED = build_history(
+    (replace(CARD_1, expires=ExpiryPlan(7_200, archive=False)),),
+    Decisions(),
+    (replace(CARD_1, expires=ExpiryPlan(1_800, archive=False)),),
+    (CARD_1,),
+)
+# Touches that also write a copy, whose key contains what a write may change.
+BADGE = EntityPlan(
+    name="Badge",
+    fields=CARD_1.fields,
+    key=KeyPlan(("team",), ("id",)),
+    listings=(ListingPlan("of_state", 0, STATE, NEWEST),),
+)
+TO_BADGE = CopyPlan("Badge")
+COPIED = build_history(
+    (replace(CARD_2, copied_to=TO_BADGE), BADGE),
+    Decisions(),
+    (CARD_1,),
+    (replace(CARD_1, copied_to=TO_BADGE), BADGE),
+)
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "release": (10, 25),
     "request": (20, 40),
@@ -56,12 +95,25 @@ EVENTS: Mapping[str, tuple[int, ...]] = {
 }
 
 
-def rebuild_profile(name: str, share: int, history: CodeHistory, **more: Any) -> Profile:
+def draw_exact_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
+    """Values with a version and the time of creation, on which exact touches depend."""
+    created = source.now.astimezone(dt.UTC).isoformat(timespec="microseconds")
+    stamps = {"version": 1, "created_at": created.replace("+00:00", "Z")}
+    return {**draw_values(plan, source), **stamps}
+
+
+def rebuild_profile(
+    name: str,
+    share: int,
+    history: CodeHistory,
+    draw: Callable[[EntityPlan, ValueSource], dict[str, Any]] = draw_values,
+    **more: Any,
+) -> Profile:
     """Releases start rebuilds; requests of all versions of the API continue, and write late."""
     return Profile(
         name,
         share,
-        entities=simulate_history(history, draw_values),
+        entities=simulate_history(history, draw),
         entity_sets=(tuple(history.ledgers[0].entities),),
         history=history,
         settle_s=SETTLE_S,
@@ -79,6 +131,9 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild superseded", 50, SUPERSEDED),
     rebuild_profile("rebuild disabled", 40, DISABLED),
     rebuild_profile("rebuild replaced", 40, REPLACED),
+    rebuild_profile("rebuild dated", 25, DATED, draw_exact_values),
+    rebuild_profile("rebuild undated", 25, UNDATED, draw_exact_values),
+    rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(
         "rebuild poison",

@@ -12,11 +12,13 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.book.book import Book
 from daicho.errors import BeingBuilt, Conflict, NotFound, Raced, Unwritable
 from daicho.rebuild import touches
+from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.requests import plan_targets
 from daicho.release.older_writers import OlderWriters
 from daicho.write import item_writer
 from tests.support.changed_invoices import NOON
 from tests.support.copied_invoices import CopiedStage, deploy_projector, find_differences
+from tests.support.derived_state import items_of
 from tests.support.killing_table import KilledError, KillingTable
 from tests.support.rebuilt_invoices import House, put
 from tests.support.stream_pump import Pump
@@ -128,6 +130,24 @@ def test_what_code_from_before_writes_is_copied_again(house: House, stage: Copie
     assert (job.state, job.left) == ("succeeded", {})
     assert find_differences(stage) == []
     assert stage.book.find(stage.receipt.key("Ada 1")) is None
+
+
+def test_a_copy_stays_whose_item_was_created_again(house: House, stage: CopiedStage) -> None:
+    begin_copy(house, stage)
+    assert house.finish().state == "succeeded"
+    stage.roll_back()
+    stage.book.delete(stage.entity.key("1"))  # code from before leaves the copy
+    stage.return_to_copy()
+    copier = ItemCopier(house.table, stage.ledger, {"Invoice": 2})
+    copies = [
+        image
+        for image in items_of(stage.dynamodb, stage.name)
+        if image.get("type") == {"S": "Receipt"}
+    ]
+    (removal,) = copier.list_removals(copies, NOON)
+    put(house, "1", customer="Ada 1", country="fr")
+    assert not copier.apply(removal)
+    assert find_differences(stage) == []
 
 
 def test_two_items_with_the_same_new_key_are_left(house: House, stage: CopiedStage) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from daicho.layout.backfill_state import build_backfill_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
+from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import get_key
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -17,6 +18,7 @@ from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
 from daicho.testing.oracle.stream_history import list_expired_items
 from daicho.testing.releases.api_requests import ApiRequests, build_older_writers
+from daicho.testing.releases.item_writes import write_item
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory
 
@@ -125,14 +127,14 @@ class ApiInstances:
                 self.deployment.clock.advance(LIFETIME_S + 1)
                 self.writer.expire(key)
             else:
-                self.deployment.dynamodb.commit(key, None)
+                self._commit(instance, key, None)
         self.note(f"{instance}: {action}")
 
     def put(self, instance: ApiInstance, entity: str) -> None:
         """Put an item of the generation that an instance writes."""
         self.writer.list_generations = instance.list_generations
         item = self.writer.draw_image(entity)
-        self.deployment.dynamodb.commit(get_key(item), item)
+        self._commit(instance, get_key(item), item)
         self.judge.judge_consumers(self.history.get_ledger(self.consumers))
 
     def request(self) -> None:
@@ -199,6 +201,11 @@ class ApiInstances:
         """Read the base items; returns the newest ledger that a release was about to open."""
         self.judge.refresh()
         return self.history.get_ledger(self.opened)
+
+    def _commit(self, instance: ApiInstance, key: ItemKey, item: Image | None) -> None:
+        """Write an item at once, as an instance does whose requests meet no others."""
+        now = self.deployment.clock.now()
+        write_item(self.deployment.open_table(), instance.ledger, key, item, now)
 
     def _add(self, instance: ApiInstance) -> None:
         self.running.append(instance)

@@ -22,6 +22,8 @@ from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
+from daicho.testing.oracle.touched_items import is_copy
+from daicho.testing.releases.item_writes import write_item
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import TABLE
 
@@ -101,15 +103,19 @@ class ApiRequests:
         return list(self.waiting)
 
     def begin(self, instance: ApiInstance, entity: str) -> SimulatedProcess | None:
-        """A request begins that puts or deletes an item; None if the instance is busy."""
+        """A request begins that puts or deletes an item; None if the instance is busy.
+
+        Some delete an item and create it again: it has the same version and generation then.
+        """
         self.list_waiting()
         if instance in self.waiting.values():
             return None
         self.writer.list_generations = instance.list_generations
         item = self.writer.draw_image(entity)
-        existing = sorted(self.writer.items)
+        existing = sorted(key for key, each in self.writer.items.items() if not is_copy(each))
         is_removed = bool(existing) and self.choices.draw_bool(0.25)
         key = self.choices.pick(existing) if is_removed else get_key(item)
+        is_replaced = "version" in item and key == get_key(item) and self.choices.draw_bool(0.5)
         clock = self.processes.deployment.clock
         is_announced = instance.older is not None and instance.older.is_needed
         end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
@@ -121,16 +127,15 @@ class ApiRequests:
             if instance.older is not None and is_announced:
                 table = table.with_announcement(instance.older.announce)
             try:
-                if is_removed:
-                    table.delete(key)
-                else:
-                    table.put(item)
+                is_written = True
+                for image in (None, item) if is_replaced else (None,) if is_removed else (item,):
+                    is_written = write_item(table, instance.ledger, key, image, clock.now())
             except ReleaseRefusedError as error:
                 self.note(f"{instance}: a request is refused: {error}")
                 self.judge.judge_refused_start(instance.ledger)
             else:
-                verb = "removed" if is_removed else f"wrote generation {item['gen']['N']} of"
-                self.note(f"{instance}: {verb} {key}")
+                verb = "remove" if is_removed else f"write generation {item['gen']['N']} of"
+                self.note(f"{instance}: {verb} {key}{'' if is_written else ': refused'}")
 
         process = self.processes.start(REQUEST, work)
         self.waiting[process] = instance

@@ -77,11 +77,6 @@ class RebuildLifecycle(Lifecycle):
         """All instances read."""
         self._api.read()
 
-    def roll_back(self) -> None:
-        """See `Lifecycle.roll_back`. A release that is under way goes on first."""
-        if self._release is None:
-            super().roll_back()
-
     # --- The beginning and the end -----------------------------------------------------------
 
     def _begin(self, names: Sequence[str]) -> None:
@@ -124,16 +119,16 @@ class RebuildLifecycle(Lifecycle):
                 self._processes.run_round(release.process)
                 self._processes.deliver()
         self._api.end_unaware()
-        for line in (*self.rebuilds.finish(), *self._completions.find_left()):
+        found = self.rebuilds.finish()
+        for line in (
+            *found,
+            *self._completions.find_left(),
+            *self._completions.find_wrong_items(),
+        ):
             self._judge.report(line)
 
     def _list_candidates(self) -> list[tuple[int, int]]:
-        """See `Lifecycle`. What rolled-back code reads ends only once newer code is deployed again.
-
-        No earlier ledger is released: nothing of it would be rebuilt.
-        """
+        """See `Lifecycle`. No earlier ledger is released: nothing of it would be rebuilt."""
         deployed = self._api.consumers
-        if self._api.version != (deployed, deployed):
-            return [(deployed, deployed)]
         candidates = super()._list_candidates()
         return [each if each[1] >= deployed else candidates[0] for each in candidates]

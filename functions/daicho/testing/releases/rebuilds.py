@@ -20,6 +20,7 @@ from daicho.rebuild.requests import (
     finish_deployment,
     plan_targets,
     request_rebuild,
+    resume_job,
     start_execution,
 )
 from daicho.rebuild.stack_jobs import StackJobs
@@ -273,12 +274,13 @@ class Rebuilds:
             self._abandon_step(execution, process)
 
     def _run(self, process: SimulatedProcess, steps: int) -> None:
-        """Let a step do some operations; an item may be written just before it is touched."""
+        """Let a step do some operations; items may be written just before one is touched."""
         for _ in range(steps):
             if process.finished:
                 break
             if process.next_call in WRITE_CALLS and self.choices.draw_bool(DISTURBED):
-                self.disturb()
+                for _ in range(self.choices.pick((1, 2, 3))):
+                    self.disturb()
             self.processes.run_round(process, 1)
 
     def _abandon_step(self, execution: Execution, process: SimulatedProcess) -> None:
@@ -333,16 +335,24 @@ class Rebuilds:
         self._resume(process)
 
     def _resume(self, process: SimulatedProcess) -> None:
-        """``daicho rebuild --resume``: also if nothing works on a rebuild that has begun."""
+        """``daicho rebuild``, also if nothing works on a rebuild that has begun."""
         dependencies = self.processes.build_dependencies(process)
         table = dependencies.table(TABLE)
         ledger = self.deployment.entities.ledgers[process.code_version]
         before = find_job(table)
-        is_over = before is None or before.state == "succeeded"
         targets = plan_targets(ledger, read_stage_states(table).states)
-        if targets or not is_over:
-            job = request_rebuild(table, targets, dependencies.now(), rate=RATE)
-            start_execution(SimulatedMachine(self, process), job)
+        now = dependencies.now()
+        if (
+            before is not None
+            and before.state != "succeeded"
+            and targets.keys() <= before.targets.keys()
+        ):
+            job = resume_job(table, before, now)
+        elif targets:
+            job = request_rebuild(table, targets, now, rate=RATE)
+        else:
+            return
+        start_execution(SimulatedMachine(self, process), job)
 
     def _pause(self, process: SimulatedProcess) -> None:
         """``daicho rebuild --pause``."""

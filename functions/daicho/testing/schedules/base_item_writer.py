@@ -114,13 +114,21 @@ class BaseItemWriter:
         source = ValueSource(self._choices.pick, self._ids, self._partitions, self._clock.now())
         plan = self._entities.ledger.current_generation(entity).plan
         values = self._entities.draw_values(plan, source)
-        if plan.expires is not None:
+        if plan.expires is not None and "created_at" not in values:
             values["ttl"] = int(self._clock.now().timestamp()) + LIFETIME_S
         if self._mark_kinds and self._choices.draw_bool(0.5):
             self._marks += 1
             values[MARK] = f"{self._choices.pick(self._mark_kinds)}:{self._marks}"
         generation = self._choices.pick(self.list_generations(entity))
+        if "created_at" in values:
+            values |= self._compute_ttl(entity, generation)
         return self._entities.build_image(entity, values, generation)
+
+    def _compute_ttl(self, entity: str, generation: int) -> dict[str, int]:
+        """The expiry that a generation gives an item that is created now."""
+        expires = self._entities.ledger.find_plan(entity, generation).expires
+        now = int(self._clock.now().timestamp())
+        return {} if expires is None else {"ttl": now + expires.seconds}
 
     def _list_known_generations(self, entity: str) -> Sequence[int]:
         return self._entities.list_generations(entity, self.known_generation)

@@ -1,0 +1,99 @@
+"""What touches write besides the generation: the expiry of items, and their copies.
+
+Items and copies are compared field by field, and times are computed from the declared seconds.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+from daicho.layout.item_keys import build_base_key
+from daicho.plan import Ledger
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.stream_history import is_base_item
+from daicho.testing.simulated_entities import TENANT
+
+COPY_OF = "_copy_of"
+_KEYS = {f"{index}{end}" for index in ("", "GSI1", "GSI2", "GSI3") for end in ("PK", "SK")}
+_OWN = {*_KEYS, "type", "gen"}
+"""The attributes in which an item and its copy differ."""
+
+
+def is_copy(image: Image) -> bool:
+    """Whether an image is a copy of an item of another entity."""
+    return COPY_OF in image
+
+
+class TouchedItems:
+    """Checks the expiry and the copies of the items of a table."""
+
+    def __init__(self, deployment: SimulatedDeployment) -> None:
+        self._deployment = deployment
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._deployment.entities.ledger
+
+    def is_right_touch(self, old: Image, new: Image) -> bool:
+        """Whether a touch changes nothing but the generation, and the expiry where it has to."""
+        right = {**old, "gen": new["gen"]}
+        if self._has_expired(old) or not self._has_changed_lifetime(old, new):
+            return right == new
+        right.pop("ttl", None)
+        return {**right, **self._compute_ttl(new)} == new
+
+    def list_wrong_lifetimes(self, entity: str) -> Iterator[str]:
+        """The items that live shorter or longer than their generation declares, in a line each."""
+        if len({each.plan.expires for each in self._ledger.entities[entity]}) == 1:
+            return
+        for key, item in self._deployment.dynamodb.items:
+            if not is_base_item(item) or item["type"]["S"] != entity or self._has_expired(item):
+                continue
+            right = self._compute_ttl(item).get("ttl")
+            if item.get("ttl") != right:
+                yield f"{key} has ttl {item.get('ttl')}, not {right}"
+
+    def list_wrong_copies(self, entity: str) -> Iterator[str]:
+        """The items that differ from their copies, and copies without an item, in a line each."""
+        copy = self._ledger.copies.get(entity)
+        if copy is None:
+            return
+        plan = self._ledger.newest_generation(copy.target).plan
+        right = dict[ItemKey, Image]()
+        copies = dict[ItemKey, Image]()
+        for key, item in self._deployment.dynamodb.items:
+            if not is_base_item(item):
+                continue
+            if item["type"]["S"] == copy.target:
+                copies[key] = _select_fields(item)
+            elif item["type"]["S"] == entity:
+                owner = {COPY_OF: {"S": keys.render(key.pk, key.sk)}}
+                right[build_base_key(TENANT, plan, item)] = {**_select_fields(item), **owner}
+        for key in sorted(right.keys() | copies.keys()):
+            if right.get(key) != copies.get(key):
+                yield f"the copy {key} is {copies.get(key)}, not {right.get(key)}"
+
+    def _has_changed_lifetime(self, old: Image, new: Image) -> bool:
+        """Whether a generation from the old one of an item to its new one has another lifetime."""
+        first, last = (int(image["gen"]["N"]) for image in (old, new))
+        generations = self._ledger.entities[new["type"]["S"]]
+        return len({g.plan.expires for g in generations if first <= g.number <= last}) > 1
+
+    def _compute_ttl(self, image: Image) -> Image:
+        expires = self._deployment.entities.find_plan(image).expires
+        if expires is None:
+            return {}
+        created = dt.datetime.fromisoformat(image["created_at"]["S"])
+        return {"ttl": {"N": str(int(created.timestamp()) + expires.seconds)}}
+
+    def _has_expired(self, image: Image) -> bool:
+        now = self._deployment.clock.now().timestamp()
+        return "ttl" in image and int(image["ttl"]["N"]) <= now
+
+
+def _select_fields(image: Image) -> Image:
+    return {name: value for name, value in image.items() if name not in _OWN}

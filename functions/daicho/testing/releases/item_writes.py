@@ -1,0 +1,58 @@
+"""Writes of one item as the API does them: on condition that it is as read, and with its copy."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from daicho.errors import Conflict, ContendedError, TransactionFailedError
+from daicho.layout.base_item import is_expired
+from daicho.plan import Ledger
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import Delete, Put, Write
+from daicho.storage.table import Table
+from daicho.write.conditions import if_absent, if_unchanged
+from daicho.write.copy_writer import CopyWriter, is_copied
+
+
+def write_item(
+    table: Table, ledger: Ledger, key: ItemKey, item: Image | None, now: dt.datetime
+) -> bool:
+    """Put or delete (None) an item as code with a ledger does; False if it is refused.
+
+    An item without a version is written without a condition: no figure depends on what it was.
+    """
+    stored = table.get(key, consistent=True)
+    if "version" not in (stored or item or {}):
+        table.delete(key) if item is None else table.put(item)
+        return True
+    if item is None and stored is None:
+        return True
+    if item is not None and stored is not None:
+        item = {**item, "version": {"N": str(int(stored["version"]["N"]) + 1)}}
+        if not is_expired(stored, int(now.timestamp())):
+            item = _keep_creation(item, stored)
+    entity = (item or stored or {})["type"]["S"]
+    more = ("gen",) if is_copied(ledger, entity) else ()
+    condition = if_absent() if stored is None else if_unchanged(stored, *more)
+    try:
+        copies = CopyWriter(ledger, table).build_writes([(stored, item)], now)
+        own: Put | Delete = condition.to_delete(key) if item is None else condition.to_put(item)
+        writes: list[Write] = [own, *copies]
+        table.transact(writes)
+    except (Conflict, ContendedError, TransactionFailedError):
+        return False
+    return True
+
+
+def _keep_creation(item: Image, stored: Image) -> Image:
+    """A new image of a stored item: created when that was, with the lifetime that it has itself."""
+    kept = {**item, "created_at": stored["created_at"]}
+    if "ttl" in item:
+        moved = _to_epoch(stored) - _to_epoch(item)
+        kept["ttl"] = {"N": str(int(item["ttl"]["N"]) + moved)}
+    return kept
+
+
+def _to_epoch(image: Image) -> int:
+    return int(dt.datetime.fromisoformat(image["created_at"]["S"]).timestamp())
