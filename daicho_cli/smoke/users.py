@@ -12,7 +12,7 @@ from daicho_cli.aws.stacks import StackError
 from daicho_cli.local.users import ADMIN
 from daicho_cli.smoke.target import Target
 
-TENANT_ATTRIBUTE = "custom:tenant"
+TENANT_CLAIM = "custom:tenant"
 _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
 
 
@@ -37,7 +37,7 @@ def create_user(target: Target, tenant: str) -> Iterator[str]:
         UserAttributes=[
             {"Name": "email", "Value": f"{tenant}@example.com"},
             {"Name": "email_verified", "Value": "true"},
-            {"Name": TENANT_ATTRIBUTE, "Value": tenant},
+            {"Name": find_tenant_claim(target), "Value": tenant},
         ],
     )
     try:
@@ -58,6 +58,16 @@ def _sign_in(cognito: Any, pool: str, client_id: str, user: str, password: str) 
         AuthParameters={"USERNAME": user, "PASSWORD": password},
     )
     return str(answer["AuthenticationResult"]["IdToken"])
+
+
+def find_tenant_claim(target: Target) -> str:
+    """The attribute with the tenant: the API reads the claim that its environment names."""
+    function = target.outputs.get("ApiFunctionName")
+    if not function:
+        return TENANT_CLAIM
+    read = target.open_client("lambda").get_function_configuration
+    variables = read(FunctionName=function).get("Environment", {}).get("Variables", {})
+    return str(variables.get("TENANT_CLAIM", TENANT_CLAIM))
 
 
 def _make_password() -> str:

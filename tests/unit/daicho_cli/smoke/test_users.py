@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -12,7 +13,7 @@ from botocore.stub import ANY, Stubber
 
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.smoke.target import Target
-from daicho_cli.smoke.users import create_user
+from daicho_cli.smoke.users import create_user, find_tenant_claim
 
 POOL, CLIENT, TENANT = "eu-central-1_a1B2c3D4e", "client1", "smoke-1a2b3c4d"
 USER = {"UserPoolId": POOL, "Username": TENANT}
@@ -74,6 +75,20 @@ def test_the_user_is_removed_if_it_cannot_sign_in(target: Target, cognito: Stubb
     cognito.add_response("admin_delete_user", {}, USER)
     with pytest.raises(ClientError, match="InvalidPassword"), create_user(target, TENANT):
         raise AssertionError("there is no token")
+
+
+def test_the_attribute_of_the_tenant_is_that_of_the_deployed_api(target: Target) -> None:
+    clients = boto3.Session("test", "test", region_name="eu-central-1")
+    functions: Any = clients.client("lambda")
+    target._clients["lambda"] = functions
+    named = replace(target, outputs={**target.outputs, "ApiFunctionName": "api"})
+    with Stubber(functions) as stubber:
+        for variables in ({"TENANT_CLAIM": "custom:team"}, {}):
+            answer = {"Environment": {"Variables": variables}}
+            stubber.add_response("get_function_configuration", answer, {"FunctionName": "api"})
+        assert find_tenant_claim(named) == "custom:team"
+        assert find_tenant_claim(named) == "custom:tenant"
+    assert find_tenant_claim(target) == "custom:tenant"
 
 
 def test_a_stack_without_a_pool_needs_a_token() -> None:
