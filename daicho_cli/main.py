@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,6 +168,10 @@ app = typer.Typer(
 @app.callback()
 def _describe() -> None:
     """Generate the files of a Daicho project, and load, export and repair its data."""
+    # As the AWS CLI and CDK do. botocore reads AWS_DEFAULT_REGION alone, so one export would let a
+    # deployment succeed and leave the commands without a Region.
+    if region := os.environ.get("AWS_REGION"):
+        os.environ["AWS_DEFAULT_REGION"] = region
 
 
 if __name__ == "__main__":
