@@ -69,6 +69,11 @@ SUBCOMMANDS = {
         "status",
         "Print each instance of each entity in a stage, with its state.",
     ),
+    "user": Subcommand(
+        "daicho_cli.user.command",
+        "user",
+        "Create a user of a tenant in the user pool, with a password.",
+    ),
     "smoke": Subcommand(
         "daicho_cli.smoke.command",
         "smoke",
