@@ -24,7 +24,7 @@ from daicho_cli.smoke.routes import Routes
 from daicho_cli.smoke.settings.checker import SettingsChecker
 from daicho_cli.smoke.settings.stack import check_filters, check_stack, read_template
 from daicho_cli.smoke.target import Target
-from daicho_cli.smoke.users import create_user
+from daicho_cli.smoke.users import create_run_user
 
 DELETION_PATIENCE_S = 30.0
 TRACES = "log lines, traces and metrics of the requests"
@@ -56,7 +56,7 @@ class SmokeRun:
             ClientError, BotoCoreError: AWS refuses.
         """
         with (
-            create_user(self.target, self.name) as token,
+            create_run_user(self.target, self.name) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             try:
@@ -124,7 +124,7 @@ class SmokeRun:
         if self.checks.rows[-1].outcome is not Outcome.PASSED:
             return
         with (
-            create_user(self.target, tenant) as token,
+            create_run_user(self.target, tenant) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             self._remove_tenant(api, tenant)
@@ -186,7 +186,7 @@ class SmokeRun:
         """Create an expired item in a tenant that this run does not delete."""
         tenant = f"{self.name}{KEPT}"
         with (
-            create_user(self.target, tenant) as token,
+            create_run_user(self.target, tenant) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             maker = ItemMaker(api, self.routes, api.read("/openapi.json"))
