@@ -79,6 +79,11 @@ SUBCOMMANDS = {
         "smoke",
         "Test a deployed stack: drive one route of each kind, and compare its settings.",
     ),
+    "destroy": Subcommand(
+        "daicho_cli.destroy.command",
+        "destroy",
+        "Remove a deployed stage with all its data, if the stage retains none.",
+    ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
