@@ -19,7 +19,7 @@ export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export PYTHONDONTWRITEBYTECODE :=
 
-CODE := $(wildcard app.py functions infra daicho_cli demonstration tests bench examples docs/_site)
+CODE := $(wildcard app.py functions infra supply_chain daicho_cli demonstration tests bench examples docs/_site)
 PYTEST := $(BIN)/python -m pytest
 TOOLS := $(VENV)/.requirements node_modules/.installed
 CDK := .local/node/node_modules/.bin/cdk
@@ -119,9 +119,10 @@ PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
 
-lint: $(VENV)/.requirements ## ruff and mypy --strict
+lint: $(VENV)/.requirements ## ruff, mypy --strict, and whether a file contains a secret
 	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && \
-		$(BIN)/ruff format --check --quiet $(CODE) && $(BIN)/mypy $(CODE))
+		$(BIN)/ruff format --check --quiet $(CODE) && $(BIN)/mypy $(CODE) && \
+		$(BIN)/python -m supply_chain.secret_scan)
 
 format: $(VENV)/.requirements ## Let ruff format and fix
 	$(BIN)/ruff format $(CODE)
@@ -198,14 +199,14 @@ dist: $(VENV)/.requirements ## The wheel and the source distribution, in dist/
 	@ls dist
 
 snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
-	$(PYTEST) tests/infra/test_snapshot.py --snapshot -q
+	$(PYTEST) tests/infra/test_snapshot.py tests/infra/test_cost_footprint.py --snapshot -q
 
 golden: $(VENV)/.requirements ## Record requests, answers and stored items of the demonstration again
 	$(PYTEST) tests/demonstration/golden --record -q
 
 synth: .local/.programs ## The templates of all stages
 	$(CDK) synth --quiet -c stage=dev --output cdk.out/dev
-	$(CDK) synth --quiet -c stage=prod -c demonstration=true --output cdk.out/prod
+	$(CDK) synth --quiet -c stage=prod -c demonstration=true -c alarms_without_action=true --output cdk.out/prod
 
 bootstrap: .local/.programs ## Prepare a real account for CDK, once for each Region
 	$(CDK) bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
@@ -246,6 +247,16 @@ lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
 	npm install --package-lock-only --ignore-scripts --silent
 	@for each in local clients upgrade; do \
 		npm install --package-lock-only --ignore-scripts --silent --prefix daicho_cli/$$each/node || exit 1; done
+
+.PHONY: sbom audit secrets-baseline
+sbom: $(VENV)/.requirements ## Bills of materials (CycloneDX) of the deployed packages and of the tools, in build/sbom/
+	@$(BIN)/python -m supply_chain.bill_of_materials
+
+audit: $(VENV)/.requirements ## Known vulnerabilities of every locked package (asks the advisory services)
+	@$(BIN)/python -m supply_chain.vulnerability_audit
+
+secrets-baseline: $(VENV)/.requirements ## Accept what the secrets scan finds: none of it is a secret
+	@$(BIN)/python -m supply_chain.secret_scan --write
 
 .PHONY: check-locks
 check-locks: $(VENV)/.requirements ## Whether every platform and Python gets wheels of what is locked (asks the registry)

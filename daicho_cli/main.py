@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +73,11 @@ SUBCOMMANDS = {
         "daicho_cli.destroy.command",
         "destroy",
         "Remove a deployed stage with all its data, if the stage retains none.",
+    ),
+    "smoke": Subcommand(
+        "daicho_cli.smoke.command",
+        "smoke",
+        "Test a deployed stack: drive one route of each kind, and compare its settings.",
     ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
@@ -167,6 +173,10 @@ app = typer.Typer(
 @app.callback()
 def _describe() -> None:
     """Generate the files of a Daicho project, and load, export and repair its data."""
+    # As the AWS CLI and CDK do. botocore reads AWS_DEFAULT_REGION alone, so one export would let a
+    # deployment succeed and leave the commands without a Region.
+    if region := os.environ.get("AWS_REGION"):
+        os.environ["AWS_DEFAULT_REGION"] = region
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from daicho.declare.entity import Entity
-from daicho.storage.keys import TENANT
+from daicho.runtime.token_claims import TENANT
 from daicho_cli.aws.stacks import STACK_FILE
 from daicho_cli.project import discover_project
 from daicho_cli.terminal import CommandError

@@ -30,8 +30,8 @@ MOST_UNITS, MOST_EDGE_UNITS = 1.02, 2.02
 MOST_DEVIATION = 0.1
 """Of an estimate of ``daicho plan --scan`` from the measured value."""
 COST_ITEMS = 3_000
-MIXED = Sizes(events=2_000, sales=500, persons=200, follows=200)
-RATE, FASTEST = 80.0, 5_000.0
+MIXED = Sizes(events=3_000, sales=750, persons=300, follows=300)
+RATE, FASTEST = 100.0, 5_000.0
 """Write units a second: of the trial whose time is estimated, and of the others."""
 SAY_INTERVAL_S = 5.0
 console = Console(width=120)

@@ -24,9 +24,10 @@ from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import end_on_errors, print_message
 
 DEFAULT_TITLE = "default traffic"
+IDLE_TITLE = "no traffic"
 
 
-def cost(
+def cost(  # noqa: PLR0913, PLR0917  # the command's options
     traffic: Annotated[
         Path | None,
         typer.Argument(help="The traffic file. Default: the traffic that --example writes."),
@@ -48,6 +49,9 @@ def cost(
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the bill into this SVG file.")
     ] = None,
+    idle: Annotated[
+        bool, typer.Option("--idle", help="The bill of a month without any traffic and data.")
+    ] = False,
     example: Annotated[
         Path | None, typer.Option(help="Only write an example of a traffic file, to edit.")
     ] = None,
@@ -64,7 +68,13 @@ def cost(
             _write_example(example, daicho, ledger)
             return
         chosen = load_prices(region, prices or PRICE_FILE)
-        report = _build_report(daicho, ledger, chosen, traffic, against, against_ledger)
+        if idle:
+            if traffic or against or against_ledger:
+                raise OptionError("--idle has no traffic: give no file and no comparison")
+            bill = compute_idle_bill(ledger, chosen)
+            report = CostReport(bill, bill, IDLE_TITLE)
+        else:
+            report = _build_report(daicho, ledger, chosen, traffic, against, against_ledger)
         if plot is not None:
             plot.write_text(render_svg(report), encoding="utf-8")
     if as_json:

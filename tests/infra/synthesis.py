@@ -26,6 +26,7 @@ from tests.support.repository import PROJECT
 
 Resource = dict[str, Any]
 API_URL = "http://localhost:4566/_aws/execute-api/da1c40ed"
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:oncall"
 
 
 def entity(name: str, **declared: Any) -> Generation:
@@ -128,14 +129,16 @@ class Synthesis:
         return found
 
 
+REQUIRED: dict[str, dict[str, Any]] = {
+    "local": {"local_layer": "/layer/python", "local_ledger": "/ledger", "api_url": API_URL},
+    "prod": {"alarm_email": "alarms@example.com", "alarm_topic": TOPIC},
+}
+"""Settings of a stage that has no default for them; prod has both actions of alarms."""
+
+
 def settings_of(stage: str, **changes: Any) -> Settings:
     """The stage's own settings, with changes."""
-    given = (
-        {"local_layer": "/layer/python", "local_ledger": "/ledger", "api_url": API_URL}
-        if stage == "local"
-        else {}
-    )
-    return replace(STAGES[stage], **{**given, **changes})
+    return replace(STAGES[stage], **{**REQUIRED.get(stage, {}), **changes})
 
 
 def synthesise(

@@ -7,40 +7,73 @@ import re
 import pytest
 
 from daicho.cost import footprint
+from daicho.cost.bill import compute_idle_bill
+from daicho.cost.prices import load_prices
 from daicho.cost.units import PROJECTIONS
+from daicho.plan import Ledger
 from tests.infra.synthesis import Synthesis
+from tests.support.idle_costs import list_dashboards, read_footprint, render_idle_table
+from tests.support.repository import ROOT
+
+MAX_IDLE_DOLLARS = 6.0
+COSTS = ROOT / "docs/benchmarks/costs.md"
+TABLE = re.compile(r"(?<=<!-- idle stack -->\n).*?(?=<!-- end of idle stack -->)", re.DOTALL)
+SUMMARIES = ("README.md", "docs/how-to/deploy.md", "docs/how-to/estimate-costs.md")
 
 
-def test_alarms_and_dashboards(on_aws: Synthesis) -> None:
-    assert len(on_aws.resources("CloudWatch::Alarm")) == footprint.ALARMS
-    assert len(on_aws.resources("CloudWatch::Dashboard")) == footprint.DASHBOARDS
+def test_the_footprint_is_that_of_the_template(on_aws: Synthesis) -> None:
+    assert read_footprint(on_aws.template) == footprint.STACK
 
 
-def test_detailed_metrics_of_each_route(on_aws: Synthesis) -> None:
-    (stage,) = on_aws.resources("ApiGatewayV2::Stage").values()
-    detailed = stage["Properties"]["DefaultRouteSettings"].get("DetailedMetricsEnabled", False)
-    routes = len(on_aws.resources("ApiGatewayV2::Route"))
-    assert (6 * routes if detailed else 0) == footprint.ROUTE_METRICS
+def test_the_cost_of_an_idle_stack_is_documented(
+    dev: Synthesis, request: pytest.FixtureRequest
+) -> None:
+    stack = read_footprint(dev.template)
+    bill = compute_idle_bill(Ledger({}), load_prices(), stack=stack)
+    assert bill.dollars <= MAX_IDLE_DOLLARS
+    table = f"\n{render_idle_table(bill, stack)}\n"
+    page = COSTS.read_text("utf-8")
+    if request.config.getoption("--snapshot"):
+        COSTS.write_text(TABLE.sub(lambda _: table, page), "utf-8")
+        page = COSTS.read_text("utf-8")
+    assert TABLE.findall(page) == [table]
+    for name in SUMMARIES:
+        # A sum of dollars a month is one of an idle stack.
+        text = " ".join((ROOT / name).read_text("utf-8").split())
+        assert re.findall(r"about ([\d.]+) dollars a month", text) == [f"{bill.dollars:.2f}"], name
 
 
-def test_schedules(on_aws: Synthesis) -> None:
-    found = {}
-    for schedule in on_aws.resources("Scheduler::Schedule").values():
-        properties = schedule["Properties"]
-        name = properties["Description"].split(": ")[-1]
-        (minutes,) = re.findall(r"rate\((\d+) minutes?\)", properties["ScheduleExpression"])
-        found[name] = int(minutes)
-    assert found == {run.name: run.minutes for run in footprint.SCHEDULED}
-
-
-def test_memory_of_the_functions(on_aws: Synthesis) -> None:
-    found = {
-        properties["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]: properties["MemorySize"]
-        for function in on_aws.resources("Lambda::Function").values()
-        for properties in [function["Properties"]]
-        if "POWERTOOLS_SERVICE_NAME" in properties.get("Environment", {}).get("Variables", {})
+def test_a_key_is_billed_and_a_large_dashboard() -> None:
+    metrics = ",".join(['["AWS/Lambda","Errors"]'] * 51)
+    body = f'{{"widgets":[{{"properties":{{"metrics":[{metrics}]}}}}]}}'
+    board = {"DashboardBody": {"Fn::Join": ["", [body]]}}
+    functions = {
+        name: {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "Environment": {"Variables": {"POWERTOOLS_SERVICE_NAME": name}},
+                "MemorySize": 128,
+            },
+        }
+        for name in footprint.STACK.memory_mb
     }
-    assert {name: found[name] for name in footprint.MEMORY_MB} == footprint.MEMORY_MB
+    key = {"Type": "AWS::KMS::Key", "Properties": {}}
+    dashboard = {"Type": "AWS::CloudWatch::Dashboard", "Properties": board}
+    read = read_footprint({"Resources": {**functions, "Key": key, "Board": dashboard}})
+    bill = compute_idle_bill(Ledger({}), load_prices(), stack=read)
+    dollars = {line.name: line.dollars for line in bill.lines}
+    assert (dollars["key"], dollars["dashboard"]) == (1.00, 3.00)
+    assert "alarms" not in dollars
+
+
+def test_the_dashboard_is_within_the_free_size(any_stage: Synthesis) -> None:
+    (metrics,) = list_dashboards(any_stage.template)
+    assert 40 < len(metrics) <= footprint.FREE_DASHBOARD_METRICS
+
+
+def test_routes_have_no_detailed_metrics(on_aws: Synthesis) -> None:
+    (stage,) = on_aws.resources("ApiGatewayV2::Stage").values()
+    assert "DetailedMetricsEnabled" not in stage["Properties"]["DefaultRouteSettings"]
 
 
 def test_windows_of_the_consumers(prod: Synthesis) -> None:
@@ -59,8 +92,3 @@ def test_projections_of_the_indexes(prod: Synthesis) -> None:
         for index in table["Properties"]["GlobalSecondaryIndexes"]
     }
     assert found == PROJECTIONS
-
-
-@pytest.mark.parametrize("name", footprint.IDLE_READS)
-def test_idle_reads_are_of_scheduled_functions(name: str) -> None:
-    assert name in {run.name for run in footprint.SCHEDULED}

@@ -16,6 +16,7 @@ from daicho.cdk import STAGES, DaichoStack, Ledger, Project
 from daicho.cdk.functions.code import gather_code
 from daicho_cli.init.command import create_project
 from tests.infra.linting import lint
+from tests.infra.synthesis import TOPIC
 
 OWN_SETTINGS = replace(
     STAGES["dev"], recovery_days=7, log_days=14, memory=replace(STAGES["dev"].memory, api=2048)
@@ -56,7 +57,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     topic.grant_publish(ledger.functions["api"])
     cdk.CfnOutput(stack, "LedgerUrl", value=ledger.api_url)
     bank = make_project(folder, "bank")
-    DaichoStack(app, "Bank", project=bank, settings=STAGES["prod"], tags={"team": "payments"})
+    settings = replace(STAGES["prod"], alarm_topic=TOPIC)
+    DaichoStack(app, "Bank", project=bank, settings=settings, tags={"team": "payments"})
     app.synth()
     return out
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from daicho.cdk.settings import Settings
+from daicho.cost.footprint import FREE_DASHBOARD_METRICS
 from daicho.errors import SettingsError
 from tests.infra.synthesis import Synthesis
+from tests.support.idle_costs import list_dashboards
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "table-with-replica.json"
 
@@ -42,6 +44,18 @@ def test_it_has_the_keys_of_the_table_and_all_attributes(
     assert names == ["GSI1", "GSI2", "GSI3"]
     without = table(any_stage)["Properties"]["GlobalSecondaryIndexes"]
     assert [each["IndexName"] for each in without] == names
+
+
+def test_its_throttles_are_watched_within_the_free_dashboard(warm: Synthesis) -> None:
+    throttled = {
+        alarm["Properties"]["MetricName"]
+        for alarm in warm.resources("CloudWatch::Alarm").values()
+        for dimension in alarm["Properties"].get("Dimensions", ())
+        if dimension["Value"] == "Replica"
+    }
+    assert throttled == {"ReadThrottleEvents", "WriteThrottleEvents"}
+    (metrics,) = list_dashboards(warm.template)
+    assert len(metrics) <= FREE_DASHBOARD_METRICS
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,20 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from daicho.cdk import STAGES, DaichoStack, Settings
+from daicho.cdk import STAGES, CognitoPool, DaichoStack, Machine, OwnIssuer, Settings
 from daicho.cdk.settings import WARM
 from daicho.errors import SettingsError
-from tests.infra.synthesis import synthesise
+from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.repository import PROJECT
+
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a-1b"
+DOMAIN = {"domain_name": "api.example.com", "certificate_arn": CERTIFICATE}
+OWN = {
+    "issuer": "https://login.example.com",
+    "audience": "api",
+    "tenant_claim": "org",
+    "groups_claim": "groups",
+}
 
 
 def read(**context: Any) -> Settings:
@@ -39,7 +48,45 @@ def test_options_come_from_the_context() -> None:
     assert settings.alarm_email == "a@b.c"
     assert settings.retain
     assert settings.warm is None
-    assert read(stage="prod", warm_throughput="true").warm == WARM
+    assert read(warm_throughput="true").warm == WARM
+    settings = read(stage="prod", alarms_without_action="true", runbook_url="https://wiki/alarms")
+    settings.check()
+    assert settings.runbook_url == "https://wiki/alarms"
+    assert read(stage="prod", alarm_topic=TOPIC).alarm_topic == TOPIC
+
+
+def test_production_needs_somebody_whom_alarms_notify() -> None:
+    with pytest.raises(SettingsError, match=r"set alarm_email .* or alarm_topic .* SNS topic"):
+        read(stage="prod")
+    read(stage="dev").check()
+
+
+def test_who_signs_tokens_comes_from_the_context() -> None:
+    own = read(**{**OWN, "audience": "api, jobs"}, subject_claim="email").identity
+    assert own == OwnIssuer(
+        issuer="https://login.example.com",
+        audience=("api", "jobs"),
+        tenant_claim="org",
+        groups_claim="groups",
+        subject_claim="email",
+    )
+    pool = read(
+        tenant_claim="custom:org", access_tokens="true", machines="billing:acme:a+b,report:globex"
+    ).identity
+    assert pool == CognitoPool(
+        tenant_claim="custom:org",
+        access_tokens=True,
+        machines=(
+            Machine(name="billing", tenant="acme", roles=("a", "b")),
+            Machine(name="report", tenant="globex"),
+        ),
+    )
+    assert read().identity == CognitoPool()
+
+
+def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"cors_origins has 'a\.example'; an origin is https"):
+        synthesise("dev", tmp_path, cors_origins=("a.example",))
 
 
 @pytest.mark.parametrize(
@@ -48,9 +95,19 @@ def test_options_come_from_the_context() -> None:
         ({"stage": "production"}, "stage is 'production'; the stages are local, dev, prod"),
         (
             {"stage": "local", "local_layer": "/layer"},
-            "stage local needs local_ledger; stage local needs api_url",
+            "stage local needs local_ledger, api_url: deploy it with daicho local up (make up), "
+            "which passes them",
         ),
-        ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"stage": "dev", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"alarm_topic": "oncall"}, "alarm_topic is 'oncall', not the ARN of a standard SNS topic"),
+        (
+            {"alarm_topic": f"{TOPIC}.fifo"},
+            f"alarm_topic is '{TOPIC}.fifo', not the ARN of a standard SNS topic",
+        ),
+        (
+            {"alarm_topic": TOPIC, "account": "123456789012", "region": "eu-central-1"},
+            "alarm_topic is in eu-west-1, and the alarms are in eu-central-1",
+        ),
         ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),
         (
             {"stage": "local", "local_layer": "/l", "local_ledger": "/g", "api_url": "/"}
@@ -60,6 +117,79 @@ def test_options_come_from_the_context() -> None:
         ({"faults": "many"}, "faults is 'many', not a number between 0 and 1"),
         ({"faults": "1"}, "faults is '1', not a number between 0 and 1"),
         ({"account": "123456789012"}, "account and region go together"),
+        (
+            {"cors_origins": "*, https://a.example/ ,https://B.example,https://a.example:443"},
+            "cors_origins has '*': list each origin, no pattern; cors_origins has "
+            "'https://a.example/'; an origin is https://host, in lower case, no path; cors_origins "
+            "has 'https://B.example'; an origin is https://host, in lower case, no path; "
+            "cors_origins has 'https://a.example:443': a browser leaves the default port out",
+        ),
+        ({"domain_name": "a.example"}, "domain_name and certificate_arn go together"),
+        ({"hosted_zone_id": "Z1"}, "hosted_zone_id needs domain_name"),
+        (
+            {"domain_name": "https://a.example/", "certificate_arn": "arn:aws:iam::1:x"},
+            "domain_name is 'https://a.example/', no host name in lower case; "
+            "certificate_arn is 'arn:aws:iam::1:x', no ARN of an ACM certificate",
+        ),
+        (
+            {**DOMAIN, "hosted_zone_id": "example.com", "account": "1", "region": "eu-west-1"},
+            "the certificate is in us-east-1; a Regional API needs one in eu-west-1; "
+            "hosted_zone_id is 'example.com', no id of a hosted zone",
+        ),
+        (
+            {"stage": "local", "local_layer": "/a", "local_ledger": "/b", "api_url": "u", **DOMAIN},
+            "domain_name is not for stage local",
+        ),
+        (
+            {"issuer": "https://a.example"},
+            "an issuer of your own needs audience; an issuer of your own needs tenant_claim; "
+            "an issuer of your own needs groups_claim",
+        ),
+        (
+            {**OWN, "issuer": "http://a.example", "machines": "billing:acme"},
+            "machines is for a user pool, not for an issuer; issuer is 'http://a.example'; "
+            "it is the https URL in the claim iss of a token",
+        ),
+        (
+            {**OWN, "issuer": "https://a.example/.well-known/openid-configuration"},
+            "issuer is 'https://a.example/.well-known/openid-configuration'; "
+            "leave /.well-known/… out: API Gateway appends it",
+        ),
+        (
+            {**OWN, "issuer": "https://a.example?x=1"},
+            "issuer is 'https://a.example?x=1'; it has neither a query, a fragment nor a user",
+        ),
+        (
+            {**OWN, "audience": " , ", "tenant_claim": "a b"},
+            "audience is empty: name what the tokens for this API have as aud or client_id; "
+            "tenant_claim is 'a b', no name of a claim",
+        ),
+        (
+            {**OWN, "stage": "local", "local_layer": "/a", "local_ledger": "/b", "api_url": "u"},
+            "an issuer of your own is not for stage local, whose users are in its user pool",
+        ),
+        (
+            {"tenant_claim": "tenant"},
+            "tenant_claim is 'tenant'; in a user pool it is custom: and up to 20 letters, digits "
+            "and underscores",
+        ),
+        (
+            {"machines": "billing, b-1:acme, report:ACME:a/b, audit:acme, audit:acme"},
+            "machines has 'billing'; a machine is name:tenant or name:tenant:role+role; "
+            "machine billing: '' is no name of a tenant; "
+            "a machine is called 'b-1', not 1 to 32 of a-z and 0-9, a letter first; "
+            "machine report: 'ACME' is no name of a tenant; "
+            "machine report: 'a/b' is no name of a role; machine audit is given twice",
+        ),
+        (
+            {"machines": ",".join(f"m{n}:acme" for n in range(50))},
+            "there are 50 machines; API Gateway takes 49",
+        ),
+        (
+            {"machines": "m:acme:" + "+".join(f"r{n}" for n in range(100))},
+            "machines have 101 tenants and roles; Cognito takes 100",
+        ),
+        ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
     ],
 )
 def test_what_is_wrong_is_said_at_once(context: dict[str, str], message: str) -> None:

@@ -17,13 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from supply_chain.locks import PYTHON_LOCKS
 from tests.package.test_metadata import PYTHONS, ROOT
 
-LOCKS = (
-    *("requirements.txt", "functions/daicho/cdk/functions/requirements-layer.txt"),
-    *("daicho_cli/local/requirements-ministack.txt", "requirements-docs.txt"),
-    "daicho_cli/clients/requirements-clients.txt",
-)
 PLATFORMS = {
     "Linux x86-64, WSL 2": "x86_64-manylinux_2_28",
     "Linux arm64": "aarch64-manylinux_2_28",
@@ -58,7 +54,7 @@ def list_cases() -> Iterator[Case]:
     """All of them."""
     for platform in PLATFORMS:
         for python in PYTHONS:
-            yield from (Case(lock, platform, python) for lock in LOCKS)
+            yield from (Case(lock, platform, python) for lock in PYTHON_LOCKS)
 
 
 def main() -> int:
@@ -71,7 +67,7 @@ def main() -> int:
             print(f"{case.lock}, {case.platform}, Python {case.python}:\n{problem}\n")
     failed = sum(map(bool, problems))
     print(
-        f"{len(LOCKS)} lock files, {len(PLATFORMS)} platforms, {len(PYTHONS)} Pythons: "
+        f"{len(PYTHON_LOCKS)} lock files, {len(PLATFORMS)} platforms, {len(PYTHONS)} Pythons: "
         f"{len(cases) - failed} of {len(cases)} resolve to wheels alone"
     )
     return 1 if failed else 0

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from daicho.cdk.functions.layer import LAMBDA_ARM64
 from daicho.runtime.version import VERSION
 from tests.package.test_metadata import PYTHONS
 
@@ -81,6 +82,7 @@ def test_a_workflow_pins_actions_limits_its_time_and_names_targets(path: Path) -
 def test_the_matrix_has_every_python_and_every_platform() -> None:
     matrix = read_yaml(ROOT / ".github/workflows/test.yml")["jobs"]["test"]["strategy"]["matrix"]
     assert tuple(matrix["python"]) == PYTHONS
+    assert LAMBDA_ARM64.python in matrix["python"], "what is deployed is not tested"
     assert [machine.partition("-")[0] for machine in matrix["machine"]] == [
         "ubuntu", "ubuntu", "macos",
     ]  # fmt: skip
@@ -130,3 +132,15 @@ def test_text_files_have_the_line_endings_of_unix() -> None:
     ).stdout.splitlines()
     assert len(listed) > 700
     assert [line for line in listed if "i/crlf" in line or "i/mixed" in line] == []
+
+
+def test_the_audit_runs_each_week_and_before_a_release() -> None:
+    workflow = read_yaml(ROOT / ".github/workflows/audit.yml")
+    triggers = workflow.get("on", workflow.get(True))
+    assert triggers["schedule"]
+    assert triggers["pull_request"]["paths"] == ["**/requirements*.txt", "**/package-lock.json"]
+    for name, job in (("audit", "audit"), ("release", "build")):
+        steps = read_yaml(ROOT / f".github/workflows/{name}.yml")["jobs"][job]["steps"]
+        targets = {word for step in steps for word in step.get("run", "").split()}
+        assert "audit" in targets, name
+        assert not any(step.get("continue-on-error") for step in steps)

@@ -6,12 +6,15 @@ import json
 
 from aws_cdk import Duration, Tags
 from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_cognito as cognito
 from aws_cdk import aws_logs as logs
-from aws_cdk.aws_apigatewayv2_authorizers import HttpUserPoolAuthorizer
+from aws_cdk import aws_route53 as route53
+from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer, HttpUserPoolAuthorizer
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
 from daicho.cdk.auth import Auth
+from daicho.cdk.front_doors import OwnIssuer
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.cdk.log_groups import name_log_group
@@ -19,6 +22,13 @@ from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
 OPEN = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
+
+CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+"""Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""
+CORS_HEADERS = ("authorization", "content-type", "if-match", "if-none-match", "idempotency-key")
+CORS_EXPOSED = ("etag", "location", "retry-after")
+CORS_SECONDS = 7_200
+"""How long a browser may keep the answer to a preflight request; Chromium keeps it no longer."""
 
 ACCESS_LOG = {
     "requestId": "$context.requestId",
@@ -30,8 +40,6 @@ ACCESS_LOG = {
     "milliseconds": "$context.responseLatency",
     "bytes": "$context.responseLength",
     "ip": "$context.identity.sourceIp",
-    "subject": "$context.authorizer.claims.sub",
-    "tenant": "$context.authorizer.claims.custom:tenant",
     "authorizerError": "$context.authorizer.error",
     "integrationError": "$context.integrationErrorMessage",
 }
@@ -41,9 +49,13 @@ class Api(Construct):
     """Routing is within the function; the gateway rejects requests without a token."""
 
     def __init__(
-        self, scope: Construct, id: str, *, auth: Auth, machine: str, shared: SharedResources
+        self, scope: Construct, id: str, *, auth: Auth | None, machine: str, shared: SharedResources
     ) -> None:
-        """Create the function, the API, and its stage; ``machine`` executes its jobs."""
+        """Create the function, the API, and its stage.
+
+        ``auth``: the user pool; None for an issuer of the team's own. ``machine`` executes its
+        jobs.
+        """
         super().__init__(scope, id)
         settings = shared.settings
         self.python = PythonFunction(
@@ -57,10 +69,11 @@ class Api(Construct):
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 # The API's own address would make function and API wait for each other; empty
                 # means relative to wherever the page was loaded from.
-                "API_URL": settings.api_url or "",
+                "API_URL": settings.address,
                 "OBJECT_BUCKET": shared.objects.bucket_name,
                 "JOB_MACHINE": machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
+                **settings.identity.environment,
                 **shared.project.migration_settings,
             },
         )
@@ -70,20 +83,27 @@ class Api(Construct):
             "Http",
             api_name=settings.full_name,
             create_default_stage=False,
-            default_authorizer=HttpUserPoolAuthorizer(
-                "Tenant", auth.pool, user_pool_clients=[auth.client]
-            ),
+            default_authorizer=_make_authorizer(settings, auth),
+            cors_preflight=_make_cors(settings),
+            # One address: clients must not depend on one that ends with the API.
+            disable_execute_api_endpoint=True if settings.domain_name else None,
         )
         if settings.api_id:
             Tags.of(self.http).add("ms-custom-id", settings.api_id)
         integration = HttpLambdaIntegration("Api", self.python.function)
+        # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
+        # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".
+        methods = CORS_METHODS if settings.cors_origins else ("ANY",)
         self.http.add_routes(
-            path="/{proxy+}", methods=[apigateway.HttpMethod.ANY], integration=integration
+            path="/{proxy+}",
+            methods=[apigateway.HttpMethod[method] for method in methods],
+            integration=integration,
         )
         for path in OPEN:
             self._open(path, integration=integration)
-        self._stage(settings)
-        self.url = settings.api_url or self.http.api_endpoint
+        stage = self._stage(settings)
+        self.url = settings.address or self.http.api_endpoint
+        self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
 
     def _open(self, path: str, *, integration: HttpLambdaIntegration) -> None:
         (route,) = self.http.add_routes(
@@ -99,7 +119,38 @@ class Api(Construct):
             "before one has a token.",
         )
 
-    def _stage(self, settings: Settings) -> None:
+    def _add_domain(self, settings: Settings, stage: apigateway.CfnStage) -> str:
+        """Give the API its own host name; the name that its DNS record has to point at."""
+        domain = apigateway.CfnDomainName(
+            self,
+            "Domain",
+            domain_name=settings.domain_name or "",
+            domain_name_configurations=[
+                apigateway.CfnDomainName.DomainNameConfigurationProperty(
+                    certificate_arn=settings.certificate_arn,
+                    endpoint_type="REGIONAL",
+                    security_policy="TLS_1_2",
+                )
+            ],
+        )
+        apigateway.CfnApiMapping(
+            self, "Mapping", api_id=self.http.api_id, domain_name=domain.ref, stage=stage.ref
+        )
+        if settings.hosted_zone_id:
+            route53.CfnRecordSet(
+                self,
+                "Record",
+                hosted_zone_id=settings.hosted_zone_id,
+                name=settings.domain_name or "",
+                type="A",
+                alias_target=route53.CfnRecordSet.AliasTargetProperty(
+                    dns_name=domain.attr_regional_domain_name,
+                    hosted_zone_id=domain.attr_regional_hosted_zone_id,
+                ),
+            )
+        return domain.attr_regional_domain_name
+
+    def _stage(self, settings: Settings) -> apigateway.CfnStage:
         log_group = logs.LogGroup(
             self,
             "AccessLogs",
@@ -107,18 +158,66 @@ class Api(Construct):
             retention=settings.access_log_retention,
             removal_policy=settings.rollback_removal_policy,
         )
-        apigateway.CfnStage(
+        identity = settings.identity
+        access_log = {
+            **ACCESS_LOG,
+            "subject": f"$context.authorizer.claims.{identity.subject_claim}",
+            "tenant": f"$context.authorizer.claims.{identity.tenant_claim}",
+            "stage": settings.stage,
+            "service": "api",
+        }
+        _count_busy_answers(log_group, settings)
+        return apigateway.CfnStage(
             self,
             "Stage",
             api_id=self.http.api_id,
             stage_name="$default",
             auto_deploy=True,
             default_route_settings=apigateway.CfnStage.RouteSettingsProperty(
-                detailed_metrics_enabled=True,
                 throttling_rate_limit=settings.requests_per_second,
                 throttling_burst_limit=settings.request_burst,
             ),
             access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
-                destination_arn=log_group.log_group_arn, format=json.dumps(ACCESS_LOG)
+                destination_arn=log_group.log_group_arn, format=json.dumps(access_log)
             ),
         )
+
+
+def _make_authorizer(settings: Settings, auth: Auth | None) -> apigateway.IHttpRouteAuthorizer:
+    """Check tokens of the user pool for its clients, or of the team's own issuer."""
+    if isinstance(settings.identity, OwnIssuer):
+        issuer, audience = settings.identity.issuer, list(settings.identity.audience)
+        return HttpJwtAuthorizer("Tenant", issuer, jwt_audience=audience)
+    if auth is None:
+        raise TypeError("tokens of the user pool need it")
+    clients: list[cognito.IUserPoolClient] = [auth.client, *auth.machines.values()]
+    return HttpUserPoolAuthorizer("Tenant", auth.pool, user_pool_clients=clients)
+
+
+def _make_cors(settings: Settings) -> apigateway.CorsPreflightOptions | None:
+    """What pages of other origins may do; no cookies are among it."""
+    if not settings.cors_origins:
+        return None
+    return apigateway.CorsPreflightOptions(
+        allow_origins=list(settings.cors_origins),
+        allow_methods=[apigateway.CorsHttpMethod[method] for method in CORS_METHODS],
+        allow_headers=list(CORS_HEADERS),
+        expose_headers=list(CORS_EXPOSED),
+        max_age=Duration.seconds(CORS_SECONDS),
+    )
+
+
+def _count_busy_answers(log_group: logs.LogGroup, settings: Settings) -> None:
+    """Count answers with status 429 as a metric of the ledger.
+
+    An HTTP API has one metric for all 4xx, and the function does not see the requests that the API
+    Gateway refuses. A period without such an answer has no data and costs nothing.
+    """
+    log_group.add_metric_filter(
+        "Answered429",
+        filter_pattern=logs.FilterPattern.string_value("$.status", "=", "429"),
+        metric_namespace=settings.name,
+        metric_name="Answered429",
+        metric_value="1",
+        dimensions={"stage": "$.stage", "service": "$.service"},
+    )

@@ -1,23 +1,41 @@
-"""Authentication: a user pool whose ID tokens carry the tenant."""
+"""Authentication: a user pool whose tokens carry the tenant, and the app clients of machines."""
 
 from __future__ import annotations
 
-from aws_cdk import Duration
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_cognito as cognito
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from daicho.cdk.front_doors import CUSTOM, CognitoPool, Machine
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
+from daicho.runtime.token_claims import RESOURCE_SERVER, list_machine_scopes
 
 ADMIN = "admin"
+TENANT_LENGTH = 63
+"""A pool cannot check the characters of an attribute, only its length."""
 
 
 class Auth(Construct):
     """Only an administrator creates users and sets their tenant."""
 
-    def __init__(self, scope: Construct, id: str, *, settings: Settings) -> None:
-        """Create the pool and its one client."""
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        settings: Settings,
+        identity: CognitoPool,
+        trigger: lambda_.Function | None,
+    ) -> None:
+        """Create the pool, its client for users, and one for each machine.
+
+        ``trigger``: the function that adds claims to access tokens.
+        """
         super().__init__(scope, id)
+        self._settings = settings
+        tenant = identity.tenant_claim.removeprefix(CUSTOM)
         self.pool = cognito.UserPool(
             self,
             "Users",
@@ -25,7 +43,7 @@ class Auth(Construct):
             sign_in_aliases=cognito.SignInAliases(username=True, email=True),
             account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
             custom_attributes={
-                "tenant": cognito.StringAttribute(min_len=1, max_len=64, mutable=False)
+                tenant: cognito.StringAttribute(min_len=1, max_len=TENANT_LENGTH, mutable=False)
             },
             password_policy=cognito.PasswordPolicy(
                 min_length=12,
@@ -37,6 +55,8 @@ class Auth(Construct):
             ),
             mfa=cognito.Mfa.OPTIONAL,
             mfa_second_factor=cognito.MfaSecondFactor(otp=True, sms=False),
+            # Claims of access tokens need this plan or the next one.
+            feature_plan=cognito.FeaturePlan.ESSENTIALS if trigger else None,
             deletion_protection=settings.deletion_protection,
             removal_policy=settings.removal_policy,
         )
@@ -52,7 +72,13 @@ class Auth(Construct):
         # may write every attribute, and anyone could move to another tenant.)
         self.client = self.pool.add_client(
             "Client",
-            auth_flows=cognito.AuthFlow(user_password=True, user_srp=True),
+            # A password that anyone may try from anywhere is for the local AWS alone. The caller of
+            # the other flow needs credentials of the account; users sign in by SRP.
+            auth_flows=cognito.AuthFlow(
+                user_password=settings.stage == "local",
+                admin_user_password=settings.stage != "local",
+                user_srp=True,
+            ),
             generate_secret=False,
             disable_o_auth=True,
             id_token_validity=Duration.hours(settings.id_token_hours),
@@ -62,9 +88,19 @@ class Auth(Construct):
             enable_token_revocation=True,
             read_attributes=cognito.ClientAttributes()
             .with_standard_attributes(email=True)
-            .with_custom_attributes("tenant"),
+            .with_custom_attributes(tenant),
             write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
         )
+        if trigger:
+            self.pool.add_trigger(
+                cognito.UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG,
+                trigger,
+                cognito.LambdaVersion.V3_0,
+            )
+        self.machines: dict[str, cognito.UserPoolClient] = {}
+        self.token_url: str | None = None
+        if identity.machines:
+            self._add_machines(identity.machines)
         suppress_finding(
             self.pool,
             rule="COG2",
@@ -76,3 +112,60 @@ class Auth(Construct):
             reason="The plan with threat protection is paid for each user; a choice of the "
             "operator, not of the example.",
         )
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """What a client needs to sign in."""
+        machines = {
+            f"Machine{name.capitalize()}ClientId": client.user_pool_client_id
+            for name, client in self.machines.items()
+        }
+        return {
+            "UserPoolId": self.pool.user_pool_id,
+            "UserPoolClientId": self.client.user_pool_client_id,
+            **({"TokenUrl": self.token_url} if self.token_url else {}),
+            **machines,
+        }
+
+    def _add_machines(self, machines: tuple[Machine, ...]) -> None:
+        """Create the endpoint for tokens, the scopes, and a client for each machine."""
+        # The name has to be unique in the Region, among all accounts.
+        prefix = f"{self._settings.full_name.lower()}-{Aws.ACCOUNT_ID}"
+        domain = self.pool.add_domain(
+            "Domain", cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix)
+        )
+        self.token_url = f"{domain.base_url()}/oauth2/token"
+        names = {name: None for m in machines for name in list_machine_scopes(m.tenant, m.roles)}
+        scopes = {
+            name: cognito.ResourceServerScope(scope_name=name, scope_description=name)
+            for name in names
+        }
+        server = self.pool.add_resource_server(
+            "Machines", identifier=RESOURCE_SERVER, scopes=[*scopes.values()]
+        )
+        for machine in machines:
+            allowed = list_machine_scopes(machine.tenant, machine.roles)
+            self.machines[machine.name] = self._add_machine(
+                machine.name,
+                [cognito.OAuthScope.resource_server(server, scopes[name]) for name in allowed],
+            )
+
+    def _add_machine(self, name: str, scopes: list[cognito.OAuthScope]) -> cognito.UserPoolClient:
+        client = self.pool.add_client(
+            f"Machine{name.capitalize()}",
+            user_pool_client_name=f"{self._settings.full_name}-{name}",
+            generate_secret=True,
+            o_auth=cognito.OAuthSettings(
+                flows=cognito.OAuthFlows(client_credentials=True), scopes=scopes
+            ),
+            access_token_validity=Duration.hours(self._settings.id_token_hours),
+            prevent_user_existence_errors=True,
+            enable_token_revocation=True,
+            write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
+        )
+        # Without a list Cognito lets users sign in through the client.
+        resource = client.node.default_child
+        if not isinstance(resource, cognito.CfnUserPoolClient):
+            raise TypeError(f"{client.node.path} is no client of a user pool")
+        resource.explicit_auth_flows = ["ALLOW_REFRESH_TOKEN_AUTH"]
+        return client

@@ -14,10 +14,12 @@ from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
 from daicho.cdk.buckets import Buckets
 from daicho.cdk.feature_flags import set_feature_flags
+from daicho.cdk.front_doors import CognitoPool
 from daicho.cdk.functions.archiver import build_archiver
 from daicho.cdk.functions.jobs import Jobs
 from daicho.cdk.functions.projector import build_projector
 from daicho.cdk.functions.python_function import (
+    PythonFunction,
     SharedResources,
     build_layer,
     build_ledger_layer,
@@ -26,8 +28,10 @@ from daicho.cdk.functions.python_function import (
 from daicho.cdk.functions.redrive import Redrive
 from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
+from daicho.cdk.functions.token_trigger import build_token_trigger
 from daicho.cdk.key import build_key
-from daicho.cdk.observability import Observability
+from daicho.cdk.observability.metrics import LedgerMetrics
+from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
 from daicho.cdk.table import LedgerTable
 from daicho.errors import SettingsError
@@ -43,8 +47,9 @@ class Ledger(Construct):
     renamed.
 
     Attributes: ``table`` (its indexes GSI1, GSI2, GSI3), ``archive``, ``failures``, ``objects``
-    (the buckets), ``user_pool``, ``user_pool_client``, ``http_api``, ``api_url``, ``functions`` (by
-    name: api, project, archive, redrive, jobs, release, rollup, audit, forget, sweep), ``outputs``.
+    (the buckets), ``user_pool``, ``user_pool_client`` (None for an issuer of the team's own),
+    ``http_api``, ``api_url``, ``functions`` (by name: api, project, archive, redrive, jobs,
+    release, rollup, audit, forget, sweep; tokens if access tokens have the tenant), ``outputs``.
     """
 
     def __init__(
@@ -64,10 +69,12 @@ class Ledger(Construct):
         Raises:
             ProjectError: the project lacks something.
             DeclarationError: see `Project.check`.
-            SettingsError: a setting has no meaning, or the layer cannot be built.
+            SettingsError: a setting has no meaning, nobody is notified of the alarms of stage
+                prod, or the layer cannot be built.
         """
         if settings.stage not in STAGES:
             raise SettingsError(f"stage is {settings.stage!r}; the stages are {', '.join(STAGES)}")
+        settings.check()
         super().__init__(scope, id)
         set_feature_flags(self)
         ledger = generations or project.check()
@@ -89,11 +96,12 @@ class Ledger(Construct):
             objects=buckets.objects,
             key=key,
         )
-        auth = Auth(self, "Auth", settings=settings)
-        self.user_pool, self.user_pool_client = auth.pool, auth.client
-
         release = Release(self, "Release", ledger=ledger, shared=shared)
         shared = replace(shared, ledger_source=release.source)
+        trigger = build_token_trigger(self, shared=shared)
+        auth = self._build_auth(settings, trigger)
+        self.user_pool = auth.pool if auth else None
+        self.user_pool_client = auth.client if auth else None
         jobs = Jobs(self, "Jobs", shared=shared)
         api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, shared=shared)
         self.http_api, self.api_url = api.http, api.url
@@ -120,7 +128,8 @@ class Ledger(Construct):
             archiver=archiver.python.function,
         )
         consumers = (projector.python, archiver.python)
-        functions = (api.python, *consumers, redrive.python, jobs.python, *scheduled)
+        functions = [api.python, *consumers, redrive.python, jobs.python, *scheduled]
+        functions += [trigger] if trigger else []
         # CloudFormation updates the stream consumers before the API. Otherwise an item that the new
         # API writes could reach an old consumer, which cannot process it, or an old event filter,
         # which drops its record; a dropped record is not delivered again. Before all of them the
@@ -137,9 +146,7 @@ class Ledger(Construct):
             **watched,
             release.python.name: release.python.function,
         }
-        Observability(
-            self,
-            "Observability",
+        metrics = LedgerMetrics(
             settings=settings,
             functions=watched,
             table=self.table,
@@ -147,6 +154,7 @@ class Ledger(Construct):
             api=api.http,
             machine=jobs.machine.attr_arn,
         )
+        Observability(self, "Observability", metrics=metrics)
         self.outputs: Mapping[str, str] = {
             "ApiUrl": api.url,
             "TableName": self.table.table_name,
@@ -156,11 +164,18 @@ class Ledger(Construct):
             "ArchiveWorkgroupName": catalog.workgroup_name,
             "FailureBucketName": buckets.failures.bucket_name,
             "ObjectsBucketName": buckets.objects.bucket_name,
-            "UserPoolId": auth.pool.user_pool_id,
-            "UserPoolClientId": auth.client.user_pool_client_id,
+            **(auth.outputs if auth else {}),
+            **({"DomainTarget": api.domain_target} if api.domain_target else {}),
             "JobMachineArn": jobs.machine.attr_arn,
             **{
                 f"{name.capitalize()}FunctionName": function.function_name
                 for name, function in self.functions.items()
             },
         }
+
+    def _build_auth(self, settings: Settings, trigger: PythonFunction | None) -> Auth | None:
+        """The user pool; none for an issuer of the team's own."""
+        if not isinstance(settings.identity, CognitoPool):
+            return None
+        function = trigger.function if trigger else None
+        return Auth(self, "Auth", settings=settings, identity=settings.identity, trigger=function)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
+from daicho.cdk.alarm_settings import list_alarm_problems
+from daicho.cdk.front_doors import (
+    COGNITO,
+    Identity,
+    OwnIssuer,
+    list_domain_problems,
+    list_origin_problems,
+    read_identity,
+    split_list,
+)
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 
 LOCAL_API_ID = "da1c40ed"
-
+LOCALLY = "deploy it with daicho local up (make up), which passes them"
+DOMAIN = ("domain_name", "certificate_arn", "hosted_zone_id")
 
 RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
@@ -68,6 +79,7 @@ class Memory:
     audit: int = 3008
     forget: int = 1024
     release: int = 512
+    tokens: int = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +99,11 @@ class Settings:
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;
     ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
-    ``cors_origins``: whose pages may put and get objects in a browser, by signed URLs.
     ``log_days``: of the functions' and the state machine's logs; ``access_log_days``: of the API's
     and the buckets' access logs, which name clients' addresses.
+    ``cors_origins``: whose pages may call the API in a browser, and put and get objects by signed
+    URLs. ``identity``: who signs the tokens. ``domain_name``: the API's own host name, with a
+    certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
@@ -99,6 +113,10 @@ class Settings:
     None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
     of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
     for stage local only: how often the projector is to fail on purpose, as a share of its writes.
+    ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
+    topic; both may be given. ``alarms_without_action``: production may have neither, because
+    something else reads the states of the alarms. ``runbook_url``: the page that the description of
+    each alarm links to. ``concurrency_quota``: the account's quota of concurrent executions.
     """
 
     stage: str
@@ -137,8 +155,16 @@ class Settings:
     api_url: str | None = None
     api_id: str | None = None
     faults: float | None = None
+    identity: Identity = COGNITO
     cors_origins: tuple[str, ...] = ()
+    domain_name: str | None = None
+    certificate_arn: str | None = None
+    hosted_zone_id: str | None = None
     alarm_email: str | None = None
+    alarm_topic: str | None = None
+    alarms_without_action: bool = False
+    runbook_url: str = "docs/how-to/respond-to-alarms.md"
+    concurrency_quota: int = 1_000
     account: str | None = None
     region: str | None = None
 
@@ -193,14 +219,46 @@ class Settings:
         kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         return kept if self.retain else RemovalPolicy.DESTROY
 
+    @property
+    def address(self) -> str:
+        """The API's own URL as far as it is known before the deployment; or empty."""
+        return self.api_url or (f"https://{self.domain_name}" if self.domain_name else "")
+
+    def check(self) -> None:
+        """Check identity, origins, domain and the actions of alarms.
+
+        Raises:
+            SettingsError: everything that is wrong, in one message.
+        """
+        if wrong := [*self._list_problems()]:
+            raise SettingsError("; ".join(wrong))
+
+    def _list_problems(self) -> Iterator[str]:
+        domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
+        yield from self.identity.list_problems()
+        yield from list_origin_problems(self.cors_origins)
+        yield from list_domain_problems(*domain, self.region)
+        yield from list_alarm_problems(
+            email=self.alarm_email,
+            topic=self.alarm_topic,
+            region=self.region,
+            needs_action=self.stage == "prod" and not self.alarms_without_action,
+        )
+        if self.stage == "local" and isinstance(self.identity, OwnIssuer):
+            yield "an issuer of your own is not for stage local, whose users are in its user pool"
+        if self.stage == "local" and self.domain_name:
+            yield "domain_name is not for stage local"
+
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
-        ``warm_throughput`` (true or false), ``cors_origins`` (separated by commas); at stage local
-        ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
+        credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
+        ``replica_index`` and ``warm_throughput`` (true or false), ``runbook_url``,
+        ``cors_origins`` (separated by commas), ``domain_name``, ``certificate_arn``,
+        ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
+        ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -209,25 +267,28 @@ class Settings:
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
-        options: dict[str, Any] = {
-            name: context(name) or None for name in (*local, "alarm_email", "account", "region")
-        }
-        wrong = [f"stage local needs {n}" for n in local if stage == "local" and not options[n]]
-        options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
+        texts = (*local, *DOMAIN, "alarm_email", "alarm_topic", "account", "region")
+        options: dict[str, Any] = {name: context(name) or None for name in texts}
+        missing = [name for name in local if stage == "local" and not options[name]]
+        wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
+        for name in ("replica_index", "alarms_without_action"):
+            options[name] = _truth(name, context(name), wrong)
         warm = _truth("warm_throughput", context("warm_throughput"), wrong)
         if warm and stage == "local":
             wrong.append("warm_throughput is for stages of an account only")
         options["warm"] = WARM if warm else None
-        origins = str(context("cors_origins") or "")
-        options["cors_origins"] = tuple(filter(None, origins.replace(" ", "").split(",")))
+        options["cors_origins"] = split_list(str(context("cors_origins") or ""))
+        options["identity"] = read_identity(context, wrong)
         options["faults"] = _share("faults", context("faults"), wrong)
         only = (*local, "faults")
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
         if bool(options["account"]) != bool(options["region"]):
             wrong.append("account and region go together")
-        if wrong:
+        options["runbook_url"] = context("runbook_url") or STAGES[stage].runbook_url
+        settings = replace(STAGES[stage], **options)
+        if wrong := [*wrong, *settings._list_problems()]:
             raise SettingsError("; ".join(wrong))
-        return replace(STAGES[stage], **options)
+        return settings
 
 
 def _truth(name: str, value: Any, wrong: list[str]) -> bool:

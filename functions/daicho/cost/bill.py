@@ -11,9 +11,11 @@ from daicho.cost.derived_writes import list_row_images
 from daicho.cost.estimate import STACK, Estimate, estimate_units
 from daicho.cost.events import EntityShape
 from daicho.cost.examples import build_stored_item, build_version_item, split_sections
+from daicho.cost.footprint import STACK as STACK_FOOTPRINT
+from daicho.cost.footprint import Footprint
 from daicho.cost.prices import Prices
 from daicho.cost.traffic import EntityTraffic, Traffic
-from daicho.cost.units import Units, measure_stored
+from daicho.cost.units import Units, measure_stored, sum_units
 from daicho.layout import sections
 from daicho.plan import Generation, Ledger
 from daicho.storage.attributes import measure_image
@@ -62,6 +64,7 @@ def compute_bill(
     traffic: Traffic,
     prices: Prices,
     shapes: Mapping[str, EntityShape] | None = None,
+    stack: Footprint = STACK_FOOTPRINT,
 ) -> Bill:
     """The bill of a stack with these declarations and this traffic, before any free tier.
 
@@ -72,15 +75,17 @@ def compute_bill(
     lines = (
         *_list_units(estimate, prices),
         *_list_storage(ledger, traffic, prices),
-        *_list_functions(traffic, estimate, prices),
-        *_list_watching(traffic, estimate, prices),
+        *_list_functions(traffic, estimate, prices, stack),
+        *_list_watching(traffic, estimate, prices, stack),
     )
     return Bill(tuple(line for line in lines if line.quantity), estimate, prices, traffic.days)
 
 
-def compute_idle_bill(ledger: Ledger, prices: Prices, days: float = MONTH_DAYS) -> Bill:
+def compute_idle_bill(
+    ledger: Ledger, prices: Prices, days: float = MONTH_DAYS, stack: Footprint = STACK_FOOTPRINT
+) -> Bill:
     """The bill of a stack without requests and without data."""
-    return compute_bill(ledger, Traffic(days=days), prices)
+    return compute_bill(ledger, Traffic(days=days), prices, stack=stack)
 
 
 def _list_units(estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
@@ -133,7 +138,9 @@ def _measure_item(generation: Generation, entity: EntityTraffic) -> float:
     return total / len(samples)
 
 
-def _list_functions(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+def _list_functions(
+    traffic: Traffic, estimate: Estimate, prices: Prices, stack: Footprint
+) -> Iterator[BillLine]:
     assumptions, load = traffic.assumptions, estimate.load
     archive = _count_archive_batches(traffic, estimate)
     windows = traffic.stream.shards * traffic.days * 24 * 60 / footprint.WINDOW_MINUTES
@@ -148,20 +155,22 @@ def _list_functions(traffic: Traffic, estimate: Estimate, prices: Prices) -> Ite
             (archive + windows) * assumptions.batch_ms + estimate.expired * assumptions.record_ms,
         ),
     }
-    for scheduled in footprint.SCHEDULED:
+    for scheduled in stack.scheduled:
         count = traffic.days * 24 * 60 / scheduled.minutes
         runs[scheduled.name] = (count, count * assumptions.scheduled_ms)
     for name, (count, milliseconds) in runs.items():
-        gb_seconds = milliseconds / 1e3 * footprint.MEMORY_MB[name] / 1024
+        gb_seconds = milliseconds / 1e3 * stack.memory_mb[name] / 1024
         dollars = count / 1e6 * prices.lambda_million + gb_seconds * prices.lambda_gb_second
         yield BillLine("Lambda", name, count, "invocations", dollars)
     yield BillLine("DynamoDB Streams", "reads by Lambda", load.records, "records", 0.0)
-    reads = sum(
-        traffic.days * 24 * 60 / scheduled.minutes * footprint.IDLE_READS.get(scheduled.name, 0)
-        for scheduled in footprint.SCHEDULED
+    idle = sum_units(
+        footprint.IDLE_UNITS.get(scheduled.name, Units()) * runs[scheduled.name][0]
+        for scheduled in stack.scheduled
     )
-    dollars = prices.price_units(reads, 0)
-    yield BillLine("DynamoDB", "sweep, audit and forget", reads, "read units", dollars)
+    for kind in ("read", "write"):
+        quantity = getattr(idle, kind)
+        dollars = prices.price_units(**{"read": 0.0, "write": 0.0, kind: quantity})
+        yield BillLine("DynamoDB", "sweep, audit and forget", quantity, f"{kind} units", dollars)
     dollars = estimate.requests / 1e6 * prices.http_million
     yield BillLine("API Gateway", "requests", estimate.requests, "requests", dollars)
     yield BillLine("S3", "archive", archive, "objects", archive / 1e3 * prices.s3_put_thousand)
@@ -177,19 +186,20 @@ def _count_archive_batches(traffic: Traffic, estimate: Estimate) -> float:
     return min(estimate.expired, most)
 
 
-def _list_watching(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+def _list_watching(
+    traffic: Traffic, estimate: Estimate, prices: Prices, stack: Footprint
+) -> Iterator[BillLine]:
     months = traffic.days / MONTH_DAYS
-    alarms, metrics = footprint.ALARMS, footprint.IDLE_METRICS
-    yield BillLine("CloudWatch", "alarms", alarms, "alarms", alarms * prices.alarm * months)
-    if estimate.requests:
-        metrics += footprint.BUSY_METRICS + footprint.ROUTE_METRICS
-    yield BillLine("CloudWatch", "metrics", metrics, "metrics", metrics * prices.metric * months)
-    boards = footprint.DASHBOARDS
-    yield BillLine(
-        "CloudWatch", "dashboard", boards, "dashboards", boards * prices.dashboard * months
-    )
+    metrics = stack.metrics + (footprint.BUSY_METRICS if estimate.load.records else 0)
+    for name, unit, count, price in (
+        ("alarms", "alarms", stack.alarms, prices.alarm),
+        ("metrics", "metrics", metrics, prices.metric),
+        ("dashboard", "dashboards", stack.dashboards, prices.dashboard),
+    ):
+        yield BillLine("CloudWatch", name, count, unit, count * price * months)
+    yield BillLine("KMS", "key", stack.keys, "keys", stack.keys * prices.key * months)
     assumptions, load = traffic.assumptions, estimate.load
-    scheduled = sum(traffic.days * 24 * 60 / run.minutes for run in footprint.SCHEDULED)
+    scheduled = sum(traffic.days * 24 * 60 / run.minutes for run in stack.scheduled)
     logged = estimate.requests * assumptions.request_log_bytes
     logged += (scheduled + load.batches) * assumptions.run_log_bytes
     gigabytes = logged / GB

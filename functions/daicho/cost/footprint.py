@@ -8,27 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-ALARMS = 40
-DASHBOARDS = 1
-IDLE_METRICS = 19
-"""Metrics that idle functions emit: rollup 7, sweep 5, audit 4, forget 3."""
-BUSY_METRICS = 3
-"""Metrics that requests add: answers of the classes 2xx, 3xx and 4xx."""
-ROUTE_METRICS = 5 * 6
-"""Detailed metrics of the API's routes: six for each of five routes, once there are requests."""
+from daicho.cost.units import Units
+
+FREE_DASHBOARD_METRICS = 50
+"""The most metrics of a dashboard of the free tier, which has three of them.
+
+Source: https://aws.amazon.com/cloudwatch/pricing/.
+"""
 WINDOW_MINUTES = 15
 """A stream consumer is invoked at the end of each tumbling window, for each shard."""
-
-MEMORY_MB: Mapping[str, int] = {
-    "api": 1024,
-    "project": 1769,
-    "archive": 1024,
-    "rollup": 512,
-    "sweep": 512,
-    "audit": 3008,
-    "forget": 1024,
+ARCHIVE_UNITS = 2.0
+"""Write units of an object of the archive: two updates of its chain."""
+ARCHIVE_WINDOW_SECONDS = 300
+"""How long the archive gathers at the stage `prod`."""
+IDLE_UNITS: Mapping[str, Units] = {
+    "sweep": Units(read=0.5),
+    "audit": Units(read=1, write=1),
+    "forget": Units(read=2),
 }
-"""The memory of each function that is billed here. Jobs and redrives run on demand only."""
+"""Units of a run that finds nothing to do; those of the rollup follow from its settings."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,48 @@ class ScheduledRuns:
     minutes: int
 
 
-SCHEDULED = (
-    ScheduledRuns("rollup", 1),
-    ScheduledRuns("sweep", 5),
-    ScheduledRuns("audit", 60),
-    ScheduledRuns("forget", 60),
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """What a stack has.
+
+    Args:
+        alarms: standard alarms, of one metric each.
+        dashboards: dashboards that are larger than those of the free tier.
+        metrics: the stack's own metrics that it emits without any traffic.
+        keys: KMS keys of the account itself.
+        scheduled: the scheduled functions.
+        memory_mb: the memory of each function that is billed here. Jobs and redrives run on demand.
+    """
+
+    alarms: int
+    dashboards: int
+    metrics: int
+    keys: int
+    scheduled: tuple[ScheduledRuns, ...]
+    memory_mb: Mapping[str, int]
+
+
+STACK = Footprint(
+    alarms=48,
+    dashboards=0,
+    metrics=2,
+    keys=0,
+    scheduled=(
+        ScheduledRuns("rollup", 1),
+        ScheduledRuns("audit", 60),
+        ScheduledRuns("forget", 60),
+        ScheduledRuns("sweep", 5),
+    ),
+    memory_mb={
+        "api": 1024,
+        "project": 1769,
+        "archive": 1024,
+        "rollup": 512,
+        "sweep": 512,
+        "audit": 3008,
+        "forget": 1024,
+    },
 )
-IDLE_READS: Mapping[str, float] = {"sweep": 0.5, "audit": 2.0, "forget": 1.0}
-"""Read units of a run that finds nothing to do; those of the rollup follow from its settings."""
-ARCHIVE_UNITS = 2.0
-"""Write units of an object of the archive: two updates of its chain."""
-ARCHIVE_WINDOW_SECONDS = 300
-"""How long the archive gathers at the stage `prod`."""
+"""The stack of the stages dev and prod, as they are without options."""
+BUSY_METRICS = 6
+"""The stack's own metrics that writes add: the lag, tallies, slots and units of rollups."""

@@ -35,7 +35,7 @@ class Prices:
         s3_gb: a GB for a month in the class Standard. ``s3_put_thousand``, ``s3_get_thousand``: a
             thousand requests.
         logs_gb: a GB of logs that is taken in. ``logs_kept_gb``: kept for a month.
-        alarm, metric, dashboard: one for a month.
+        alarm, metric, dashboard: one for a month. ``key``: a KMS key for a month.
     """
 
     region: str
@@ -56,6 +56,7 @@ class Prices:
     alarm: float
     metric: float
     dashboard: float
+    key: float
 
     def price_units(self, read: float, write: float) -> float:
         """The dollars of DynamoDB request units."""

@@ -19,6 +19,7 @@ from daicho.runtime.settings import Settings
 from daicho.storage.item_cache import ItemCache
 from daicho.tenants.lifecycle import Tenants
 from daicho.web.api import Api
+from daicho.web.http.claims import ClaimNames
 from daicho.write.counter_writer import CounterSettings
 
 
@@ -42,8 +43,9 @@ def build(
     item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
     tenants = Tenants(table, item_cache, machine, now)
+    claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
-    api = Api(daicho, partial(book, table, ledger), tenants=tenants, **names)
+    api = Api(daicho, partial(book, table, ledger), tenants=tenants, claim_names=claims, **names)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+from daicho.handlers.wiring.metrics import emit
 from daicho.plan import Ledger
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.runtime.lazy_names import lazy_attributes
@@ -26,8 +27,7 @@ def build(
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
     threads, now = dependencies.parallelism, dependencies.now
-    table = dependencies.table(settings.table_name, attempts=2, connections=threads)
-    table = table.with_metering()
+    table = dependencies.table(settings.table_name, attempts=2, connections=threads).with_metering()
     failures = dependencies.bucket(settings.failure_bucket)
     objects = dependencies.bucket(settings.object_bucket) if settings.object_bucket else None
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
@@ -44,15 +44,15 @@ def build(
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
         if failure:
-            if tenant:
-                deleting.fail_job(tenant, job, failure)
-            else:
-                stack_jobs.fail_job(job, failure)
+            fail = partial(deleting.fail_job, tenant) if tenant else stack_jobs.fail_job
+            fail(job, failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
         if tenant:
             return deleting.run_step(tenant, job, budget).to_json()
-        return stack_jobs.run_step(job, budget, event.get("range")).to_json()
+        step = stack_jobs.run_step(job, budget, event.get("range"))
+        emit({"JobsBlocked": int(step.blocked)})
+        return step.to_json()
 
     return handler
 

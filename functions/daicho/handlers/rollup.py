@@ -9,7 +9,7 @@ from typing import Any
 
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-from daicho.handlers.wiring.metrics import emit
+from daicho.handlers.wiring.metrics import NONE, emit
 from daicho.plan import Ledger
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
@@ -33,7 +33,8 @@ def build(
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         report = rollup.run(make_retry_budget(context, dependencies))
-        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark(dependencies.now())})
+        lag = report.age_of_oldest_mark(dependencies.now())
+        emit(report.counts(), {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
 
     return handler

@@ -12,7 +12,7 @@ import datetime as dt
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -55,10 +55,14 @@ def build_job_id(asked_at: dt.datetime, rev: int) -> str:
 
 @dataclass(frozen=True)
 class RebuildStep:
-    """The result of a step: whether the job is over for now, or how many seconds to wait."""
+    """The result of a step: whether the job is over for now, or how many seconds to wait.
+
+    ``blocked``: whether it waits for somebody to remove a cause.
+    """
 
     done: bool
     wait: int = 0
+    blocked: bool = False
 
     def to_json(self) -> dict[str, object]:
         """As the state machine reads it."""
@@ -265,7 +269,7 @@ class JobStep:
     def block(self, reason: str) -> RebuildStep:
         """End the step; the next one looks whether the reason is gone."""
         self._saved_job.state, self._saved_job.reason = "blocked", reason
-        return self.wait(BLOCKED_WAIT_S)
+        return replace(self.wait(BLOCKED_WAIT_S), blocked=True)
 
     def record_finding(self) -> None:
         """Record that this pass has found something, before anything is written.

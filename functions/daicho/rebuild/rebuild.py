@@ -283,7 +283,7 @@ class _Step(JobStep):
                 "names them. Correct them, or accept that lists lack them by --without"
             )
             self.save()
-            return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S))
+            return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S), blocked=True)
         entities = self._page_touch.copier.list_entities()
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         # The event filter passes no heartbeat of an entity that derives nothing.

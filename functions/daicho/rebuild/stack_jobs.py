@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from daicho.archive.reader import ArchiveReader
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
@@ -59,6 +59,7 @@ class SegmentRange:
 class RangeStep:
     """The result of a call: whether the range is over, or how many seconds to wait."""
 
+    blocked: ClassVar[bool] = False
     done: bool
     wait: int = 0
     position: Mapping[str, Any] | None = None

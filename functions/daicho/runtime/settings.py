@@ -28,8 +28,9 @@ class Settings:
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
-    migrations, empty for none. ``lock_file``: the generations; a relative
-    path begins at the folder of the function's code, which holds the package `daicho`.
+    migrations, empty for none. ``tenant_claim``, ``groups_claims``, ``subject_claim``: the names of
+    claims of a token. ``lock_file``: the generations; a relative path begins at the folder of the
+    function's code, which holds the package `daicho`.
     """
 
     table_name: str
@@ -50,6 +51,9 @@ class Settings:
     retirement_seconds: int = 0
     domain_package: str = "domains"
     migration_package: str = ""
+    tenant_claim: str = "custom:tenant"
+    groups_claims: tuple[str, ...] = ("cognito:groups", "custom:role")
+    subject_claim: str = "sub"
     lock_file: Path = LOCK_FILE
 
     @classmethod
@@ -102,6 +106,9 @@ class Settings:
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
             migration_package=environ.get("MIGRATION_PACKAGE", ""),
+            tenant_claim=environ.get("TENANT_CLAIM") or cls.tenant_claim,
+            groups_claims=tuple(environ.get("GROUPS_CLAIMS", "").split()) or cls.groups_claims,
+            subject_claim=environ.get("SUBJECT_CLAIM") or cls.subject_claim,
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
         )
 

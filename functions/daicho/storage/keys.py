@@ -28,9 +28,6 @@ WRITES_A_SECOND = 1_000
 SCORE_PLACES = 9
 """Decimal places that a ranking score keeps."""
 
-TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
-"""A tenant's name, as a token contains it."""
-
 _HIGHEST = 10**INTEGER_DIGITS - 1
 _SCORE_HIGHEST = 10 ** (INTEGER_DIGITS + SCORE_PLACES) - 1
 _EXACT = Context(prec=60)

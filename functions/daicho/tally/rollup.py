@@ -75,7 +75,9 @@ class RollupReport:
     write_units: float = 0.0
 
     def counts(self) -> dict[str, float]:
-        """The counts of the run, by metric."""
+        """The counts of the run, by metric; none if it has found no mark."""
+        if self.oldest_mark is None:
+            return {}
         return {
             "TalliesRolledUp": self.rolled,
             "TalliesFailed": self.failed,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from daicho.errors import BeingBuilt, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web.http import problems
+from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import Endpoint, to_response
 from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
@@ -43,17 +44,20 @@ class Api:
         server: str = "",
         tenants: Tenants | None = None,
         title: str = "Daicho",
+        claim_names: ClaimNames = COGNITO_CLAIMS,
     ) -> None:
         """``open_book`` gives the book of a tenant; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
-        ``title``: the name of the API in its description.
+        ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
+        groups and subject; Cognito's by default.
         """
         served = build_operations(daicho)
         administered = build_admin_operations() if tenants else []
         self.operations = [*served, *administered]
         self.resolver = Resolver()
         self._server, self._tenants, self._open_tenant_book = server, tenants, open_book
+        self._claim_names = claim_names
         for operation in served:
             self._route(operation, self._open_book)
         for operation in administered:
@@ -65,7 +69,7 @@ class Api:
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
-        incoming = HttpRequest(event)
+        incoming = HttpRequest(event, self._claim_names)
         try:
             path = str(event.get("rawPath"))
             if path not in PUBLIC_PATHS and not path.startswith(PROBLEM_PAGES):

@@ -16,6 +16,7 @@ from daicho.errors import SettingsError, UnavailableError
 from daicho.handlers import forget
 from daicho.handlers.wiring.dependencies import Dependencies
 from tests.support.archive_deployment import BUCKET, Deployed, write
+from tests.support.metric_lines import read_values
 from tests.support.stream_pump import Context, environment
 
 HOURS_73 = dt.timedelta(hours=73)
@@ -44,13 +45,6 @@ def tenants(deployed: Deployed) -> list[str]:
     return [row.tenant for row in deployed.archive.read_rows(Selection(), lambda *_: None)]
 
 
-def metrics(written: str) -> dict[str, float]:
-    """What the last run has written for CloudWatch, by name."""
-    line = json.loads(written.splitlines()[-1])
-    (directive,) = line["_aws"]["CloudWatchMetrics"]
-    return {each["Name"]: line[each["Name"]] for each in directive["Metrics"]}
-
-
 def test_rows_go_when_their_time_has_come(
     deployed: Deployed, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -62,9 +56,8 @@ def test_rows_go_when_their_time_has_come(
     assert json.loads(json.dumps(said)) == said  # Lambda answers in JSON
     (told,) = said["reports"]
     assert (told["tenant"], told["rows"], told["finished"]) == ("one", 5, True)
-    assert metrics(capsys.readouterr().out) == {
+    assert read_values(capsys.readouterr().out) == {
         "ArchiveRowsForgotten": 5,
-        "ForgettingsFailed": 0,
         "ForgettingOverdue": 0,
     }
     assert set(tenants(deployed)) == {"two"}
@@ -92,7 +85,7 @@ def test_a_bucket_that_refuses_is_told_and_the_next_run_does_it(
     with monkeypatch.context() as patch:
         patch.setattr(deployed.bucket, "replace", refuses)
         assert run()["failed"] == {"one": "503"}
-    told = metrics(capsys.readouterr().out)
+    told = read_values(capsys.readouterr().out)
     assert told["ForgettingsFailed"] == 1
     assert told["ForgettingOverdue"] > 3600
     assert "not forgotten" in caplog.text

@@ -90,9 +90,11 @@ def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:
     deploy_projector(house)
     house.start()
     for _ in range(8):
-        house.step()
+        step = house.step()
         if house.find_job().state == "blocked":
             break
+        assert not step.blocked
+    assert step.blocked
     job = house.find_job()
     assert "1 items cannot be derived" in job.reason
     (obstacle,) = job.left.values()
@@ -108,8 +110,8 @@ def test_records_in_the_failure_bucket_block_the_switch(house: House) -> None:
     deploy_change(house)
     house.names.append("aws/lambda/mapping/shard/object")
     house.start()
-    for _ in range(8):
-        house.step()
+    steps = [house.step() for _ in range(8)]
+    assert steps[-1].blocked
     job = house.find_job()
     assert (job.state, job.phase) == ("blocked", "prove")
     assert "daicho redrive" in job.reason

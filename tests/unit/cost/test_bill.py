@@ -26,9 +26,9 @@ def lines_of(data: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_idle_stack_costs_what_the_benchmarks_say() -> None:
     bill = compute_idle_bill(ledger(SONG), PRICES)
-    assert bill.dollars == pytest.approx(12.9, abs=0.1)  # docs/benchmarks/costs.md
+    assert bill.dollars == pytest.approx(5.54, abs=0.01)  # docs/benchmarks/costs.md
     services = bill.sum_by_service()
-    assert services["CloudWatch"] == pytest.approx(4.00 + 5.70 + 3.00, abs=0.03)
+    assert services["CloudWatch"] == pytest.approx(4.80 + 0.60, abs=0.03)
     assert services["DynamoDB"] == pytest.approx(43_200 * 9 * 0.125e-6, abs=0.01)
     half = compute_idle_bill(ledger(SONG), PRICES, days=15)
     assert half.dollars == pytest.approx(bill.dollars / 2)
@@ -42,7 +42,7 @@ def test_units_are_priced_by_declaration() -> None:
     count, dollars = lines["Lambda: api"]
     # A million invocations of 30 ms with 1 GB.
     assert (count, dollars) == (1e6, pytest.approx(0.20 + 30_000 * 0.0000133334))
-    assert lines["CloudWatch: metrics"][0] == 19 + footprint.BUSY_METRICS + footprint.ROUTE_METRICS
+    assert lines["CloudWatch: metrics"][0] == 2 + footprint.BUSY_METRICS
     assert lines["DynamoDB Streams: reads by Lambda"][1] == 0
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from daicho.cost import rebuild
 from daicho.cost.examples import build_image
 from daicho.cost.prices import load_prices
 from daicho.cost.rebuild import estimate_rebuild
 from daicho.cost.traffic import StreamTraffic
 from daicho.plan import KeyPlan
+from daicho.rebuild import touches
 from tests.unit.cost.plans import CHART, OF_ARTIST, TITLED, VALUES, generation
 
 PRICES = load_prices()
@@ -67,3 +69,7 @@ def test_nothing_costs_nothing(images: list[object], count: int) -> None:
     estimate = estimate_rebuild(SONG.plan, ["titled"], images, count, PRICES)  # type: ignore[arg-type]
     assert (estimate.write_units, estimate.read_units, estimate.dollars) == (0, 0, 0)
     assert estimate.items == count
+
+
+def test_the_estimate_knows_the_pages_of_the_scan() -> None:
+    assert rebuild.ITEMS_PER_PAGE == touches.ITEMS_PER_PAGE

@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 
+import boto3
 import pytest
 from typer.testing import CliRunner
 
+from daicho_cli.aws.stacks import UndeployedError
 from daicho_cli.main import SUBCOMMANDS, app, load_subcommand
 
 LARGE = ("boto3", "botocore", "pydantic", "aws_lambda_powertools", "duckdb", "aws_cdk", "domains")
@@ -38,3 +40,20 @@ def test_a_similar_name_is_suggested() -> None:
     result = CliRunner().invoke(app, ["generaton"])
     assert result.exit_code == 2
     assert "generation" in result.output
+
+
+def test_the_region_is_that_of_the_aws_cli(monkeypatch: pytest.MonkeyPatch) -> None:
+    regions: list[str | None] = []
+
+    def find_no_stack(stage: str, region: str | None = None) -> dict[str, str]:
+        regions.append(region or boto3.Session().region_name)
+        raise UndeployedError(f"there is no stack Daicho-{stage}")
+
+    monkeypatch.setattr("daicho_cli.aws.connection.read_outputs", find_no_stack)
+    for names in ({"AWS_REGION": "eu-central-1"}, {}):
+        monkeypatch.delenv("AWS_REGION", raising=False)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+        for name, value in names.items():
+            monkeypatch.setenv(name, value)
+        assert "nothing is deployed" in CliRunner().invoke(app, ["status", "--stage", "dev"]).output
+    assert regions == ["eu-central-1", "eu-west-1"]

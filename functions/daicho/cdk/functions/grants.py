@@ -133,6 +133,8 @@ RELEASE = Grants(
         *("PutItem", "UpdateItem", "BatchWriteItem"),
     ),
 )
+# Its answer follows from the event.
+TOKENS = Grants(table=())
 STREAM_DESCRIBE = ("DescribeStream",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
 START = ("StartExecution",)  # the API starts jobs, and nothing else

@@ -230,7 +230,7 @@ class PythonFunction(Construct):
                 ("s3", grants.FAILURE_OBJECTS, batches),
                 ("s3", grants.FAILURE_BUCKET, failures.bucket_arn),
             ]
-        if shared.key:
+        if shared.key and permissions.table:
             statements.append(("kms", grants.KEY, shared.key.key_arn))
         for service, actions, resource in statements:
             if actions:

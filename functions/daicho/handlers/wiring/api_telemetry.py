@@ -1,4 +1,4 @@
-"""The telemetry of the API: structured logs, metrics, traces."""
+"""The telemetry of the API: structured logs and traces. Its metrics are those of the gateway."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import correlation_paths, utils
 
 from daicho.handlers.wiring.invocation import Context, Handler
-from daicho.handlers.wiring.metrics import emit
 
 
 def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
-    """Log under the request's id, count answers by class, and trace calls of the table."""
+    """Log under the request's id, and trace calls of the table."""
     logger = Logger()
     utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
 
     @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        answered = answer(event, context)
-        # Powertools' metrics do not fit: concurrent requests would empty each other's set.
-        emit({f"Answered{answered['statusCode'] // 100}xx": 1})
-        return answered
+        return answer(event, context)
 
     seen: Handler = _with_tracing(handler) if traced else handler
     return seen

@@ -17,20 +17,30 @@ NONE: Mapping[str, float] = {}
 
 
 def emit(counts: Mapping[str, float], seconds: Mapping[str, float] = NONE) -> None:
-    """Write metrics, dimensioned by service."""
-    service = os.environ.get("POWERTOOLS_SERVICE_NAME", "daicho")
+    """Write metrics of this stage and service.
+
+    A metric costs by the hour in which it is written, so counts of zero are left out: a missing
+    count raises no alarm. ``seconds`` are always written: some alarms are raised by their absence.
+    """
+    counted = {name: count for name, count in counts.items() if count}
+    if not counted and not seconds:
+        return
+    dimensions = {
+        "stage": os.environ.get("STAGE", "local"),
+        "service": os.environ.get("POWERTOOLS_SERVICE_NAME", "daicho"),
+    }
     directive = {
         "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "Daicho"),
-        "Dimensions": [["service"]],
+        "Dimensions": [list(dimensions)],
         "Metrics": [
-            *({"Name": name, "Unit": "Count"} for name in counts),
+            *({"Name": name, "Unit": "Count"} for name in counted),
             *({"Name": name, "Unit": "Seconds"} for name in seconds),
         ],
     }
     line = {
         "_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [directive]},
-        "service": service,
-        **counts,
+        **dimensions,
+        **counted,
         **seconds,
     }
     sys.stdout.write(json.dumps(line) + "\n")

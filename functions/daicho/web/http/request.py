@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote_plus
 
-from daicho.storage.keys import TENANT
+from daicho.runtime.token_claims import TENANT
+from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, Claims
 from daicho.web.http.problems import HttpError
 from daicho.write.idempotency import IdempotentRequest
 
@@ -27,6 +28,7 @@ class HttpRequest:
     """One request."""
 
     event: Mapping[str, Any]
+    claim_names: ClaimNames = COGNITO_CLAIMS
 
     @property
     def method(self) -> str:
@@ -80,10 +82,10 @@ class HttpRequest:
             raise HttpError(400, "the body is not UTF-8") from error
 
     @cached_property
-    def claims(self) -> Mapping[str, str]:
+    def claims(self) -> Claims:
         """The claims of the token, which the gateway has checked."""
         authorizer = self.event["requestContext"].get("authorizer") or {}
-        claims: Mapping[str, str] = (authorizer.get("jwt") or {}).get("claims") or {}
+        claims: Claims = (authorizer.get("jwt") or {}).get("claims") or {}
         return claims
 
     @cached_property
@@ -91,26 +93,23 @@ class HttpRequest:
         """The tenant that the token claims.
 
         Raises:
-            HttpError: 403, it claims none.
+            HttpError: 403, it claims none, or what is no name of a tenant.
         """
-        claimed = self.claims.get("custom:tenant")
+        name = self.claim_names.tenant
+        claimed = self.claims.get(name)
         if not isinstance(claimed, str) or not TENANT.fullmatch(claimed):
-            raise HttpError(
-                403,
-                "the token claims no tenant (custom:tenant): send an ID, not an access token",
-            )
+            raise HttpError(403, f"the token contains no tenant: {_describe_claim(name, claimed)}")
         return claimed
 
     @property
     def user(self) -> str:
         """The caller: the token's subject."""
-        return str(self.claims.get("sub", ""))
+        return str(self.claims.get(self.claim_names.subject, ""))
 
     @property
     def roles(self) -> frozenset[str]:
-        """``custom:role``, and Cognito's groups, which arrive as ``[admin staff]``."""
-        groups = str(self.claims.get("cognito:groups", "")).strip("[]").replace(",", " ").split()
-        return frozenset(filter(None, (*groups, self.claims.get("custom:role"))))
+        """The groups of the caller."""
+        return self.claim_names.read_groups(self.claims)
 
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The identity of the request under an Idempotency-Key."""
@@ -133,6 +132,13 @@ class HttpRequest:
             kind = self.headers.get("content-type", "application/json").partition(";")[0].strip()
             if not _JSON.fullmatch(kind):
                 raise HttpError(415, f"a body is application/json, not {kind[:100]}")
+
+
+def _describe_claim(name: str, claimed: object) -> str:
+    """What is wrong with the claim of the tenant. Its value is the caller's own."""
+    if claimed is None:
+        return f"it has no claim {name}"
+    return f"its claim {name} is not 1 to 63 of a-z, 0-9 and hyphens"
 
 
 def _decode_query(text: str) -> str:

@@ -76,7 +76,7 @@ def test_the_library_and_what_is_somebodys_own_remain(copy: Path) -> None:
         assert (copy / name).exists()
     assert "sample_data" not in (copy / "pyproject.toml").read_text("utf-8")
     hooks = (copy / ".pre-commit-config.yaml").read_text("utf-8")
-    assert "mypy app.py functions infra daicho_cli tests examples\n" in hooks
+    assert "mypy app.py functions infra supply_chain daicho_cli tests examples\n" in hooks
     workflow = (copy / ".github/workflows/long.yml").read_text("utf-8")
     assert "target: [trials, delivery-soak, mutation-check]\n" in workflow
     notice = (copy / "NOTICE").read_text("utf-8")

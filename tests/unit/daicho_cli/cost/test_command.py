@@ -49,6 +49,14 @@ def test_an_example_is_written_once_and_can_be_estimated(tmp_path: Path) -> None
     assert "exists already" in run("--example", file, code=2).stderr
 
 
+def test_the_bill_without_traffic(tmp_path: Path) -> None:
+    document = json.loads(run("--idle", "--json").stdout)
+    assert document["dollars"] == document["idle_dollars"] == pytest.approx(5.54, abs=0.01)
+    assert "no traffic" in run("--idle").stdout
+    file = write_traffic(tmp_path, 1)
+    assert "--idle has no traffic" in run(file, "--idle", code=2).stderr
+
+
 def test_json_of_another_region(tmp_path: Path) -> None:
     file = write_traffic(tmp_path, 1_000_000)
     here = json.loads(run(file, "--json").stdout)

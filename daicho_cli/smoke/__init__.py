@@ -1,0 +1,1 @@
+"""``daicho smoke``: drives a deployed stack, and compares its settings with its template."""

@@ -1,0 +1,133 @@
+"""What `daicho smoke` prints: one row for each check, as a table or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+MAX_CHARACTERS = 160
+"""Of a value in the table; JSON has all of it."""
+
+
+class Outcome(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "FAILED"
+    NOT_DECLARED = "not declared"
+    """The project has nothing of this kind."""
+    NOT_KEPT = "not kept by the local AWS"
+    """The local AWS drops the setting, so that there is nothing to compare."""
+    NOT_CHECKED = "not checked"
+    """The check is not possible here, or not yet; the row has the reason."""
+
+
+_ALWAYS_SHOWN = (Outcome.FAILED, Outcome.NOT_DECLARED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check. ``subject``: a route or a resource; ``check``: what is checked of it.
+
+    ``seconds`` is None where time has no meaning. ``wanted`` and ``found`` are plain JSON values.
+    """
+
+    subject: str
+    check: str
+    outcome: Outcome
+    detail: str = ""
+    seconds: float | None = None
+    wanted: Any = None
+    found: Any = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All rows of a run, and what the run leaves behind.
+
+    ``run``: the name of the run, which is also its tenant; empty without HTTP requests.
+    """
+
+    stack: str
+    run: str
+    rows: Sequence[Row]
+    left_behind: Sequence[str] = ()
+
+    @property
+    def failed(self) -> list[Row]:
+        """The rows that failed."""
+        return [row for row in self.rows if row.outcome is Outcome.FAILED]
+
+    def to_document(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {
+            "stack": self.stack,
+            "run": self.run,
+            "passed": not self.failed,
+            "rows": [asdict(row) for row in self.rows],
+            "left_behind": list(self.left_behind),
+        }
+
+    def print(self, console: Console | None = None, *, everything: bool = False) -> None:
+        """Print the table.
+
+        ``everything``: also the settings that are right, which are only counted otherwise.
+        """
+        out = console or Console()
+        table = Table(title=f"Smoke test of {self.stack}", title_justify="left")
+        for column in ("subject", "check", "outcome", "seconds", "detail"):
+            table.add_column(column, overflow="fold")
+        for row in self.rows:
+            if everything or row.seconds is not None or row.outcome in _ALWAYS_SHOWN:
+                time = "" if row.seconds is None else f"{row.seconds:.2f}"
+                cells = (row.subject, row.check, row.outcome.value, time, _render_detail(row))
+                table.add_row(*cells, style="red" if row.outcome is Outcome.FAILED else None)
+        if table.row_count:
+            out.print(table)
+        for outcome, count in Counter(row.outcome for row in self.rows).items():
+            out.print(f"{outcome.value}: {count}", highlight=False)
+        for outcome in (Outcome.NOT_KEPT, Outcome.NOT_CHECKED):
+            names = _group([row for row in self.rows if row.outcome is outcome])
+            for name, count in names.items():
+                line = f"  {outcome.value}: {name}{f' ({count} resources)' if count > 1 else ''}"
+                out.print(line, highlight=False, soft_wrap=True)
+        for line in self.left_behind:
+            out.print(f"  left behind: {line}", highlight=False, soft_wrap=True)
+
+
+def _group(rows: Sequence[Row]) -> Counter[str]:
+    """The checks of rows without a time, with the number of their resources."""
+    return Counter(
+        ": ".join(filter(None, (row.check, row.detail))) for row in rows if row.seconds is None
+    )
+
+
+def _render_detail(row: Row) -> str:
+    """The detail of a row; of a setting that is wrong, what is wanted and what was found."""
+    if row.outcome is Outcome.FAILED and (row.wanted is not None or row.found is not None):
+        wanted, found = _narrow(row.wanted, row.found)
+        text = f"wanted {_render(wanted)}, found {_render(found)}"
+        return f"{row.detail}: {text}" if row.detail else text
+    return row.detail
+
+
+def _narrow(wanted: Any, found: Any) -> tuple[Any, Any]:
+    """Of two mappings and of two lists, only what differs."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        differing = [key for key in {**wanted, **found} if wanted.get(key) != found.get(key)]
+        return {k: wanted.get(k) for k in differing}, {k: found.get(k) for k in differing}
+    if isinstance(wanted, list) and isinstance(found, list):
+        return [v for v in wanted if v not in found], [v for v in found if v not in wanted]
+    return wanted, found
+
+
+def _render(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"

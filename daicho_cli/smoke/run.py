@@ -1,0 +1,237 @@
+"""One run: the HTTP checks in a tenant of its own, its removal, and the check of the settings."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import httpx
+
+from daicho.declare.entity import Entity
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from daicho_cli.smoke.archive_checks import KEPT, expire_item, read_rows
+from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
+from daicho_cli.smoke.derived_checks import DerivedChecks
+from daicho_cli.smoke.item_checks import ItemChecks, try_each
+from daicho_cli.smoke.items import Item, ItemMaker
+from daicho_cli.smoke.report import Outcome, Report
+from daicho_cli.smoke.routes import Routes
+from daicho_cli.smoke.settings.checker import SettingsChecker
+from daicho_cli.smoke.settings.stack import check_filters, check_stack, read_template
+from daicho_cli.smoke.target import Target
+from daicho_cli.smoke.users import create_user
+
+DELETION_PATIENCE_S = 30.0
+TRACES = "log lines, traces and metrics of the requests"
+UNKNOWN_PATH = "/no-such-route-of-the-smoke-test"
+
+
+@dataclass
+class SmokeRun:
+    """A run against one stack; ``patience``: how many seconds to wait for derived state."""
+
+    target: Target
+    daicho: Daicho
+    ledger: Ledger
+    patience: float
+    name: str = field(default_factory=lambda: f"smoke-{secrets.token_hex(4)}")
+    checks: Checks = field(default_factory=Checks)
+    left_behind: list[str] = field(default_factory=list)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The routes of the checkout."""
+        return Routes(self.daicho)
+
+    def drive(self) -> None:
+        """Drive the routes as a tenant of its own, which is deleted at the end.
+
+        Raises:
+            StackError: the stack has no user pool.
+            ClientError, BotoCoreError: AWS refuses.
+        """
+        with (
+            create_user(self.target, self.name) as token,
+            open_api(self.target.url, token, self.patience) as api,
+        ):
+            try:
+                self.check_routes(api)
+            finally:
+                self._remove_tenant(api, self.name)
+        self.left_behind.append(TRACES)
+
+    def drive_with(self, token: str) -> None:
+        """Drive the routes as the tenant of a token; its created items are removed one by one."""
+        with open_api(self.target.url, token, self.patience) as api:
+            created: list[Item] = []
+            try:
+                self.check_routes(api, created, with_archive=False)
+            finally:
+                self._delete_items(api, created)
+        self.left_behind.append(TRACES)
+
+    def check_routes(
+        self, api: Api, created: list[Item] | None = None, *, with_archive: bool = True
+    ) -> None:
+        """Drive one route of each kind. ``created``: a list that receives the created items."""
+        description = self._check_description(api)
+        self._check_problems(api)
+        if description is None:
+            return
+        maker = ItemMaker(api, self.routes, description, [] if created is None else created)
+        ItemChecks(maker, self.checks).run()
+        DerivedChecks(maker, self.checks).run()
+        if with_archive and self.target.stack:
+            self._check_archive_path(maker)
+        else:
+            reason = "a token of one's own: only a run with its own tenant lets an item expire"
+            self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
+
+    def compare_settings(self) -> None:
+        """Compare the settings of the stack with its template, and its filters with the checkout.
+
+        A stack that cannot be read is a failed row: the caller may lack a permission.
+        """
+        open_client = self.target.open_client
+        with self.checks.check(self.target.stack, "template and settings are read"):
+            template = read_template(self.target.stack, open_client)
+            checker = SettingsChecker(template, open_client, self.target.is_local)
+            self.checks.rows += check_stack(template, open_client)
+            self.checks.rows += check_filters(template, self.ledger)
+            self.checks.rows += checker.check()
+
+    def check_archive(self) -> None:
+        """Look for the row of the item that the run ``name`` left to expire.
+
+        If it is there, the tenant of the item is deleted, and the row with it.
+
+        Raises:
+            StackError, ClientError, BotoCoreError, UnavailableError: AWS refuses.
+        """
+        tenant = f"{self.name}{KEPT}"
+        entities = [entity.__name__ for entity in self.routes.archived]
+        with self.checks.check("archive", f"row of tenant {tenant}"):
+            rows = read_rows(self.target, tenant, entities)
+            if len(rows) != 1:
+                raise SmokeFailure(
+                    f"{len(rows)} rows: DynamoDB deletes expired items within days; try again later"
+                )
+        if self.checks.rows[-1].outcome is not Outcome.PASSED:
+            return
+        with (
+            create_user(self.target, tenant) as token,
+            open_api(self.target.url, token, self.patience) as api,
+        ):
+            self._remove_tenant(api, tenant)
+
+    def build_report(self) -> Report:
+        """What the run has found so far."""
+        return Report(self.target.title, self.name, self.checks.rows, self.left_behind)
+
+    def _check_description(self, api: Api) -> Mapping[str, Any] | None:
+        """The description of the deployment, if it can be read: examples are taken from it."""
+        description: Mapping[str, Any] = {}
+        with self.checks.check("GET /docs", "the page of the API"):
+            page = api.send("GET", "/docs")
+            if "text/html" not in page.headers.get("content-type", ""):
+                raise SmokeFailure(f"/docs is {page.headers.get('content-type')}")
+        with self.checks.check("GET /openapi.json", "describes the routes of this checkout"):
+            description = api.read("/openapi.json")
+            described = {
+                (method.upper(), path)
+                for path, methods in description["paths"].items()
+                for method in methods
+            }
+            own = {(each.method, each.path) for each in self.routes.operations}
+            if missing := sorted(own - described):
+                names = ", ".join(f"{method} {path}" for method, path in missing[:5])
+                raise SmokeFailure(f"the deployment lacks {len(missing)} routes: {names}")
+        return description or None
+
+    def _check_problems(self, api: Api) -> None:
+        with self.checks.check(f"GET {UNKNOWN_PATH}", "problem document with status 404"):
+            answer = api.send("GET", UNKNOWN_PATH, statuses=(404,))
+            if json.loads(answer.text).get("status") != httpx.codes.NOT_FOUND:
+                raise SmokeFailure(f"the answer is no problem document: {answer.text[:200]}")
+        with self.checks.check(f"GET {UNKNOWN_PATH}", "status 401 without a token"):
+            anonymous = api.send_anonymous("GET", UNKNOWN_PATH)
+            if anonymous.status_code != httpx.codes.UNAUTHORIZED:
+                raise SmokeFailure(f"answered {anonymous.status_code}")
+
+    def _check_archive_path(self, maker: ItemMaker) -> None:
+        """Let an item expire: here and now on the local stack, else in a tenant that is kept."""
+        if self.target.is_local:
+            check: Callable[[type[Entity]], str] = partial(self._archive, maker)
+            name = "row of an expired item"
+        else:
+            check, name = self._leave_expired, "an item is left to expire"
+        try_each(self.checks, "archive", name, maker.routes.archived, check)
+
+    def _archive(self, maker: ItemMaker, entity: type[Entity]) -> str:
+        item = maker.create(entity)
+        expire_item(self.target, self.ledger, self.name, item)
+
+        def count() -> int:
+            return len(read_rows(self.target, self.name, [entity.__name__]))
+
+        maker.api.wait_for(count, lambda rows: rows == 1, f"archived rows of {entity.__name__}")
+        return f"{entity.__name__}: TTL, archive"
+
+    def _leave_expired(self, entity: type[Entity]) -> str:
+        """Create an expired item in a tenant that this run does not delete."""
+        tenant = f"{self.name}{KEPT}"
+        with (
+            create_user(self.target, tenant) as token,
+            open_api(self.target.url, token, self.patience) as api,
+        ):
+            maker = ItemMaker(api, self.routes, api.read("/openapi.json"))
+            item = maker.create(entity)
+        expire_item(self.target, self.ledger, tenant, item)
+        self.left_behind.append(
+            f"an expired {entity.__name__} of tenant {tenant}: DynamoDB deletes it within days; "
+            f"then run daicho smoke --check-archive {self.name}"
+        )
+        return f"{entity.__name__}: TTL"
+
+    def _remove_tenant(self, api: Api, tenant: str) -> None:
+        with self.checks.check("DELETE /tenant", "the tenant is being removed"):
+            self._delete_tenant(api)
+        if self.checks.rows[-1].outcome is Outcome.PASSED:
+            self.left_behind.append(
+                f"the closed tenant {tenant}, whose name is not used again, and its job; its "
+                "tombstones expire in 3 days, and its archived rows are forgotten within days"
+            )
+        else:
+            self.left_behind.append(f"all items of tenant {tenant}: it was not removed")
+
+    def _delete_tenant(self, api: Api) -> None:
+        """Start the deletion of a tenant, and wait until its job has begun."""
+        job = api.send("DELETE", "/tenant?archive=forget", statuses=(202,)).json()["id"]
+        waiting = Api(api.client, min(api.patience, DELETION_PATIENCE_S))
+
+        def read() -> Mapping[str, Any]:
+            found: Mapping[str, Any] = api.read(f"/jobs/{job}")
+            return found
+
+        def has_begun(found: Mapping[str, Any]) -> bool:
+            return bool(found["passes"]) or found["state"] != "running"
+
+        found = waiting.wait_for(read, has_begun, f"job {job}")
+        if found["state"] == "failed":
+            raise SmokeFailure(f"job {job} failed: {found['error']}")
+
+    def _delete_items(self, api: Api, created: list[Item]) -> None:
+        """Remove items in the reverse order of their creation; the others are left behind."""
+        for item in reversed(created):
+            if item.path and self.routes.find_item(item.entity, "DELETE"):
+                try:
+                    api.send("DELETE", item.path, statuses=(204, 404))
+                except SmokeFailure as failure:
+                    self.left_behind.append(f"{item.path}: {failure}")
+            else:
+                self.left_behind.append(f"{item.entity.__name__} {item.key}: no route removes it")

@@ -1,0 +1,1 @@
+"""The settings of a deployed stack, compared with the template that it was deployed from."""

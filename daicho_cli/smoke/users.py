@@ -1,0 +1,65 @@
+"""The user of a run: created in the stack's user pool, and removed at the end in any case."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from daicho_cli.aws.stacks import StackError
+from daicho_cli.local.users import ADMIN
+from daicho_cli.smoke.target import Target
+
+TENANT_ATTRIBUTE = "custom:tenant"
+_KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
+
+
+@contextmanager
+def create_user(target: Target, tenant: str) -> Iterator[str]:
+    """Create an administrator of a tenant, and sign in; the ID token.
+
+    The user is removed when the context closes, also after an error or an interruption.
+
+    Raises:
+        StackError: the stack has no user pool.
+        ClientError, BotoCoreError: Cognito refuses.
+    """
+    pool, client_id = target.outputs.get("UserPoolId"), target.outputs.get("UserPoolClientId")
+    if not pool or not client_id:
+        raise StackError(f"{target.title} has no user pool: give a token with --token")
+    cognito, password = target.open_client("cognito-idp"), _make_password()
+    cognito.admin_create_user(
+        UserPoolId=pool,
+        Username=tenant,
+        MessageAction="SUPPRESS",
+        UserAttributes=[
+            {"Name": "email", "Value": f"{tenant}@example.com"},
+            {"Name": "email_verified", "Value": "true"},
+            {"Name": TENANT_ATTRIBUTE, "Value": tenant},
+        ],
+    )
+    try:
+        cognito.admin_set_user_password(
+            UserPoolId=pool, Username=tenant, Password=password, Permanent=True
+        )
+        cognito.admin_add_user_to_group(UserPoolId=pool, Username=tenant, GroupName=ADMIN)
+        yield _sign_in(cognito, pool, client_id, tenant, password)
+    finally:
+        cognito.admin_delete_user(UserPoolId=pool, Username=tenant)
+
+
+def _sign_in(cognito: Any, pool: str, client_id: str, user: str, password: str) -> str:
+    answer = cognito.admin_initiate_auth(
+        UserPoolId=pool,
+        ClientId=client_id,
+        AuthFlow="ADMIN_USER_PASSWORD_AUTH",
+        AuthParameters={"USERNAME": user, "PASSWORD": password},
+    )
+    return str(answer["AuthenticationResult"]["IdToken"])
+
+
+def _make_password() -> str:
+    """A random password with characters of every kind that a pool may require."""
+    return "".join(secrets.choice(kind) for kind in _KINDS for _ in range(8))

@@ -1,0 +1,239 @@
+"""The settings of the front doors: who signs tokens, which pages may call, and at which address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from daicho.runtime.token_claims import MACHINE_ROLES_CLAIM, ROLE, TENANT
+
+MAX_AUDIENCES = 50
+"""API Gateway Developer Guide, "Quotas for configuring and running an HTTP API"."""
+MAX_SCOPES = 100
+"""Of a resource server: Amazon Cognito Developer Guide, "Quotas in Amazon Cognito"."""
+CUSTOM = "custom:"
+"""How the names of a user pool's own attributes begin, as claims."""
+
+_CLAIM = re.compile(r"[\w.:/~-]{1,128}", re.ASCII)
+_ATTRIBUTE = re.compile(r"custom:[A-Za-z0-9_]{1,20}", re.ASCII)
+_MACHINE = re.compile(r"[a-z][a-z0-9]{0,31}", re.ASCII)
+_HOST = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}", re.ASCII)
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[1-9][0-9]{0,4})?", re.ASCII)
+_CERTIFICATE = re.compile(r"arn:aws[a-z-]*:acm:([a-z0-9-]+):\d{12}:certificate/[\w-]+", re.ASCII)
+_ZONE = re.compile(r"Z[A-Z0-9]{1,31}", re.ASCII)
+_DISCOVERY = "/.well-known/"
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A program that calls the API without a user: an app client with a secret of its own.
+
+    ``name``: lower-case letters and digits. ``roles``: as the groups of a user.
+    """
+
+    name: str
+    tenant: str
+    roles: tuple[str, ...] = ()
+
+    def list_problems(self) -> Iterator[str]:
+        """What is wrong with it."""
+        if not _MACHINE.fullmatch(self.name):
+            yield f"a machine is called {self.name!r}, not 1 to 32 of a-z and 0-9, a letter first"
+        if not TENANT.fullmatch(self.tenant):
+            yield f"machine {self.name}: {self.tenant!r} is no name of a tenant"
+        wrong = [role for role in self.roles if not ROLE.fullmatch(role)]
+        yield from (f"machine {self.name}: {role!r} is no name of a role" for role in wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CognitoPool:
+    """A user pool in the stack signs the tokens.
+
+    ``tenant_claim``: an attribute of the pool, which cannot be renamed later. ``access_tokens``:
+    access tokens of users contain the tenant too, and not ID tokens alone. ``machines``: programs
+    that get access tokens with client credentials; with any, access tokens of users contain it too.
+    """
+
+    tenant_claim: str = "custom:tenant"
+    groups_claim: str = "cognito:groups"
+    subject_claim: str = "sub"
+    access_tokens: bool = False
+    machines: tuple[Machine, ...] = ()
+
+    @property
+    def has_trigger(self) -> bool:
+        """Whether a function adds claims to access tokens."""
+        return self.access_tokens or bool(self.machines)
+
+    @property
+    def groups_claims(self) -> tuple[str, ...]:
+        """The claims with the roles of users and of machines."""
+        return (self.groups_claim, MACHINE_ROLES_CLAIM)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The names of the claims, for the functions that read them."""
+        return _write_claims(self)
+
+    def list_problems(self) -> Iterator[str]:
+        """What is wrong with it."""
+        if not _ATTRIBUTE.fullmatch(self.tenant_claim):
+            yield (
+                f"tenant_claim is {self.tenant_claim!r}; in a user pool it is custom: and up to 20 "
+                "letters, digits and underscores"
+            )
+        yield from _list_wrong_claims(self, "groups_claim", "subject_claim")
+        names = [machine.name for machine in self.machines]
+        for machine in self.machines:
+            yield from machine.list_problems()
+        yield from (f"machine {n} is given twice" for n in {n for n in names if names.count(n) > 1})
+        if len(names) >= MAX_AUDIENCES:
+            yield f"there are {len(names)} machines; API Gateway takes {MAX_AUDIENCES - 1}"
+        scopes = {("tenant", m.tenant) for m in self.machines}
+        scopes |= {("role", role) for m in self.machines for role in m.roles}
+        if len(scopes) > MAX_SCOPES:
+            yield f"machines have {len(scopes)} tenants and roles; Cognito takes {MAX_SCOPES}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnIssuer:
+    """An OpenID Connect issuer of the team signs the tokens; the stack has no user pool.
+
+    ``issuer``: exactly as the claim ``iss`` of its tokens. ``audience``: a token is accepted if its
+    ``aud`` (or its ``client_id`` if it has no ``aud``) is one of these.
+    """
+
+    issuer: str
+    audience: tuple[str, ...]
+    tenant_claim: str
+    groups_claim: str
+    subject_claim: str = "sub"
+
+    @property
+    def groups_claims(self) -> tuple[str, ...]:
+        """The claims with the roles of a caller."""
+        return (self.groups_claim,)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The names of the claims, for the functions that read them."""
+        return _write_claims(self)
+
+    def list_problems(self) -> Iterator[str]:
+        """What is wrong with it."""
+        if problem := _find_issuer_problem(self.issuer):
+            yield f"issuer is {self.issuer!r}; {problem}"
+        if not self.audience or not all(each.strip() for each in self.audience):
+            yield "audience is empty: name what the tokens for this API have as aud or client_id"
+        if len(self.audience) > MAX_AUDIENCES:
+            yield f"audience has {len(self.audience)} entries; API Gateway takes {MAX_AUDIENCES}"
+        yield from _list_wrong_claims(self, "tenant_claim", "groups_claim", "subject_claim")
+
+
+Identity = CognitoPool | OwnIssuer
+COGNITO = CognitoPool()
+
+
+def _write_claims(identity: Identity) -> dict[str, str]:
+    return {
+        "TENANT_CLAIM": identity.tenant_claim,
+        "GROUPS_CLAIMS": " ".join(identity.groups_claims),
+        "SUBJECT_CLAIM": identity.subject_claim,
+    }
+
+
+def _list_wrong_claims(identity: Identity, *fields: str) -> Iterator[str]:
+    for field in fields:
+        name = getattr(identity, field)
+        if not isinstance(name, str) or not _CLAIM.fullmatch(name):
+            yield f"{field} is {name!r}, no name of a claim"
+
+
+def _find_issuer_problem(issuer: str) -> str | None:
+    """Why no token can have this issuer; None if one can."""
+    try:
+        parts = urlsplit(issuer)
+        parts.port  # noqa: B018  # it is parsed here
+    except ValueError:
+        return "it is no URL"
+    if parts.scheme != "https" or not parts.hostname or issuer != issuer.strip():
+        return "it is the https URL in the claim iss of a token"
+    if parts.query or parts.fragment or parts.username or "?" in issuer or "#" in issuer:
+        return "it has neither a query, a fragment nor a user"
+    if _DISCOVERY in issuer:
+        return f"leave {_DISCOVERY}… out: API Gateway appends it"
+    return None
+
+
+def list_origin_problems(origins: Sequence[str]) -> Iterator[str]:
+    """Which origins no browser sends, or that mean every page."""
+    for origin in origins:
+        scheme, _, host = origin.partition("://")
+        if "*" in origin:
+            yield f"cors_origins has {origin!r}: list each origin, no pattern"
+        elif not _ORIGIN.fullmatch(origin):
+            yield f"cors_origins has {origin!r}; an origin is https://host, in lower case, no path"
+        elif host.endswith(_DEFAULT_PORTS[scheme]):
+            yield f"cors_origins has {origin!r}: a browser leaves the default port out"
+
+
+def list_domain_problems(
+    domain: str | None, certificate: str | None, zone: str | None, region: str | None
+) -> Iterator[str]:
+    """What is wrong with a custom domain."""
+    if bool(domain) != bool(certificate):
+        yield "domain_name and certificate_arn go together"
+    if zone and not domain:
+        yield "hosted_zone_id needs domain_name"
+    if domain and not _HOST.fullmatch(domain):
+        yield f"domain_name is {domain!r}, no host name in lower case"
+    found = _CERTIFICATE.fullmatch(certificate or "")
+    if certificate and not found:
+        yield f"certificate_arn is {certificate!r}, no ARN of an ACM certificate"
+    if found and region and found[1] != region:
+        yield f"the certificate is in {found[1]}; a Regional API needs one in {region}"
+    if zone and not _ZONE.fullmatch(zone):
+        yield f"hosted_zone_id is {zone!r}, no id of a hosted zone"
+
+
+CLAIM_OPTIONS = ("tenant_claim", "groups_claim", "subject_claim")
+ISSUER_OPTIONS = ("issuer", "audience")
+POOL_OPTIONS = ("access_tokens", "machines")
+
+
+def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
+    """Read who signs the tokens from the context options; add what is wrong to ``wrong``."""
+    options = (*ISSUER_OPTIONS, *CLAIM_OPTIONS, *POOL_OPTIONS)
+    given = {name: str(value) for name in options if (value := context(name))}
+    claims = {name: given[name] for name in CLAIM_OPTIONS if name in given}
+    if not given.keys() & set(ISSUER_OPTIONS):
+        tokens = given.get("access_tokens", "false").lower()
+        if tokens not in ("true", "false"):
+            wrong.append(f"access_tokens is {given['access_tokens']!r}, neither true nor false")
+        machines = tuple(_read_machine(text, wrong) for text in split_list(given.get("machines")))
+        return CognitoPool(**claims, access_tokens=tokens == "true", machines=machines)
+    needed = ("issuer", "audience", "tenant_claim", "groups_claim")
+    wrong += [f"an issuer of your own needs {name}" for name in needed if name not in given]
+    wrong += [
+        f"{name} is for a user pool, not for an issuer" for name in POOL_OPTIONS if name in given
+    ]
+    if not set(needed) <= given.keys():
+        return COGNITO
+    return OwnIssuer(issuer=given["issuer"], audience=split_list(given["audience"]), **claims)
+
+
+def split_list(text: str | None) -> tuple[str, ...]:
+    """The entries of an option, which commas separate."""
+    return tuple(filter(None, (text or "").replace(" ", "").split(",")))
+
+
+def _read_machine(text: str, wrong: list[str]) -> Machine:
+    """A machine as ``name:tenant`` or ``name:tenant:role+role``."""
+    name, tenant, roles = (*text.split(":", 2), "", "")[:3]
+    if not tenant:
+        wrong.append(f"machines has {text!r}; a machine is name:tenant or name:tenant:role+role")
+    return Machine(name=name, tenant=tenant, roles=tuple(filter(None, roles.split("+"))))

@@ -1,0 +1,1 @@
+"""The alarms of a ledger, whom they notify, and its dashboard."""

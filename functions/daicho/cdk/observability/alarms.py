@@ -1,0 +1,278 @@
+"""The alarms of a ledger, as data.
+
+Every alarm watches one metric as it is: the local AWS refuses alarms with metric math (a label
+makes it of any metric), and a plain one is easier to understand at night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from daicho.cdk.observability.metrics import FIVE_MINUTES, HOUR, LedgerMetrics
+
+CONSUMERS = ("project", "archive")
+MAX_CLAIMS = 1000
+"""Open claims of a shard; at more of them the projector waits for a fix."""
+MAX_FORGETTING_TIME = Duration.hours(24)
+MAX_AUDIT_AGE = Duration.hours(30)
+"""There is a round a day, which takes some hours."""
+MAX_ITERATOR_AGE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
+MAX_ROLLUP_LAG = Duration.minutes(5)
+MAX_LATENCY = Duration.seconds(10)
+"""A third of the 30 seconds after which the API Gateway gives up. A request without a throttled or
+silent store takes less than a second, and a cold start three."""
+MAX_BUSY_ANSWERS = 30
+"""Answers with status 429 in five minutes. Clients repeat a few of them without any harm."""
+MAX_CONCURRENCY_SHARE = 0.8
+"""Of the quota of the account. The rest is the time to have the quota raised."""
+AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+LESS = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+BREACHING = cloudwatch.TreatMissingData.BREACHING
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmProps:
+    """One alarm.
+
+    ``section``: the heading of its section in docs/how-to/respond-to-alarms.md. ``missing``: a
+    period without data is one without anything to report, unless a function emits the metric in
+    each run.
+    """
+
+    name: str
+    section: str
+    metric: cloudwatch.IMetric
+    text: str
+    threshold: float = 1
+    periods: int = 1
+    comparison: cloudwatch.ComparisonOperator = AT_LEAST
+    missing: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING
+
+    @property
+    def construct_id(self) -> str:
+        """The name as an id of a construct."""
+        return "".join(word.capitalize() for word in self.name.split())
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of the section."""
+        return self.section.replace(",", "").replace(" ", "-")
+
+
+def list_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    """All alarms of a ledger."""
+    yield from _list_consumer_alarms(metrics)
+    yield from _list_function_alarms(metrics)
+    yield from _list_rollup_alarms(metrics)
+    yield from _list_failure_alarms(metrics)
+    yield from _list_archive_alarms(metrics)
+    yield from _list_sweep_alarms(metrics)
+    yield from _list_table_alarms(metrics)
+    yield from _list_job_alarms(metrics)
+    yield from _list_api_alarms(metrics)
+
+
+def _list_consumer_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    for name in CONSUMERS:
+        yield AlarmProps(
+            name=f"{name} is late",
+            section="project is late, archive is late",
+            metric=metrics.get_of_function(name, "IteratorAge", "Maximum"),
+            threshold=MAX_ITERATOR_AGE[name].to_milliseconds(),
+            periods=3,
+            text="Derived items or the archive fall behind; the stream keeps 24 hours.",
+        )
+        yield AlarmProps(
+            name=f"{name} lost a payload",
+            section="project lost a payload, archive lost a payload",
+            metric=metrics.get_of_function(name, "DestinationDeliveryFailures"),
+            text="Discarded records could not be written to the failure bucket.",
+        )
+
+
+def _list_function_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    sections = {
+        "rollup": "rollup does not run, rollup lags, rollup fails",
+        "redrive": "redrive fails",
+        "audit": "audit fails",
+    }
+    for name in metrics.functions:
+        yield AlarmProps(
+            name=f"{name} fails",
+            section=sections.get(name, "a function fails"),
+            metric=metrics.get_of_function(name, "Errors"),
+            periods=3 if name == "rollup" else 1,
+            text="Invocations end in an error or a timeout.",
+        )
+        yield AlarmProps(
+            name=f"{name} is throttled",
+            section="a function is throttled, concurrency is low",
+            metric=metrics.get_of_function(name, "Throttles"),
+            periods=3,
+            text="The concurrency of the account does not suffice.",
+        )
+    yield AlarmProps(
+        name="concurrency is low",
+        section="a function is throttled, concurrency is low",
+        metric=metrics.claimed_concurrency,
+        threshold=max(1, int(MAX_CONCURRENCY_SHARE * metrics.settings.concurrency_quota)),
+        periods=2,
+        text="Little is left of the concurrent executions of the account and Region.",
+    )
+
+
+def _list_rollup_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    section = "rollup does not run, rollup lags, rollup fails"
+    yield AlarmProps(
+        name="rollup does not run",
+        section=section,
+        metric=metrics.get_of_function("rollup", "Invocations"),
+        comparison=LESS,
+        missing=BREACHING,
+        text="Totals lag behind their slots: it should run each minute.",
+    )
+    yield AlarmProps(
+        name="rollup lags",
+        section=section,
+        metric=metrics.rollup_lag,
+        threshold=MAX_ROLLUP_LAG.to_seconds(),
+        periods=2,
+        text="A slot has been dirty for more than five minutes.",
+    )
+
+
+def _list_failure_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    yield AlarmProps(
+        name="failure bucket",
+        section="failure bucket",
+        metric=metrics.discarded_batches,
+        text="Records were discarded after all retries: fix the cause, then redrive.",
+    )
+    yield AlarmProps(
+        name="records quarantined",
+        section="records quarantined",
+        metric=metrics.get_own("RecordsQuarantined", "project", "Sum"),
+        text="Records cannot be computed and were set aside: fix, deploy, then redrive.",
+    )
+    yield AlarmProps(
+        name="claims wait",
+        section="claims wait",
+        metric=metrics.open_claims,
+        periods=12,
+        text="Quarantined records have waited for an hour: fix, deploy, then redrive.",
+    )
+    yield AlarmProps(
+        name="too many claims",
+        section="too many claims",
+        metric=metrics.open_claims,
+        threshold=MAX_CLAIMS,
+        text="A shard has as many open claims as it may: its projection waits for a fix.",
+    )
+
+
+def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    yield AlarmProps(
+        name="archive does not add up",
+        section="archive does not add up",
+        metric=metrics.get_own("ArchiveMismatches", "audit", "Maximum", HOUR),
+        text="Deletions and rows differ, or objects are damaged: read the findings.",
+    )
+    yield AlarmProps(
+        name="archive is not audited",
+        section="archive is not audited",
+        metric=metrics.get_own("ArchiveAuditAge", "audit", "Maximum", HOUR),
+        threshold=MAX_AUDIT_AGE.to_seconds(),
+        periods=2,
+        missing=BREACHING,
+        text="No audit was completed for more than a day, or none runs.",
+    )
+    yield AlarmProps(
+        name="a forgetting fails",
+        section="a forgetting fails",
+        metric=metrics.get_own("ForgettingsFailed", "forget", "Maximum", HOUR),
+        text="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
+    )
+    yield AlarmProps(
+        name="a forgetting is overdue",
+        section="a forgetting is overdue",
+        metric=metrics.get_own("ForgettingOverdue", "forget", "Maximum", HOUR),
+        threshold=MAX_FORGETTING_TIME.to_seconds(),
+        periods=2,
+        missing=BREACHING,
+        text="Rows of a forgotten tenant should have left the archive, or nothing runs.",
+    )
+
+
+def _list_sweep_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    section = "sweep does not run, sweep leaves marks"
+    yield AlarmProps(
+        name="sweep does not run",
+        section=section,
+        metric=metrics.get_of_function("sweep", "Invocations"),
+        periods=3,
+        comparison=LESS,
+        missing=BREACHING,
+        text="Remains of interrupted requests are not removed: it should run each five minutes.",
+    )
+    yield AlarmProps(
+        name="sweep leaves marks",
+        section=section,
+        metric=metrics.get_own("SweepFailed", "sweep", "Sum"),
+        periods=12,
+        text="Remains of interrupted requests could not be removed for an hour.",
+    )
+
+
+def _list_table_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    for name, metric in metrics.list_throttles().items():
+        yield AlarmProps(
+            name=f"{name} throttled",
+            section="the table or an index is throttled",
+            metric=metric,
+            periods=3,
+            text="DynamoDB refuses requests for a quarter of an hour.",
+        )
+
+
+def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    yield AlarmProps(
+        name="a job failed",
+        section="a job failed",
+        metric=metrics.failed_executions,
+        text="A tenant's deletion, a rebuild or a purge has stopped: see its reason.",
+    )
+    yield AlarmProps(
+        name="a rebuild is blocked",
+        section="a rebuild is blocked",
+        metric=metrics.get_own("JobsBlocked", "jobs", "Sum", HOUR),
+        text="A rebuild or a purge waits until somebody removes the cause.",
+    )
+
+
+def _list_api_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    yield AlarmProps(
+        name="api answers 5xx",
+        section="api answers 5xx",
+        metric=metrics.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),
+        text="Invalid input is never answered with 5xx, so the cause is in the stack.",
+    )
+    yield AlarmProps(
+        name="api answers 429",
+        section="api answers 429",
+        metric=metrics.busy_answers,
+        threshold=MAX_BUSY_ANSWERS,
+        periods=3,
+        text="The API Gateway or the table refuses requests for a quarter of an hour.",
+    )
+    yield AlarmProps(
+        name="api is slow",
+        section="api is slow",
+        metric=metrics.api.metric_latency(period=FIVE_MINUTES, statistic="p95"),
+        threshold=MAX_LATENCY.to_milliseconds(),
+        periods=3,
+        text="One request in twenty takes more than ten seconds; after 30 it is given up.",
+    )

@@ -1,0 +1,146 @@
+"""The metrics that alarms and the dashboard watch.
+
+AWS emits most of them. The functions emit the ledger's own metrics, under the dimensions ``stage``
+and ``service`` (`daicho.handlers.wiring.metrics`), so that stages of one account share none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+
+from daicho.cdk.buckets import DISCARDED
+from daicho.cdk.settings import Settings
+
+FIVE_MINUTES = Duration.minutes(5)
+HOUR = Duration.hours(1)
+INDEX_TITLES = {"GSI1": "edges", "GSI2": "postings", "GSI3": "rankings", "Replica": "replica"}
+"""What alarms and the dashboard call the indexes of the table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerMetrics:
+    """The metrics of one ledger.
+
+    ``functions``: by name. ``machine``: the ARN of the state machine of jobs.
+    """
+
+    settings: Settings
+    functions: Mapping[str, lambda_.Function]
+    table: dynamodb.Table
+    failures: s3.Bucket
+    api: apigateway.HttpApi
+    machine: str
+
+    def get_own(
+        self, name: str, service: str, statistic: str, period: Duration = FIVE_MINUTES
+    ) -> cloudwatch.Metric:
+        """A metric that the ledger itself emits; ``service``: the name of the function."""
+        return cloudwatch.Metric(
+            namespace=self.settings.name,
+            metric_name=name,
+            dimensions_map={"stage": self.settings.stage, "service": service},
+            statistic=statistic,
+            period=period,
+        )
+
+    def get_of_function(self, name: str, metric: str, statistic: str = "Sum") -> cloudwatch.Metric:
+        """A metric that Lambda emits for one function."""
+        return self.functions[name].metric(metric, period=FIVE_MINUTES, statistic=statistic)
+
+    @property
+    def claimed_concurrency(self) -> cloudwatch.Metric:
+        """The part of the account's concurrent executions that is in use or reserved.
+
+        Lambda compares this metric with the quota of the account; ``ConcurrentExecutions`` lacks
+        what other functions have reserved. Source: "Working with the ClaimedAccountConcurrency
+        metric", AWS Lambda Developer Guide.
+        """
+        return cloudwatch.Metric(
+            namespace="AWS/Lambda",
+            metric_name="ClaimedAccountConcurrency",
+            statistic="Maximum",
+            period=FIVE_MINUTES,
+        )
+
+    @property
+    def discarded_batches(self) -> cloudwatch.Metric:
+        """Objects that Lambda has written to the failure bucket."""
+        return cloudwatch.Metric(
+            namespace="AWS/S3",
+            metric_name="PutRequests",
+            dimensions_map={"BucketName": self.failures.bucket_name, "FilterId": DISCARDED},
+            statistic="Sum",
+            period=FIVE_MINUTES,
+        )
+
+    @property
+    def failed_executions(self) -> cloudwatch.Metric:
+        """Executions of the state machine of jobs that have failed."""
+        return cloudwatch.Metric(
+            namespace="AWS/States",
+            metric_name="ExecutionsFailed",
+            dimensions_map={"StateMachineArn": self.machine},
+            statistic="Sum",
+            period=FIVE_MINUTES,
+        )
+
+    @property
+    def ttl_deletions(self) -> cloudwatch.Metric:
+        """Deletions by DynamoDB, including items that are not archived, such as tombstones."""
+        return self._get_of_table("TimeToLiveDeletedItemCount", {}, HOUR)
+
+    @property
+    def rollup_lag(self) -> cloudwatch.Metric:
+        """The age of the oldest dirty mark that the rollup has read."""
+        return self.get_own("RollupLag", "rollup", "Maximum")
+
+    @property
+    def open_claims(self) -> cloudwatch.Metric:
+        """The open claims of the shard of a batch, as the projector counts them."""
+        return self.get_own("ClaimsOpen", "project", "Maximum")
+
+    @property
+    def busy_answers(self) -> cloudwatch.Metric:
+        """Answers with status 429, of the API Gateway and of the function.
+
+        A metric filter counts them in the access log (`daicho.cdk.api`).
+        """
+        return self.get_own("Answered429", "api", "Sum")
+
+    def list_throttles(self) -> dict[str, cloudwatch.Metric]:
+        """Throttled reads and writes of the table and of each index.
+
+        A throttled index makes the writes of the table wait. Throttled rankings need shards
+        (``Aggregate(..., shards=)``).
+        """
+        indexes = [
+            name for name in INDEX_TITLES if name != "Replica" or self.settings.replica_index
+        ]
+        places = {
+            "table": {},
+            **{INDEX_TITLES[name]: {"GlobalSecondaryIndexName": name} for name in indexes},
+        }
+        return {
+            f"{title} {kind}": self._get_of_table(f"{kind.capitalize()}ThrottleEvents", dimensions)
+            for title, dimensions in places.items()
+            for kind in ("read", "write")
+        }
+
+    def _get_of_table(
+        self, metric: str, dimensions: Mapping[str, str], period: Duration = FIVE_MINUTES
+    ) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace="AWS/DynamoDB",
+            metric_name=metric,
+            dimensions_map={"TableName": self.table.table_name, **dimensions},
+            statistic="Sum",
+            period=period,
+        )

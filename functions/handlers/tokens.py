@@ -1,0 +1,5 @@
+"""Lambda `tokens`, as the library has it: the place to wrap it."""
+
+from daicho.handlers.tokens import __getattr__
+
+__all__ = ["__getattr__"]

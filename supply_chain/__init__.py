@@ -1,0 +1,1 @@
+"""What the repository depends on: bills of materials, vulnerabilities, secrets."""

@@ -1,0 +1,169 @@
+"""`daicho smoke` against the deployed local stack: it passes, and names settings broken by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from typer.testing import CliRunner
+
+from daicho_cli.local.instance import REGION
+from daicho_cli.main import app
+from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.run import SmokeRun
+from daicho_cli.smoke.settings.checker import SettingsChecker
+from daicho_cli.smoke.settings.local_gaps import DROPPED
+from daicho_cli.smoke.settings.stack import read_template
+from daicho_cli.smoke.settings.template import DeployedTemplate
+from daicho_cli.smoke.target import Target, TargetOptions, find_target
+from daicho_cli.terminal import INTERRUPTED
+from tests.e2e.api import PATIENCE
+from tests.support.broken_settings import BROKEN_SETTINGS, BrokenSetting
+
+KINDS = {
+    "POST /articles": "create, and repeat under one key",
+    "Photo.image: upload, download": "object",
+    "POST /polls/{poll}/votes": "fast vote",
+    "GET /songs/{song}/playlists, GET /playlists/{playlist}/songs": "read from both ends",
+    "GET /articles/count": "total includes it",
+    "DELETE /tenant": "the tenant is being removed",
+}
+
+
+@pytest.fixture(scope="module")
+def stack_file(stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("stack") / "stack.json"
+    file.write_text(json.dumps(stack), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def target(stack_file: Path) -> Target:
+    return find_target(TargetOptions(stack_file))
+
+
+@pytest.fixture(scope="module")
+def template(target: Target) -> DeployedTemplate:
+    return read_template(target.stack, target.open_client)
+
+
+@contextmanager
+def rolled_up(stack: dict[str, Any]) -> Iterator[None]:
+    """Run the rollup again and again meanwhile: its schedule runs each minute."""
+    ended = threading.Event()
+    session = boto3.Session("test", "test", region_name=REGION)
+    functions = session.client("lambda", endpoint_url=stack["endpoint"])
+
+    def run() -> None:
+        while not ended.wait(0.5):
+            functions.invoke(FunctionName=stack["functions"]["rollup"], Payload=b"{}")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_the_local_stack_passes(stack: dict[str, Any], stack_file: Path, target: Target) -> None:
+    options = ["--stack", str(stack_file), "--json", "--patience", str(PATIENCE)]
+    with rolled_up(stack):
+        result = CliRunner().invoke(app, ["smoke", *options])
+    report = json.loads(result.stdout)
+    assert [row for row in report["rows"] if row["outcome"] == Outcome.FAILED] == []
+    assert result.exit_code == 0, result.output
+    driven = [row for row in report["rows"] if row["seconds"] is not None]
+    assert KINDS.items() <= {(row["subject"], row["check"]) for row in driven}
+    # The demonstration has something of each kind.
+    assert {row["outcome"] for row in driven} == {Outcome.PASSED}
+    assert Outcome.NOT_DECLARED not in {row["outcome"] for row in report["rows"]}
+    assert len(driven) >= 21
+    assert len(report["rows"]) > 700
+    cognito = target.open_client("cognito-idp")
+    with pytest.raises(cognito.exceptions.UserNotFoundException):
+        cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=report["run"])
+    assert any(report["run"] in line for line in report["left_behind"])
+
+
+def test_a_setting_that_the_local_aws_drops_really_differs(
+    target: Target, template: DeployedTemplate
+) -> None:
+    """One that it keeps some day has to leave the list."""
+    as_on_aws = SettingsChecker(template, target.open_client).check()
+    names = {f"{r.type.removeprefix('AWS::')} {r.logical_id}": r.type for r in template.resources}
+    differing = {
+        (names[row.subject], row.check) for row in as_on_aws if row.outcome is Outcome.FAILED
+    }
+    assert differing == DROPPED
+    locally = SettingsChecker(template, target.open_client, is_local=True)
+    rows = [row for kind in {kind for kind, _ in DROPPED} for row in locally.check(kind)]
+    kept = {(names[row.subject], row.check) for row in rows if row.outcome is Outcome.NOT_KEPT}
+    assert kept == DROPPED
+
+
+@pytest.mark.parametrize("broken", BROKEN_SETTINGS, ids=str)
+def test_a_setting_that_was_broken_by_hand_is_named(
+    broken: BrokenSetting, target: Target, template: DeployedTemplate
+) -> None:
+    check = partial(list_failed, target, template, broken.type)
+    assert check() == []
+    with broken.broken(template, target.open_client) as logical_id:
+        failed = check()
+    subject = f"{broken.type.removeprefix('AWS::')} {logical_id}"
+    assert [(row.subject, row.check) for row in failed] == [
+        (subject, setting) for setting in broken.settings
+    ]
+    assert check() == []
+
+
+def test_a_broken_setting_fails_the_command(
+    stack_file: Path, target: Target, template: DeployedTemplate
+) -> None:
+    broken = next(each for each in BROKEN_SETTINGS if each.settings == ("retention in days",))
+    with broken.broken(template, target.open_client) as logical_id:
+        options = ["--settings-only", "--stack", str(stack_file)]
+        result = CliRunner().invoke(app, ["smoke", *options], env={"COLUMNS": "200"})
+    assert result.exit_code == 1, result.output
+    (line,) = (line for line in result.output.splitlines() if logical_id in line)
+    assert "retention in days" in line and "found 3653" in line
+    assert "not kept by the local AWS: time to live" in result.output
+
+
+def test_an_interrupted_run_removes_its_user_and_its_tenant(
+    stack: dict[str, Any], stack_file: Path, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[SmokeRun] = []
+
+    def interrupt(self: SmokeRun, _api: object) -> None:
+        runs.append(self)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(SmokeRun, "check_routes", interrupt)
+    before = signal.getsignal(signal.SIGTERM)
+    result = CliRunner().invoke(app, ["smoke", "--stack", str(stack_file)])
+    assert result.exit_code == INTERRUPTED, result.output
+    assert signal.getsignal(signal.SIGTERM) is before
+    (run,) = runs
+    assert [(row.check, row.outcome) for row in run.checks.rows] == [
+        ("the tenant is being removed", Outcome.PASSED)
+    ]
+    cognito = target.open_client("cognito-idp")
+    with pytest.raises(cognito.exceptions.UserNotFoundException):
+        cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=run.name)
+
+
+def list_failed(target: Target, template: DeployedTemplate, kind: str) -> list[Row]:
+    """The settings of the resources of one type that differ."""
+    checker = SettingsChecker(template, target.open_client, is_local=True)
+    return [row for row in checker.check(kind) if row.outcome is Outcome.FAILED]

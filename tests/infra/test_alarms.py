@@ -1,0 +1,251 @@
+"""Alarms, whom they notify, and the metrics that they and the dashboard watch."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from daicho.archive.audit import AuditReport
+from daicho.archive.forget_schedule import ForgetRunReport
+from daicho.cdk import STAGES, DaichoStack
+from daicho.errors import SettingsError
+from daicho.handlers.wiring.metrics import emit
+from daicho.stream.claims import MAX_OPEN_CLAIMS
+from daicho.sweep import Report as SweepReport
+from daicho.tally.rollup import RollupReport
+from tests.docs.links import list_anchors
+from tests.infra.synthesis import TOPIC, Synthesis
+from tests.infra.test_service import WATCHED
+from tests.support.idle_costs import WatchedMetric, list_alarm_metrics, list_dashboards
+from tests.support.metric_lines import parse_metrics
+from tests.support.repository import PROJECT, ROOT
+
+RUNBOOK = "docs/how-to/respond-to-alarms.md"
+GENERAL_SECTIONS = {"respond-to-alarms", "find-the-alarm-and-the-log"}
+EMITTED = {
+    "rollup": {*RollupReport(oldest_mark="2026-11-23T00:00:00+00:00").counts(), "RollupLag"},
+    "audit": {*AuditReport().counted, "ArchiveAuditAge"},
+    "forget": {*ForgetRunReport().counted, "ForgettingOverdue"},
+    "sweep": {f"Sweep{name.capitalize()}" for name in vars(SweepReport())},
+    "project": {"RecordsQuarantined", "ClaimsOpen"},
+    "jobs": {"JobsBlocked"},
+}
+"""What each function may emit. The tests of the functions run them."""
+
+
+def alarms(stage: Synthesis) -> list[dict[str, Any]]:
+    return [each["Properties"] for each in stage.resources("CloudWatch::Alarm").values()]
+
+
+def watched(stage: Synthesis, metric: str) -> list[dict[str, Any]]:
+    return [each for each in alarms(stage) if each.get("MetricName") == metric]
+
+
+def about(alarm: dict[str, Any], name: str) -> Any:
+    (value,) = (each["Value"] for each in alarm["Dimensions"] if each["Name"] == name)
+    return value
+
+
+def own_metrics(stage: Synthesis) -> set[WatchedMetric]:
+    """The stack's own metrics that alarms or the dashboard watch."""
+    (board,) = list_dashboards(stage.template)
+    metrics = {*list_alarm_metrics(stage.template), *board}
+    return {metric for metric in metrics if not metric.namespace.startswith("AWS/")}
+
+
+def to_dimensions(**values: str) -> frozenset[tuple[str, str]]:
+    return frozenset((name, json.dumps(value)) for name, value in values.items())
+
+
+def test_alarms_may_publish_to_the_topic_of_the_stack(prod: Synthesis) -> None:
+    """A policy replaces the default one, so it must allow what the default one allows."""
+    (topic,) = prod.resources("SNS::Topic")
+    statements = prod.only("SNS::TopicPolicy")["Properties"]["PolicyDocument"]["Statement"]
+    (allowed,) = (each for each in statements if each["Effect"] == "Allow")
+    assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert allowed["Action"] == "sns:Publish"
+    assert allowed["Resource"] == {"Ref": topic}
+    account = {"Ref": "AWS::AccountId"}
+    assert allowed["Condition"] == {"StringEquals": {"aws:SourceAccount": account}}
+    (denied,) = (each for each in statements if each["Effect"] == "Deny")
+    assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_alarms_notify_the_address_and_the_existing_topic(dev: Synthesis, prod: Synthesis) -> None:
+    (topic,) = prod.resources("SNS::Topic")
+    subscription = prod.only("SNS::Subscription")["Properties"]
+    assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "alarms@example.com")
+    for alarm in alarms(prod):
+        assert alarm["AlarmActions"] == [TOPIC, {"Ref": topic}]
+    assert not dev.resources("SNS::Topic")
+    assert not [alarm for alarm in alarms(dev) if "AlarmActions" in alarm]
+
+
+def test_production_whose_alarms_notify_nobody_is_refused(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path), analytics_reporting=False)
+    with pytest.raises(SettingsError, match=r"notify nobody: set alarm_email .* alarm_topic"):
+        DaichoStack(app, project=PROJECT, settings=STAGES["prod"])
+    wrong = replace(STAGES["dev"], alarm_topic="oncall")
+    with pytest.raises(SettingsError, match="alarm_topic is 'oncall', not the ARN"):
+        DaichoStack(app, project=PROJECT, settings=wrong)
+
+
+def test_each_alarm_links_to_its_section_and_each_section_has_an_alarm(
+    any_stage: Synthesis,
+) -> None:
+    links = set()
+    for alarm in alarms(any_stage):
+        text, _, link = alarm["AlarmDescription"].rpartition(" ")
+        assert text.startswith("Daicho: ")
+        assert text.endswith(".")
+        page, _, anchor = link.partition("#")
+        assert page == RUNBOOK
+        links.add(anchor)
+    assert links == list_anchors(ROOT / RUNBOOK).keys() - GENERAL_SECTIONS
+
+
+def test_functions_emit_the_dimensions_that_are_watched(
+    any_stage: Synthesis, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emitted = set()
+    for function, names in EMITTED.items():
+        for name, value in any_stage.environment(function).items():
+            if name == "STAGE" or name.startswith("POWERTOOLS_"):
+                monkeypatch.setenv(name, value)
+        emit(dict.fromkeys(names, 1))
+        emitted |= {
+            WatchedMetric(each.namespace, each.name, to_dimensions(**dict(each.dimensions)))
+            for each in parse_metrics(capsys.readouterr().out)
+        }
+    emitted.add(read_filtered_metric(any_stage))
+    assert len(emitted) == sum(map(len, EMITTED.values())) + 1
+    watched_metrics = own_metrics(any_stage)
+    assert len(watched_metrics) > 15
+    assert watched_metrics <= emitted
+
+
+def read_filtered_metric(stage: Synthesis) -> WatchedMetric:
+    """The metric that is counted in the access log."""
+    (metric,) = stage.only("Logs::MetricFilter")["Properties"]["MetricTransformations"]
+    access = stage.only("ApiGatewayV2::Stage")["Properties"]["AccessLogSettings"]
+    line = json.loads(access["Format"])
+    values = {each["Key"]: line[each["Value"].removeprefix("$.")] for each in metric["Dimensions"]}
+    return WatchedMetric(metric["MetricNamespace"], metric["MetricName"], to_dimensions(**values))
+
+
+def test_lines_of_the_access_log_with_status_429_are_counted(any_stage: Synthesis) -> None:
+    properties = any_stage.only("Logs::MetricFilter")["Properties"]
+    access = any_stage.only("ApiGatewayV2::Stage")["Properties"]["AccessLogSettings"]
+    assert access["DestinationArn"] == {"Fn::GetAtt": [properties["LogGroupName"]["Ref"], "Arn"]}
+    assert properties["FilterPattern"] == '{ $.status = "429" }'
+    assert json.loads(access["Format"])["status"] == "$context.status"
+    # A default value would write the metric, and bill it, without any such answer.
+    (metric,) = properties["MetricTransformations"]
+    assert "DefaultValue" not in metric
+
+
+def test_stages_share_none_of_their_own_metrics(dev: Synthesis, prod: Synthesis) -> None:
+    assert own_metrics(dev)
+    assert not own_metrics(dev) & own_metrics(prod)
+
+
+def test_a_slow_api_raises_an_alarm_before_the_gateway_gives_up(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "Latency")
+    assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p95", 10_000)
+    timeout = any_stage.function("api")["Properties"]["Timeout"]
+    assert alarm["Threshold"] < timeout * 1_000 / 2
+
+
+def test_little_concurrency_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "ClaimedAccountConcurrency")
+    assert "Dimensions" not in alarm
+    assert (alarm["Threshold"], alarm["Statistic"]) == (800, "Maximum")
+
+
+def test_no_alarm_needs_metric_math(any_stage: Synthesis) -> None:
+    assert not [each for each in alarms(any_stage) if "Metrics" in each]
+
+
+def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
+    for metric, names in {
+        "IteratorAge": ("project", "archive"),
+        "DestinationDeliveryFailures": ("project", "archive"),
+        "Errors": WATCHED,
+        "Throttles": WATCHED,
+        "Invocations": ("rollup", "sweep"),
+    }.items():
+        found = [about(each, "FunctionName")["Ref"] for each in watched(any_stage, metric)]
+        assert sorted(found) == sorted(any_stage.function_id(name) for name in names), metric
+    for metric in ("RollupLag", "5xx", "RecordsQuarantined", "JobsBlocked", "SweepFailed"):
+        assert len(watched(any_stage, metric)) == 1
+
+
+def test_throttles_of_the_table_and_of_each_index_raise_alarms(any_stage: Synthesis) -> None:
+    table = any_stage.only("DynamoDB::Table")["Properties"]
+    indexes = {each["IndexName"] for each in table["GlobalSecondaryIndexes"]}
+    for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
+        places = [
+            {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
+            for alarm in watched(any_stage, metric)
+        ]
+        found = [place.get("GlobalSecondaryIndexName") for place in places]
+        assert sorted(found, key=str) == sorted([None, *indexes], key=str)
+
+
+def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis) -> None:
+    for each in watched(any_stage, "IteratorAge"):
+        assert each["Threshold"] <= 3600 * 1000
+        assert each["Statistic"] == "Maximum"
+
+
+def test_claims_that_wait_and_a_shard_full_of_them_raise_an_alarm(any_stage: Synthesis) -> None:
+    waiting, full = sorted(watched(any_stage, "ClaimsOpen"), key=lambda each: each["Threshold"])
+    assert (waiting["Threshold"], waiting["EvaluationPeriods"] * waiting["Period"]) == (1, 3600)
+    assert (full["Threshold"], full["EvaluationPeriods"]) == (MAX_OPEN_CLAIMS, 1)
+    for alarm in (waiting, full):
+        assert (about(alarm, "service"), alarm["Statistic"]) == ("project", "Maximum")
+
+
+def test_what_lambda_discards_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "PutRequests")
+    failures = any_stage.bucket_id("Failures")
+    bucket = any_stage.resources("S3::Bucket")[failures]["Properties"]
+    assert about(alarm, "BucketName") == {"Ref": failures}
+    # S3 counts requests only where it is asked to, under this name.
+    # Only what it discarded: what redrive moves to another name is good news.
+    assert bucket["MetricsConfigurations"] == [
+        {"Id": about(alarm, "FilterId"), "Prefix": "aws/lambda/"}
+    ]
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
+
+
+def test_an_archive_that_does_not_add_up_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "ArchiveMismatches")
+    assert (about(alarm, "service"), alarm["Statistic"]) == ("audit", "Maximum")
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
+    # Each run repeats a finding until the next round, so an hour without the metric has none.
+    assert (alarm["Period"], alarm["TreatMissingData"]) == (3600, "notBreaching")
+
+
+def test_an_audit_that_does_not_run_or_end_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "ArchiveAuditAge")
+    assert (about(alarm, "service"), alarm["Statistic"]) == ("audit", "Maximum")
+    assert alarm["TreatMissingData"] == "breaching"
+    assert 24 * 3600 < alarm["Threshold"] <= 36 * 3600
+    # What CloudWatch looks back over at most, for periods of an hour or more.
+    assert alarm["Period"] * alarm["EvaluationPeriods"] <= 604_800
+
+
+def test_a_forgetting_that_fails_or_is_overdue_raises_an_alarm(any_stage: Synthesis) -> None:
+    (failed,), (late,) = (
+        watched(any_stage, name) for name in ("ForgettingsFailed", "ForgettingOverdue")
+    )
+    for alarm in (failed, late):
+        assert (about(alarm, "service"), alarm["Statistic"]) == ("forget", "Maximum")
+        assert alarm["Period"] == 3600
+    assert (failed["Threshold"], failed["EvaluationPeriods"]) == (1, 1)
+    # No news is bad news: it is told each hour, also that nothing is due.
+    assert (late["Threshold"], late["TreatMissingData"]) == (24 * 3600, "breaching")

@@ -1,0 +1,54 @@
+"""What the scheduled functions do without traffic: the units they read, the metrics they emit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.cost import footprint
+from daicho.cost.units import Units
+from daicho.handlers import audit, forget, rollup, sweep
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
+from daicho.storage.table import Table
+from daicho.testing.aws.memory_stores import MemoryBucket
+from tests.support.meter import Meter
+from tests.support.metric_lines import read_values
+from tests.support.sample_ledger import LEDGER
+from tests.support.stream_pump import Context, environment
+
+pytestmark = pytest.mark.dynoxide("capacity units")
+
+BUILDERS: Mapping[str, Callable[[Mapping[str, str], Dependencies], Handler]] = {
+    "rollup": lambda environ, dependencies: rollup.build(environ, LEDGER, dependencies),
+    "audit": lambda environ, dependencies: audit.build(environ, LEDGER, dependencies),
+    "forget": forget.build,
+    "sweep": sweep.build,
+}
+DIRTY_SHARDS = 16
+SILENCE_IS_AN_ALARM = {"audit": {"ArchiveAuditAge"}, "forget": {"ForgettingOverdue"}}
+
+
+def test_all_scheduled_functions_are_among_them() -> None:
+    assert BUILDERS.keys() == {runs.name for runs in footprint.STACK.scheduled}
+    assert footprint.STACK.metrics == sum(map(len, SILENCE_IS_AN_ALARM.values()))
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_an_idle_run_reads_and_emits_what_is_billed(
+    name: str, dynamodb: DynamoDBClient, table_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bucket, table = MemoryBucket(), Table(dynamodb, table_name)
+    environ = environment(table_name, ARCHIVE_BUCKET="archive", DIRTY_SHARDS=str(DIRTY_SHARDS))
+    dependencies = Dependencies(table=lambda *_, **__: table, bucket=lambda *_, **__: bucket)
+    run = BUILDERS[name](environ, dependencies)
+    run({}, Context())  # the audit has work in the first run of a day
+    capsys.readouterr()
+    with Meter(dynamodb).counting() as consumed:
+        run({}, Context())
+    assert read_values(capsys.readouterr().out).keys() == SILENCE_IS_AN_ALARM.get(name, set())
+    # The rollup reads a page of each partition of dirty marks, and the fast counters' marks.
+    expected = footprint.IDLE_UNITS.get(name, Units(read=1 + DIRTY_SHARDS / 2))
+    assert Units(consumed.reads, consumed.writes) == expected

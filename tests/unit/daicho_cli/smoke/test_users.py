@@ -1,0 +1,82 @@
+"""The user of a run is removed in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import ANY, Stubber
+
+from daicho_cli.aws.stacks import StackError
+from daicho_cli.smoke.target import Target
+from daicho_cli.smoke.users import create_user
+
+POOL, CLIENT, TENANT = "eu-central-1_a1B2c3D4e", "client1", "smoke-1a2b3c4d"
+USER = {"UserPoolId": POOL, "Username": TENANT}
+
+
+@pytest.fixture
+def target() -> Target:
+    outputs = {"UserPoolId": POOL, "UserPoolClientId": CLIENT}
+    return Target("https://api.example", "Shop-dev", outputs, "eu-central-1")
+
+
+@pytest.fixture
+def cognito(target: Target) -> Iterator[Stubber]:
+    client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
+    target._clients["cognito-idp"] = client
+    with Stubber(client) as stubber:
+        attributes = [
+            {"Name": "email", "Value": ANY},
+            {"Name": "email_verified", "Value": "true"},
+            {"Name": "custom:tenant", "Value": TENANT},
+        ]
+        created = {**USER, "MessageAction": "SUPPRESS", "UserAttributes": attributes}
+        stubber.add_response("admin_create_user", {}, created)
+        yield stubber
+        stubber.assert_no_pending_responses()
+
+
+def sign_in(cognito: Stubber) -> None:
+    cognito.add_response(
+        "admin_set_user_password", {}, {**USER, "Password": ANY, "Permanent": True}
+    )
+    cognito.add_response("admin_add_user_to_group", {}, {**USER, "GroupName": "admin"})
+    given = {
+        "UserPoolId": POOL,
+        "ClientId": CLIENT,
+        "AuthFlow": "ADMIN_USER_PASSWORD_AUTH",
+        "AuthParameters": {"USERNAME": TENANT, "PASSWORD": ANY},
+    }
+    answer = {"AuthenticationResult": {"IdToken": "token"}}
+    cognito.add_response("admin_initiate_auth", answer, given)
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
+def test_the_user_is_removed_at_the_end(
+    target: Target, cognito: Stubber, error: type[BaseException] | None
+) -> None:
+    sign_in(cognito)
+    cognito.add_response("admin_delete_user", {}, USER)
+    if error is None:
+        with create_user(target, TENANT) as token:
+            assert token == "token"
+        return
+    with pytest.raises(error), create_user(target, TENANT):
+        raise error
+
+
+def test_the_user_is_removed_if_it_cannot_sign_in(target: Target, cognito: Stubber) -> None:
+    cognito.add_client_error("admin_set_user_password", "InvalidPasswordException")
+    cognito.add_response("admin_delete_user", {}, USER)
+    with pytest.raises(ClientError, match="InvalidPassword"), create_user(target, TENANT):
+        raise AssertionError("there is no token")
+
+
+def test_a_stack_without_a_pool_needs_a_token() -> None:
+    without = Target("https://api.example", "Shop-dev", {"ApiUrl": "https://api.example"})
+    with pytest.raises(StackError, match="--token"), create_user(without, TENANT):
+        raise AssertionError("there is no pool")
