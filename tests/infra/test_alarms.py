@@ -159,6 +159,18 @@ def test_a_slow_api_raises_an_alarm_before_the_gateway_gives_up(any_stage: Synth
     assert alarm["Threshold"] < timeout * 1_000 / 2
 
 
+def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
+    any_stage: Synthesis,
+) -> None:
+    """Otherwise a run that is some seconds late leaves a period without data, and no alarm."""
+    (sweep,) = watched(any_stage, "SweepFailed")
+    assert sweep["Period"] >= 2 * 300
+    assert sweep["Period"] * sweep["EvaluationPeriods"] == 3600
+    for metric in ("ArchiveAuditAge", "ForgettingOverdue"):
+        (alarm,) = watched(any_stage, metric)
+        assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 3600
+
+
 def test_little_concurrency_raises_an_alarm(any_stage: Synthesis) -> None:
     (alarm,) = watched(any_stage, "ClaimedAccountConcurrency")
     assert "Dimensions" not in alarm

@@ -15,6 +15,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from daicho.cdk.observability.metrics import FIVE_MINUTES, HOUR, LedgerMetrics
 
 CONSUMERS = ("project", "archive")
+QUARTER_OF_AN_HOUR = Duration.minutes(15)
 MAX_CLAIMS = 1000
 """Open claims of a shard; at more of them the projector waits for a fix."""
 MAX_FORGETTING_TIME = Duration.hours(24)
@@ -221,8 +222,9 @@ def _list_sweep_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="sweep leaves marks",
         section=section,
-        metric=metrics.get_own("SweepFailed", "sweep", "Sum"),
-        periods=12,
+        # Longer than the five minutes between two runs, so that no period is without one.
+        metric=metrics.get_own("SweepFailed", "sweep", "Sum", QUARTER_OF_AN_HOUR),
+        periods=4,
         text="Remains of interrupted requests could not be removed for an hour.",
     )
 
