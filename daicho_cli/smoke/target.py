@@ -111,6 +111,10 @@ def find_target(options: TargetOptions) -> Target:
         return Target(_get_url(stack, outputs), stack, outputs, options.region)
     content = read_local_stack(options.stack)
     outputs = {output: content[name] for output, name in LOCAL_OUTPUTS.items() if name in content}
+    outputs |= {
+        f"{name.capitalize()}FunctionName": function
+        for name, function in content.get("functions", {}).items()
+    }
     local = name_stack("local")
     region = content.get("region", REGION)
     return Target(_get_url(local, outputs), local, outputs, region, content.get("endpoint"))

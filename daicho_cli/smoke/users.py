@@ -11,8 +11,8 @@ from typing import Any
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.local.users import ADMIN
 from daicho_cli.smoke.target import Target
+from daicho_cli.user.pool_user import TENANT_CLAIM
 
-TENANT_ATTRIBUTE = "custom:tenant"
 _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
 
 
@@ -37,7 +37,7 @@ def create_user(target: Target, tenant: str) -> Iterator[str]:
         UserAttributes=[
             {"Name": "email", "Value": f"{tenant}@example.com"},
             {"Name": "email_verified", "Value": "true"},
-            {"Name": target.outputs.get("TenantClaim", TENANT_ATTRIBUTE), "Value": tenant},
+            {"Name": target.outputs.get("TenantClaim", TENANT_CLAIM), "Value": tenant},
         ],
     )
     try:

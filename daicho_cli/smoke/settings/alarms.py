@@ -5,6 +5,7 @@ from __future__ import annotations
 from daicho_cli.smoke.settings.readings import Reading, Setting
 
 _ALARM = "MetricAlarms[0]"
+_FILTER = "metricFilters[0]"
 
 
 def _alarm(name: str, path: str) -> Setting:
@@ -74,6 +75,27 @@ TABLES = {
                     "`1`",
                     "to_number(Attributes.SubscriptionsConfirmed)",
                     "at least",
+                ),
+            ),
+        ),
+    ),
+    "AWS::Logs::MetricFilter": (
+        Reading(
+            "logs",
+            "describe_metric_filters",
+            {"logGroupName": "properties.LogGroupName", "filterNamePrefix": "id"},
+            (
+                Setting("metric filter exists", "id", f"{_FILTER}.filterName", is_existence=True),
+                Setting(
+                    "pattern of the filter", "properties.FilterPattern", f"{_FILTER}.filterPattern"
+                ),
+                Setting(
+                    "metric of the filter",
+                    "properties.MetricTransformations[].{name: MetricName, value: MetricValue, "
+                    "namespace: MetricNamespace, dimensions: sorted(Dimensions[].Value)}",
+                    f"{_FILTER}.metricTransformations[].{{name: metricName, value: metricValue, "
+                    "namespace: metricNamespace, "
+                    "dimensions: sorted(dimensions && values(dimensions))}",
                 ),
             ),
         ),

@@ -20,7 +20,7 @@ USER = {"UserPoolId": POOL, "Username": TENANT}
 
 @pytest.fixture
 def target() -> Target:
-    outputs = {"UserPoolId": POOL, "UserPoolClientId": CLIENT}
+    outputs = {"UserPoolId": POOL, "UserPoolClientId": CLIENT, "TenantClaim": "custom:org"}
     return Target("https://api.example", "Shop-dev", outputs, "eu-central-1")
 
 
@@ -32,7 +32,7 @@ def cognito(target: Target) -> Iterator[Stubber]:
         attributes = [
             {"Name": "email", "Value": ANY},
             {"Name": "email_verified", "Value": "true"},
-            {"Name": "custom:tenant", "Value": TENANT},
+            {"Name": "custom:org", "Value": TENANT},
         ]
         created = {**USER, "MessageAction": "SUPPRESS", "UserAttributes": attributes}
         stubber.add_response("admin_create_user", {}, created)
