@@ -16,7 +16,7 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.smoke.archive_checks import KEPT, expire_item, read_rows
 from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
-from daicho_cli.smoke.derived_checks import DerivedChecks
+from daicho_cli.smoke.derived_checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks
 from daicho_cli.smoke.item_checks import ItemChecks, try_each
 from daicho_cli.smoke.items import Item, ItemMaker
 from daicho_cli.smoke.report import Outcome, Report
@@ -85,7 +85,8 @@ class SmokeRun:
             return
         maker = ItemMaker(api, self.routes, description, [] if created is None else created)
         ItemChecks(maker, self.checks).run()
-        DerivedChecks(maker, self.checks).run()
+        settled = LOCAL_SETTLED_S if self.target.is_local else SETTLED_S
+        DerivedChecks(maker, self.checks, settled=settled).run()
         if with_archive and self.target.stack:
             self._check_archive_path(maker)
         else:
