@@ -1,10 +1,11 @@
-"""Alarms with their actions, the topic that they publish to, and log groups."""
+"""Alarms with their actions, their topic, log groups, and the metric counted in one of them."""
 
 from __future__ import annotations
 
 from daicho_cli.smoke.settings.readings import Reading, Setting
 
 _ALARM = "MetricAlarms[0]"
+_COUNTED, _COUNTED_HERE = "MetricTransformations[0]", "metricTransformations[0]"
 
 
 def _alarm(name: str, path: str) -> Setting:
@@ -74,6 +75,29 @@ TABLES = {
                     "`1`",
                     "to_number(Attributes.SubscriptionsConfirmed)",
                     "at least",
+                ),
+            ),
+        ),
+    ),
+    "AWS::Logs::MetricFilter": (
+        Reading(
+            "logs",
+            "describe_metric_filters",
+            {"logGroupName": "properties.LogGroupName", "filterNamePrefix": "id"},
+            (
+                Setting(
+                    "metric filter exists", "id", "metricFilters[0].filterName", is_existence=True
+                ),
+                Setting("pattern", "properties.FilterPattern", "metricFilters[0].filterPattern"),
+                Setting(
+                    "metric",
+                    f"properties.{_COUNTED}.[MetricNamespace, MetricName, MetricValue]",
+                    f"metricFilters[0].{_COUNTED_HERE}.[metricNamespace, metricName, metricValue]",
+                ),
+                Setting(
+                    "dimensions",
+                    f"sorted(properties.{_COUNTED}.Dimensions[].Value)",
+                    f"sorted(values(metricFilters[0].{_COUNTED_HERE}.dimensions))",
                 ),
             ),
         ),

@@ -9,7 +9,6 @@ from __future__ import annotations
 DROPPED = frozenset(
     {
         ("AWS::ApiGatewayV2::Stage", "burst of requests"),
-        ("AWS::ApiGatewayV2::Stage", "detailed metrics"),
         ("AWS::ApiGatewayV2::Stage", "requests a second"),
         ("AWS::DynamoDB::Table", "time to live"),
         ("AWS::Lambda::EventSourceMapping", "tumbling window in seconds"),
