@@ -192,7 +192,7 @@ docs-serve: .local/.docs ## The same while you write: http://127.0.0.1:8000
 	@$(MKDOCS) serve
 
 ##@ Build and deploy
-.PHONY: dist snapshot golden synth bootstrap deploy
+.PHONY: dist snapshot golden synth bootstrap diff deploy destroy
 dist: $(VENV)/.requirements ## The wheel and the source distribution, in dist/
 	@rm -rf dist
 	@$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist
@@ -211,9 +211,15 @@ synth: .local/.programs ## The templates of all stages
 bootstrap: .local/.programs ## Prepare a real account for CDK, once for each Region
 	$(CDK) bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
+diff: .local/.programs ## What a deployment of STAGE=dev changes in its resources
+	$(CDK) diff -c stage=$(or $(STAGE),dev) $(CONTEXT)
+
 deploy: .local/.programs ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
 	@$(BIN)/daicho plan --stage $(or $(STAGE),dev) || test $$? = 2
 	$(CDK) deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
+
+destroy: $(VENV)/.requirements ## Remove STAGE=dev from its account, with all its data
+	@$(BIN)/daicho destroy --stage $(or $(STAGE),dev)
 
 ##@ Generate
 .PHONY: generate generation openapi docs clients lock

@@ -69,10 +69,20 @@ SUBCOMMANDS = {
         "status",
         "Print each instance of each entity in a stage, with its state.",
     ),
+    "user": Subcommand(
+        "daicho_cli.user.command",
+        "user",
+        "Create a user of a tenant in the user pool, with a password.",
+    ),
     "smoke": Subcommand(
         "daicho_cli.smoke.command",
         "smoke",
         "Test a deployed stack: drive one route of each kind, and compare its settings.",
+    ),
+    "destroy": Subcommand(
+        "daicho_cli.destroy.command",
+        "destroy",
+        "Remove a deployed stage with all its data, if the stage retains none.",
     ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",

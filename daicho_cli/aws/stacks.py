@@ -121,5 +121,6 @@ _LOCAL = {
     "ArchiveWorkgroupName": "archive_workgroup",
     "ArchiveDatabaseName": "archive_database",
     "ArchiveTableName": "archive_table",
+    "UserPoolId": "user_pool",
 }
 """Outputs of the stack, by their names in the local stack's file."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from botocore.exceptions import ClientError
@@ -15,6 +16,7 @@ from daicho_cli.local.process import read_tail
 
 CDK = "node/node_modules/.bin/cdk"
 """Below the folder of programs."""
+NONE: Mapping[str, str] = {}
 
 
 def bootstrap(instance: LocalInstance) -> None:
@@ -25,23 +27,24 @@ def bootstrap(instance: LocalInstance) -> None:
     _cdk(instance, "bootstrap", "-a", "", f"aws://{ACCOUNT}/{REGION}")
 
 
-def deploy(instance: LocalInstance, faults: float | None = None) -> dict[str, str]:
+def deploy(
+    instance: LocalInstance, faults: float | None = None, options: Mapping[str, str] = NONE
+) -> dict[str, str]:
     """Run ``cdk deploy`` for the stage local; return its outputs.
 
-    ``faults``: the share of the projector's writes that are to fail on purpose.
+    ``faults``: the share of the projector's writes that are to fail on purpose. ``options``: other
+    context options of the deployment.
     """
     arguments = ("--require-approval", "never", "--outputs-file", str(instance.outputs))
-    context = (
-        "-c",
-        "stage=local",
-        "-c",
-        f"local_layer={instance.programs / 'layer'}",
-        "-c",
-        f"local_ledger={copy_ledger(instance)}",
-        "-c",
-        f"api_url={instance.url}",
-        *(("-c", f"faults={faults}") if faults else ()),
-    )
+    given = {
+        "stage": "local",
+        "local_layer": instance.programs / "layer",
+        "local_ledger": copy_ledger(instance),
+        "api_url": instance.url,
+        **({"faults": faults} if faults else {}),
+        **options,
+    }
+    context = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
     output = ("--output", str(instance.folder / "cdk.out"))
     _cdk(instance, "deploy", instance.stack_name, *context, *output, *arguments)
     content = json.loads(instance.outputs.read_text(encoding="utf-8"))

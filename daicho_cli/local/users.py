@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 from daicho_cli.local.instance import LocalInstance
+from daicho_cli.user.pool_user import PoolUser, create_user
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
@@ -36,22 +36,9 @@ def make_token(
 ) -> str:
     """An ID token of a tenant's user, or of a group's member; creates the user if necessary."""
     name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
-    with contextlib.suppress(cognito.exceptions.UsernameExistsException):
-        cognito.admin_create_user(
-            UserPoolId=pool,
-            Username=name,
-            MessageAction="SUPPRESS",
-            UserAttributes=[
-                {"Name": "email", "Value": f"{name}@{tenant}.example"},
-                {"Name": "email_verified", "Value": "true"},
-                {"Name": "custom:tenant", "Value": tenant},
-            ],
-        )
-    cognito.admin_set_user_password(
-        UserPoolId=pool, Username=name, Password=PASSWORD, Permanent=True
-    )
-    if group:
-        cognito.admin_add_user_to_group(UserPoolId=pool, Username=name, GroupName=group)
+    groups = [group] if group else []
+    user = PoolUser(name=name, tenant=tenant, email=f"{name}@{tenant}.example", groups=groups)
+    create_user(cognito, pool, user, PASSWORD)
     answer = cognito.initiate_auth(
         ClientId=client_id,
         AuthFlow="USER_PASSWORD_AUTH",

@@ -37,7 +37,7 @@ def create_user(target: Target, tenant: str) -> Iterator[str]:
         UserAttributes=[
             {"Name": "email", "Value": f"{tenant}@example.com"},
             {"Name": "email_verified", "Value": "true"},
-            {"Name": TENANT_ATTRIBUTE, "Value": tenant},
+            {"Name": target.outputs.get("TenantClaim", TENANT_ATTRIBUTE), "Value": tenant},
         ],
     )
     try:

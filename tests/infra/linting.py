@@ -1,5 +1,6 @@
 """cfn-lint over a template: what CloudFormation would refuse, before anything is deployed."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 REGIONS = ("us-east-1", "eu-central-1", "ap-northeast-1")
@@ -10,12 +11,12 @@ IGNORED = {
 """Rules that are not applied, with the reason."""
 
 
-def lint(template: Path) -> list[str]:
-    """The findings of cfn-lint in three Regions: rule, place and message."""
+def lint(template: Path, regions: Sequence[str] = REGIONS) -> list[str]:
+    """The findings of cfn-lint in some Regions: rule, place and message."""
     # It takes seconds to import: only who lints waits for it.
     from cfnlint.api import ManualArgs, lint_file  # noqa: PLC0415
 
-    config = ManualArgs(regions=[*REGIONS], ignore_checks=[*IGNORED])
+    config = ManualArgs(regions=[*regions], ignore_checks=[*IGNORED])
     return [
         f"{found.rule.id} {'/'.join(map(str, found.path or ()))}: {found.message}"
         for found in lint_file(template, config=config)

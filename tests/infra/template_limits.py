@@ -10,6 +10,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,8 @@ def list_index_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> l
     return sorted([*created, *(f"delete {name}" for name, _ in old - new)])
 
 
-def measure_assets(folder: Path) -> dict[str, int]:
+@cache
+def measure_assets(folder: Path) -> Mapping[str, int]:
     """Bytes of each asset of a cloud assembly, by the name of its file in the bucket."""
     return {
         f"{path.name.removeprefix('asset.')}.zip": sum(

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from daicho.cdk import CognitoPool, Machine, OwnIssuer
+from tests.infra.linting import lint
 from tests.infra.synthesis import Synthesis, list_steps, settings_of, synthesise
+from tests.infra.template_limits import check_limits, measure_assets
 from tests.infra.test_findings import solutions
 from tests.infra.test_permissions import allowed, arn, role_of
 
@@ -71,6 +73,12 @@ def test_no_option_opens_a_finding(opened: Synthesis, own: Synthesis) -> None:
     assert solutions(opened)["violations"] == solutions(own)["violations"] == []
 
 
+def test_cloudformation_would_take_the_options(opened: Synthesis, own: Synthesis) -> None:
+    assert lint(opened.folder / f"{opened.name}.template.json", ["us-east-1"]) == []
+    for stage in (opened, own):
+        assert check_limits(stage.template, measure_assets(stage.folder)) == []
+
+
 def test_an_own_issuer_needs_no_user_pool(own: Synthesis) -> None:
     assert "AWS::Cognito::" not in json.dumps(own.template)
     assert not {"UserPoolId", "UserPoolClientId"} & own.template["Outputs"].keys()
@@ -99,6 +107,7 @@ def test_the_claims_of_the_user_pool_reach_the_api_and_its_log(
     assert read_access_log(dev)["subject"] == "$context.authorizer.claims.sub"
     assert opened.environment("api")["TENANT_CLAIM"] == "custom:org"
     assert read_access_log(opened)["tenant"] == "$context.authorizer.claims.custom:org"
+    assert opened.template["Outputs"]["TenantClaim"]["Value"] == "custom:org"
     (attribute,) = opened.only("Cognito::UserPool")["Properties"]["Schema"]
     assert (attribute["Name"], attribute["Mutable"]) == ("org", False)
     _, users = find_client(opened, "UsersClient")

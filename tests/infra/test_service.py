@@ -19,6 +19,7 @@ OUTPUTS = {
     "ArchiveWorkgroupName",
     "FailureBucketName",
     "ObjectsBucketName",
+    "TenantClaim",
     "UserPoolId",
     "UserPoolClientId",
     "ApiFunctionName",

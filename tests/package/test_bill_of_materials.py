@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,13 @@ from supply_chain.bill_of_materials import BILLS, build_bill
 from supply_chain.locks import LAYER, NODE_LOCKS, PYTHON_LOCKS, ROOT, merge_pins, read_pins
 
 
+@cache
+def write(name: str) -> str:
+    return build_bill(name, merge_pins(BILLS[name]))
+
+
 def build(name: str) -> dict[str, Any]:
-    bill: dict[str, Any] = json.loads(build_bill(name, merge_pins(BILLS[name])))
+    bill: dict[str, Any] = json.loads(write(name))
     return bill
 
 

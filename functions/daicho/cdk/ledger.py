@@ -164,6 +164,7 @@ class Ledger(Construct):
             "ArchiveWorkgroupName": catalog.workgroup_name,
             "FailureBucketName": buckets.failures.bucket_name,
             "ObjectsBucketName": buckets.objects.bucket_name,
+            "TenantClaim": settings.identity.tenant_claim,
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
             "JobMachineArn": jobs.machine.attr_arn,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import boto3
 import httpx
@@ -100,6 +101,14 @@ def test_a_photo_goes_to_s3_and_back_by_signed_urls(stack: dict[str, Any]) -> No
         assert api.delete(f"/photos/{photo}").status_code == 204
         assert api.get(f"/photos/{photo}").status_code == 404
         assert s3.get(shown["url"]).status_code == 404
+    # The bucket is versioned: neither a version of it nor a mark of its deletion stays.
+    _, bucket, name = urlsplit(shown["url"]).path.split("/", 2)
+    buckets = boto3.Session("test", "test", region_name=REGION).client(
+        "s3", endpoint_url=stack["endpoint"]
+    )
+    assert buckets.get_bucket_versioning(Bucket=bucket)["Status"] == "Enabled"
+    left = buckets.list_object_versions(Bucket=bucket, Prefix=unquote(name))
+    assert not (left.get("Versions") or left.get("DeleteMarkers"))
     # It may still be put there for a quarter of an hour, so the sweep will look once more.
     functions = boto3.Session("test", "test", region_name=REGION).client(
         "lambda", endpoint_url=stack["endpoint"]

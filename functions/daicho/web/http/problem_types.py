@@ -62,7 +62,8 @@ TYPES: tuple[ProblemType, ...] = (
         "forbidden",
         403,
         "The token contains no tenant, or the user does not have the required role.",
-        "Send an ID token instead of an access token. For a role, ask an administrator.",
+        "Send a token that contains the tenant, for example the ID token of a user. For a role, "
+        "ask an administrator.",
     ),
     ProblemType(
         "not-found",

@@ -29,14 +29,15 @@ ANYWHERE = (400, 403, 404, 410, 422, 429)
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
 SECURITY_SCHEME = "token"
-"""The ID token. An operation that requires a role names it beside the scheme."""
+"""The token. An operation that requires a role names it beside the scheme."""
 WRITTEN = "Input"
 """The end of the name of a schema for bodies, beside one for answers."""
 
 ABOUT = """The entities and queries of this stack.
 
-- **Token**: send the ID token of a user of the user pool as `Authorization: Bearer …`; press
-  *Authorize* to enter it. The token selects the tenant. Other tenants cannot be read or written.
+- **Token**: send a token that contains your tenant as `Authorization: Bearer …`, for example the
+  ID token of a user; press *Authorize* to enter it. The token selects the tenant.
+  Other tenants cannot be read or written.
 - **Lists** answer `{"items": […], "cursor": …}`. Pass the cursor to read the next page; null marks
   the end. A page may contain fewer items than `limit`, or none, and still have a cursor.
 - **Versions**: each item has an `ETag`. `If-Match` makes a change conditional, and

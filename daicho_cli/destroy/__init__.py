@@ -1,0 +1,1 @@
+"""``daicho destroy``: remove a stage that retains no data."""
