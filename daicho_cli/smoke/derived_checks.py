@@ -17,15 +17,18 @@ from daicho_cli.smoke.items import Item, ItemMaker, fill_path
 from daicho_cli.smoke.routes import Query
 
 MAX_PAGES = 50
-SETTLED_S = 1.0
+SETTLED_S, LOCAL_SETTLED_S = 5.0, 1.0
+"""How long a figure must stay the same before everything written counts as derived. On AWS another
+shard, or a function that starts, may be some seconds late."""
 BUCKET_CHARACTERS = {"month": 7, "day": 10}
 
 
 class DerivedChecks:
     """Waits for what the stream derives of a written item."""
 
-    def __init__(self, maker: ItemMaker, checks: Checks) -> None:
-        self.maker, self.checks = maker, checks
+    def __init__(self, maker: ItemMaker, checks: Checks, *, settled: float) -> None:
+        """``settled``: see `SETTLED_S`."""
+        self.maker, self.checks, self.settled = maker, checks, settled
         self.api, self.routes = maker.api, maker.routes
 
     def run(self) -> None:
@@ -204,9 +207,9 @@ class DerivedChecks:
         return 0
 
     def _settle(self, read: Any, value: int) -> int:
-        """The figure, once it has been the same for a second: the stream is then drained."""
+        """The figure, once it has been the same for a while: the stream is then drained."""
         since = time.monotonic()
-        while time.monotonic() - since < SETTLED_S:
+        while time.monotonic() - since < self.settled:
             time.sleep(PAUSE_S)
             current = int(read())
             if current != value:

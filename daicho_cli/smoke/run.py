@@ -16,7 +16,7 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.smoke.archive_checks import KEPT, expire_item, read_rows
 from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
-from daicho_cli.smoke.derived_checks import DerivedChecks
+from daicho_cli.smoke.derived_checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks
 from daicho_cli.smoke.item_checks import ItemChecks, try_each
 from daicho_cli.smoke.items import Item, ItemMaker
 from daicho_cli.smoke.report import Outcome, Report
@@ -24,7 +24,7 @@ from daicho_cli.smoke.routes import Routes
 from daicho_cli.smoke.settings.checker import SettingsChecker
 from daicho_cli.smoke.settings.stack import check_filters, check_stack, read_template
 from daicho_cli.smoke.target import Target
-from daicho_cli.smoke.users import create_user
+from daicho_cli.smoke.users import create_run_user
 
 DELETION_PATIENCE_S = 30.0
 TRACES = "log lines, traces and metrics of the requests"
@@ -56,7 +56,7 @@ class SmokeRun:
             ClientError, BotoCoreError: AWS refuses.
         """
         with (
-            create_user(self.target, self.name) as token,
+            create_run_user(self.target, self.name) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             try:
@@ -85,7 +85,8 @@ class SmokeRun:
             return
         maker = ItemMaker(api, self.routes, description, [] if created is None else created)
         ItemChecks(maker, self.checks).run()
-        DerivedChecks(maker, self.checks).run()
+        settled = LOCAL_SETTLED_S if self.target.is_local else SETTLED_S
+        DerivedChecks(maker, self.checks, settled=settled).run()
         if with_archive and self.target.stack:
             self._check_archive_path(maker)
         else:
@@ -124,7 +125,7 @@ class SmokeRun:
         if self.checks.rows[-1].outcome is not Outcome.PASSED:
             return
         with (
-            create_user(self.target, tenant) as token,
+            create_run_user(self.target, tenant) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             self._remove_tenant(api, tenant)
@@ -186,7 +187,7 @@ class SmokeRun:
         """Create an expired item in a tenant that this run does not delete."""
         tenant = f"{self.name}{KEPT}"
         with (
-            create_user(self.target, tenant) as token,
+            create_run_user(self.target, tenant) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             maker = ItemMaker(api, self.routes, api.read("/openapi.json"))

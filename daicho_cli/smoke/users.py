@@ -5,19 +5,19 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.local.users import ADMIN
 from daicho_cli.smoke.target import Target
+from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, create_user
 
-TENANT_ATTRIBUTE = "custom:tenant"
 _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
 
 
 @contextmanager
-def create_user(target: Target, tenant: str) -> Iterator[str]:
+def create_run_user(target: Target, tenant: str) -> Iterator[str]:
     """Create an administrator of a tenant, and sign in; the ID token.
 
     The user is removed when the context closes, also after an error or an interruption.
@@ -30,24 +30,19 @@ def create_user(target: Target, tenant: str) -> Iterator[str]:
     if not pool or not client_id:
         raise StackError(f"{target.title} has no user pool: give a token with --token")
     cognito, password = target.open_client("cognito-idp"), _make_password()
-    cognito.admin_create_user(
-        UserPoolId=pool,
-        Username=tenant,
-        MessageAction="SUPPRESS",
-        UserAttributes=[
-            {"Name": "email", "Value": f"{tenant}@example.com"},
-            {"Name": "email_verified", "Value": "true"},
-            {"Name": target.outputs.get("TenantClaim", TENANT_ATTRIBUTE), "Value": tenant},
-        ],
+    user = PoolUser(
+        name=tenant,
+        tenant=tenant,
+        email=f"{tenant}@example.com",
+        groups=[ADMIN],
+        tenant_claim=target.outputs.get("TenantClaim", TENANT_CLAIM),
     )
     try:
-        cognito.admin_set_user_password(
-            UserPoolId=pool, Username=tenant, Password=password, Permanent=True
-        )
-        cognito.admin_add_user_to_group(UserPoolId=pool, Username=tenant, GroupName=ADMIN)
+        create_user(cognito, pool, user, password)
         yield _sign_in(cognito, pool, client_id, tenant, password)
     finally:
-        cognito.admin_delete_user(UserPoolId=pool, Username=tenant)
+        with suppress(cognito.exceptions.UserNotFoundException):  # it could not be created
+            cognito.admin_delete_user(UserPoolId=pool, Username=tenant)
 
 
 def _sign_in(cognito: Any, pool: str, client_id: str, user: str, password: str) -> str:

@@ -1,11 +1,11 @@
-"""Alarms with their actions, their topic, log groups, and the metric counted in one of them."""
+"""Alarms with their actions, the topic that they publish to, and log groups."""
 
 from __future__ import annotations
 
 from daicho_cli.smoke.settings.readings import Reading, Setting
 
 _ALARM = "MetricAlarms[0]"
-_COUNTED, _COUNTED_HERE = "MetricTransformations[0]", "metricTransformations[0]"
+_FILTER = "metricFilters[0]"
 
 
 def _alarm(name: str, path: str) -> Setting:
@@ -85,19 +85,17 @@ TABLES = {
             "describe_metric_filters",
             {"logGroupName": "properties.LogGroupName", "filterNamePrefix": "id"},
             (
+                Setting("metric filter exists", "id", f"{_FILTER}.filterName", is_existence=True),
                 Setting(
-                    "metric filter exists", "id", "metricFilters[0].filterName", is_existence=True
-                ),
-                Setting("pattern", "properties.FilterPattern", "metricFilters[0].filterPattern"),
-                Setting(
-                    "metric",
-                    f"properties.{_COUNTED}.[MetricNamespace, MetricName, MetricValue]",
-                    f"metricFilters[0].{_COUNTED_HERE}.[metricNamespace, metricName, metricValue]",
+                    "pattern of the filter", "properties.FilterPattern", f"{_FILTER}.filterPattern"
                 ),
                 Setting(
-                    "dimensions",
-                    f"sorted(properties.{_COUNTED}.Dimensions[].Value)",
-                    f"sorted(values(metricFilters[0].{_COUNTED_HERE}.dimensions))",
+                    "metric of the filter",
+                    "properties.MetricTransformations[].{name: MetricName, value: MetricValue, "
+                    "namespace: MetricNamespace, dimensions: sorted(Dimensions[].Value)}",
+                    f"{_FILTER}.metricTransformations[].{{name: metricName, value: metricValue, "
+                    "namespace: metricNamespace, "
+                    "dimensions: sorted(dimensions && values(dimensions))}",
                 ),
             ),
         ),

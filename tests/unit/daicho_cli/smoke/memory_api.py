@@ -18,7 +18,7 @@ from daicho.testing import MemoryDeployment
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api as WebApi
 from daicho.web.openapi.document import describe_api
-from daicho_cli.smoke import calls, derived_checks
+from daicho_cli.smoke import calls, derived_checks, run
 from daicho_cli.smoke.calls import Api
 from daicho_cli.smoke.report import Row
 from daicho_cli.smoke.routes import Routes
@@ -124,11 +124,11 @@ def open_memory_api(api: MemoryApi) -> Iterator[Api]:
 
 def drive(api: MemoryApi) -> Driven:
     """Drive all kinds of routes."""
-    run = SmokeRun(Target(URL), api.daicho, api.ledger, PATIENCE_S)
-    run.__dict__["routes"] = _find_routes(api.daicho)
+    driving = SmokeRun(Target(URL), api.daicho, api.ledger, PATIENCE_S)
+    driving.__dict__["routes"] = _find_routes(api.daicho)
     with open_memory_api(api) as client:
-        run.check_routes(client)
-    return Driven(run.checks.rows, api.requests, run.left_behind)
+        driving.check_routes(client)
+    return Driven(driving.checks.rows, api.requests, driving.left_behind)
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing happens in between here, and signed URLs lead to the objects in memory."""
     monkeypatch.setattr(calls, "PAUSE_S", 0.02)
     monkeypatch.setattr(derived_checks, "PAUSE_S", 0.0)
-    monkeypatch.setattr(derived_checks, "SETTLED_S", 0.0)
+    monkeypatch.setattr(run, "SETTLED_S", 0.0)
 
     def sign(_self: MemoryS3, _method: str, Params: dict[str, str], **_: object) -> str:
         return f"{OBJECTS}/{Params['Key']}"

@@ -12,7 +12,7 @@ from botocore.stub import ANY, Stubber
 
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.smoke.target import Target
-from daicho_cli.smoke.users import create_user
+from daicho_cli.smoke.users import create_run_user
 
 POOL, CLIENT, TENANT = "eu-central-1_a1B2c3D4e", "client1", "smoke-1a2b3c4d"
 USER = {"UserPoolId": POOL, "Username": TENANT}
@@ -20,7 +20,7 @@ USER = {"UserPoolId": POOL, "Username": TENANT}
 
 @pytest.fixture
 def target() -> Target:
-    outputs = {"UserPoolId": POOL, "UserPoolClientId": CLIENT}
+    outputs = {"UserPoolId": POOL, "UserPoolClientId": CLIENT, "TenantClaim": "custom:org"}
     return Target("https://api.example", "Shop-dev", outputs, "eu-central-1")
 
 
@@ -32,7 +32,7 @@ def cognito(target: Target) -> Iterator[Stubber]:
         attributes = [
             {"Name": "email", "Value": ANY},
             {"Name": "email_verified", "Value": "true"},
-            {"Name": "custom:tenant", "Value": TENANT},
+            {"Name": "custom:org", "Value": TENANT},
         ]
         created = {**USER, "MessageAction": "SUPPRESS", "UserAttributes": attributes}
         stubber.add_response("admin_create_user", {}, created)
@@ -62,21 +62,31 @@ def test_the_user_is_removed_at_the_end(
     sign_in(cognito)
     cognito.add_response("admin_delete_user", {}, USER)
     if error is None:
-        with create_user(target, TENANT) as token:
+        with create_run_user(target, TENANT) as token:
             assert token == "token"
         return
-    with pytest.raises(error), create_user(target, TENANT):
+    with pytest.raises(error), create_run_user(target, TENANT):
         raise error
 
 
 def test_the_user_is_removed_if_it_cannot_sign_in(target: Target, cognito: Stubber) -> None:
     cognito.add_client_error("admin_set_user_password", "InvalidPasswordException")
     cognito.add_response("admin_delete_user", {}, USER)
-    with pytest.raises(ClientError, match="InvalidPassword"), create_user(target, TENANT):
+    with pytest.raises(ClientError, match="InvalidPassword"), create_run_user(target, TENANT):
         raise AssertionError("there is no token")
+
+
+def test_a_user_that_cannot_be_created_is_not_missed(target: Target) -> None:
+    client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
+    target._clients["cognito-idp"] = client
+    with Stubber(client) as stubber:
+        stubber.add_client_error("admin_create_user", "NotAuthorizedException")
+        stubber.add_client_error("admin_delete_user", "UserNotFoundException")
+        with pytest.raises(ClientError, match="NotAuthorized"), create_run_user(target, TENANT):
+            raise AssertionError("there is no user")
 
 
 def test_a_stack_without_a_pool_needs_a_token() -> None:
     without = Target("https://api.example", "Shop-dev", {"ApiUrl": "https://api.example"})
-    with pytest.raises(StackError, match="--token"), create_user(without, TENANT):
+    with pytest.raises(StackError, match="--token"), create_run_user(without, TENANT):
         raise AssertionError("there is no pool")

@@ -1,0 +1,161 @@
+"""Runs over an API in memory: at a deployed stage, with a token, and the second of an archive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from daicho_cli.smoke import run as runs
+from daicho_cli.smoke.items import Item
+from daicho_cli.smoke.report import Outcome
+from daicho_cli.smoke.run import SmokeRun
+from daicho_cli.smoke.target import Target
+from tests.support.api_client import Answer
+from tests.support.sample_project import DAICHO, LEDGER
+from tests.unit.daicho_cli.smoke.memory_api import (
+    PATIENCE_S,
+    URL,
+    MemoryApi,
+    _no_pauses,
+    open_memory_api,
+)
+
+__all__ = ["_no_pauses"]
+pytestmark = pytest.mark.usefixtures("_no_pauses")
+JSON = {"content-type": "application/json"}
+PROBLEM = {"content-type": "application/problem+json"}
+
+
+class Deployed(MemoryApi):
+    """The API of a stage, with the routes of an administrator."""
+
+    deletion = Answer(202, JSON, json.dumps({"id": "job"}), "")
+    job = json.dumps({"passes": 1, "state": "running"})
+
+    def answer(self, request: httpx.Request, headers: dict[str, str]) -> Answer:
+        if request.url.path == "/tenant":
+            return self.deletion
+        if request.url.path == "/jobs/job":
+            return Answer(200, JSON, self.job, "")
+        return super().answer(request, headers)
+
+
+class Stage:
+    """A stage: who signed in, which items expire, and the archive."""
+
+    def __init__(self, api: MemoryApi, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.api = api
+        self.users: list[str] = []
+        self.expired: list[tuple[str, Item]] = []
+        self.archived: dict[str, int] = {}
+        target = Target(URL, "Shop-dev", {"ApiUrl": URL}, "eu-central-1")
+        self.run = SmokeRun(target, DAICHO, LEDGER, PATIENCE_S, name="smoke-1")
+        monkeypatch.setattr(runs, "create_run_user", self.create_run_user)
+        monkeypatch.setattr(runs, "open_api", self.open_api)
+        monkeypatch.setattr(runs, "expire_item", self.expire_item)
+        monkeypatch.setattr(runs, "read_rows", self.read_rows)
+
+    @contextmanager
+    def create_run_user(self, _target: Target, tenant: str) -> Iterator[str]:
+        self.users.append(tenant)
+        yield f"token of {tenant}"
+        self.users.append(f"{tenant} removed")
+
+    @contextmanager
+    def open_api(self, _url: str, _token: str, _patience: float) -> Iterator[Any]:
+        with open_memory_api(self.api) as api:
+            yield api
+
+    def expire_item(self, _target: Target, _ledger: object, tenant: str, item: Item) -> None:
+        self.expired.append((tenant, item))
+
+    def read_rows(self, _target: Target, tenant: str, entities: list[str]) -> list[object]:
+        assert entities == ["Download", "Message"]
+        return [object()] * self.archived.get(tenant, 0)
+
+    @property
+    def failed(self) -> list[str]:
+        return [row.check for row in self.run.checks.rows if row.outcome is Outcome.FAILED]
+
+
+def test_a_run_at_a_stage_leaves_one_expired_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(Deployed(), monkeypatch)
+    stage.run.drive()
+    assert stage.failed == []
+    assert stage.users == [
+        *("smoke-1", "smoke-1-archive"),
+        *("smoke-1-archive removed", "smoke-1 removed"),
+    ]
+    ((tenant, _),) = stage.expired
+    assert tenant == "smoke-1-archive"
+    assert stage.api.requests.count("DELETE /tenant") == 1
+    left = "\n".join(stage.run.left_behind)
+    assert "--check-archive smoke-1" in left and "the closed tenant smoke-1," in left
+
+
+def test_a_tenant_that_was_not_deleted_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Deployed()
+    api.deletion = Answer(403, PROBLEM, "{}", "")
+    stage = Stage(api, monkeypatch)
+    stage.run.drive()
+    assert stage.failed == ["the tenant is being removed"]
+    assert "all items of tenant smoke-1: it was not removed" in stage.run.left_behind
+
+
+def test_a_failed_deletion_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Deployed()
+    api.job = json.dumps({"passes": 0, "state": "failed", "error": "a step failed"})
+    stage = Stage(api, monkeypatch)
+    stage.run.drive()
+    assert stage.failed == ["the tenant is being removed"]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_the_second_run_looks_for_exactly_one_row(
+    monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    stage = Stage(Deployed(), monkeypatch)
+    stage.archived = {"smoke-1-archive": rows}
+    stage.run.check_archive()
+    if rows == 1:
+        assert stage.failed == []
+        assert stage.users == ["smoke-1-archive", "smoke-1-archive removed"]
+        assert stage.api.requests[0] == "DELETE /tenant"
+    else:
+        assert stage.failed == ["row of tenant smoke-1-archive"]
+        assert stage.users == stage.api.requests == []
+
+
+def test_with_a_token_each_item_is_removed_and_never_the_tenant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage(Deployed(), monkeypatch)
+    stage.run.drive_with("token")
+    assert stage.failed == []
+    assert (stage.users, stage.expired) == ([], [])
+    removals = [each for each in stage.api.requests if each.startswith("DELETE")]
+    assert "DELETE /tenant" not in removals
+    assert len(removals) > 10
+    assert any("no route removes it" in line for line in stage.run.left_behind)
+
+
+def test_a_stack_that_cannot_be_read_is_a_failed_row() -> None:
+    run = SmokeRun(Target(URL, "Shop-dev"), DAICHO, LEDGER, PATIENCE_S)
+    run.target._clients["cloudformation"] = _Refusing()
+    run.compare_settings()
+    assert [(row.check, row.outcome) for row in run.checks.rows] == [
+        ("template and settings are read", Outcome.FAILED)
+    ]
+    assert "KeyError" in run.checks.rows[0].detail
+
+
+class _Refusing:
+    """A client whose answer has another form."""
+
+    def get_template(self, **_: str) -> dict[str, str]:
+        return {}
