@@ -45,6 +45,8 @@ NOT_COMPARED: Mapping[str, str] = {
     "AWS::KMS::Alias": "a name",
     "AWS::Lambda::LayerVersion": "a version never changes",
     "AWS::Lambda::Permission": "the HTTP requests need it",
+    "AWS::Logs::MetricFilter": "tests of the template compare it with its alarm",
+    "AWS::Route53::RecordSet": "the HTTP requests go through it",
     "AWS::SNS::Subscription": "the topic counts its subscriptions",
     "AWS::SSM::Parameter": "the release writes it",
 }
