@@ -72,7 +72,7 @@ class LedgerMetrics:
 
     @property
     def discarded_batches(self) -> cloudwatch.Metric:
-        """Objects that Lambda has written to the failure bucket."""
+        """Objects that Lambda has written to the failure bucket, or a tenant's deletion again."""
         return cloudwatch.Metric(
             namespace="AWS/S3",
             metric_name="PutRequests",
