@@ -2,7 +2,7 @@
 
 DynamoDB deletes an expired item within days, so a run at a deployed stage only begins the check: it
 leaves one expired item in a tenant of its own, and a later run looks for its row. The local stack
-plays the TTL process, so the same check takes seconds there.
+simulates the TTL process, so the same check takes seconds there.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import httpx
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho_cli.options import OptionError
 from daicho_cli.smoke.archive_checks import KEPT, expire_item, read_rows
 from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
 from daicho_cli.smoke.derived_checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks
@@ -27,6 +29,8 @@ from daicho_cli.smoke.target import Target
 from daicho_cli.smoke.users import create_run_user
 
 DELETION_PATIENCE_S = 30.0
+RUN_NAME = re.compile(r"smoke-[0-9a-f]{8}")
+"""The name of a run. Its tenants have no other names, so that no other tenant is ever deleted."""
 TRACES = "log lines, traces and metrics of the requests"
 UNKNOWN_PATH = "/no-such-route-of-the-smoke-test"
 
@@ -90,7 +94,11 @@ class SmokeRun:
         if with_archive and self.target.stack:
             self._check_archive_path(maker)
         else:
-            reason = "a token of one's own: only a run with its own tenant lets an item expire"
+            reason = (
+                "an API without a stack: its archive bucket is not known"
+                if not self.target.stack
+                else "a token was given: only a run with its own tenant lets an item expire"
+            )
             self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
 
     def compare_settings(self) -> None:
@@ -112,8 +120,13 @@ class SmokeRun:
         If it is there, the tenant of the item is deleted, and the row with it.
 
         Raises:
+            OptionError: ``name`` is not the name of a run, or only the URL of an API is known.
             StackError, ClientError, BotoCoreError, UnavailableError: AWS refuses.
         """
+        if not RUN_NAME.fullmatch(self.name):
+            raise OptionError(f"--check-archive {self.name!r}: not a run such as smoke-1a2b3c4d")
+        if not self.target.stack:
+            raise OptionError("--check-archive needs a stack: --url names only an API")
         tenant = f"{self.name}{KEPT}"
         entities = [entity.__name__ for entity in self.routes.archived]
         with self.checks.check("archive", f"row of tenant {tenant}"):
