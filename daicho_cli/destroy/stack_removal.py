@@ -24,9 +24,9 @@ ROUNDS = 5
 POLL_INTERVAL_S = 10.0
 DELETION_TIME_LIMIT_S = 3600.0
 BUCKET = "AWS::S3::Bucket"
-HOLDERS = (BUCKET, "AWS::DynamoDB::Table", "AWS::Cognito::UserPool", "AWS::KMS::Key")
+DATA_RESOURCE_TYPES = (BUCKET, "AWS::DynamoDB::Table", "AWS::Cognito::UserPool", "AWS::KMS::Key")
 """The types of resources that hold data."""
-DELETED, UNCHANGED = "DELETE_COMPLETE", "DELETE_SKIPPED"
+DELETED, SKIPPED = "DELETE_COMPLETE", "DELETE_SKIPPED"
 
 
 class RetainedDataError(CommandError):
@@ -67,7 +67,8 @@ class StackRemoval:
         retained = sorted(
             id
             for id, resource in resources.items()
-            if resource["Type"] in HOLDERS and resource.get("DeletionPolicy", "Delete") != "Delete"
+            if resource["Type"] in DATA_RESOURCE_TYPES
+            and resource.get("DeletionPolicy", "Delete") != "Delete"
         )
         if retained:
             raise RetainedDataError(f"{self.stack} retains data: {', '.join(retained)}")
@@ -81,7 +82,7 @@ class StackRemoval:
             for page in pages
             for resource in page["StackResourceSummaries"]
             if resource["ResourceType"] == BUCKET
-            and resource["ResourceStatus"] not in (DELETED, UNCHANGED)
+            and resource["ResourceStatus"] not in (DELETED, SKIPPED)
             and resource.get("PhysicalResourceId")
         ]
 

@@ -84,7 +84,7 @@ class Stage:
 
     @property
     def failed(self) -> list[str]:
-        return [row.check for row in self.run.checks.rows if row.outcome is Outcome.FAILED]
+        return [each.check for each in self.run.checks.results if each.outcome is Outcome.FAILED]
 
 
 def test_a_run_at_a_stage_leaves_one_expired_item(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_tenant_that_was_not_deleted_is_reported(monkeypatch: pytest.MonkeyPat
     assert f"all items of tenant {RUN}: it was not removed" in stage.run.left_behind
 
 
-def test_a_failed_deletion_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deletion_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
     api = Deployed()
     api.job = json.dumps({"passes": 0, "state": "failed", "error": "a step failed"})
     stage = Stage(api, monkeypatch)
@@ -178,9 +178,9 @@ def test_the_reason_of_an_unchecked_archive_is_right(
     stage.run.target = replace(stage.run.target, stack=stack)
     with open_memory_api(stage.api) as api:
         stage.run.check_routes(api, with_archive=False)
-    (row,) = (row for row in stage.run.checks.rows if row.subject == "archive")
-    assert row.outcome is Outcome.NOT_CHECKED
-    assert row.detail.startswith(reason)
+    (each,) = (each for each in stage.run.checks.results if each.subject == "archive")
+    assert each.outcome is Outcome.NOT_CHECKED
+    assert each.detail.startswith(reason)
 
 
 def test_with_a_token_each_item_is_removed_and_never_the_tenant(
@@ -196,14 +196,14 @@ def test_with_a_token_each_item_is_removed_and_never_the_tenant(
     assert any("no route removes it" in line for line in stage.run.left_behind)
 
 
-def test_a_stack_that_cannot_be_read_is_a_failed_row() -> None:
+def test_a_stack_that_cannot_be_read_is_a_failed_check() -> None:
     run = SmokeRun(Target(URL, "Shop-dev"), DAICHO, LEDGER, PATIENCE_S)
     run.target._clients["cloudformation"] = _Refusing()
     run.compare_settings()
-    assert [(row.check, row.outcome) for row in run.checks.rows] == [
+    assert [(each.check, each.outcome) for each in run.checks.results] == [
         ("template and settings are read", Outcome.FAILED)
     ]
-    assert "KeyError" in run.checks.rows[0].detail
+    assert "KeyError" in run.checks.results[0].detail
 
 
 class _Refusing:
