@@ -18,6 +18,7 @@ from botocore.exceptions import ClientError
 
 from daicho.errors import StoreError
 from daicho.storage.bucket import MAX_REMOVALS_PER_REQUEST, Bucket
+from daicho_cli.aws.stacks import describe_stack
 from daicho_cli.terminal import CommandError
 
 ROUNDS = 5
@@ -55,9 +56,10 @@ class StackRemoval:
 
         Raises:
             RetainedDataError: the stack is protected, or its template retains data.
-            ClientError: there is no such stack, or AWS refuses.
+            UndeployedError: there is no such stack.
+            ClientError: AWS refuses.
         """
-        (stack,) = self.cloudformation.describe_stacks(StackName=self.stack)["Stacks"]
+        stack = describe_stack(self.cloudformation, self.stack)
         if stack.get("EnableTerminationProtection"):
             raise RetainedDataError(f"{self.stack} has termination protection")
         template = self.cloudformation.get_template(
@@ -90,7 +92,7 @@ class StackRemoval:
         """Empty the buckets and delete the stack, until it is deleted. It may be repeated.
 
         Raises:
-            RetainedDataError: see `check`. Nothing was removed.
+            RetainedDataError, UndeployedError: see `check`. Nothing was removed.
             RemovalError: the stack still exists, with the reason.
             StoreError: S3 refuses or does not answer.
             ClientError: AWS refuses.

@@ -119,7 +119,7 @@ class Checks:
 
     @contextmanager
     def check(self, subject: str, name: str) -> Iterator[None]:
-        """Measure a check. It fails if it fails, or an answer has another form."""
+        """Measure a check. It fails with `SmokeFailure`, or if an answer has another form."""
         began = time.monotonic()
         outcome, detail = Outcome.PASSED, ""
         try:

@@ -15,8 +15,8 @@ from daicho_cli.smoke.report import CheckResult, Outcome, Report
 RESULTS = [
     CheckResult("GET /docs", "the page", Outcome.PASSED, seconds=0.25),
     CheckResult("Lambda::Function Api", "memory in MB", Outcome.PASSED, wanted=512, found=512),
-    CheckResult("Lambda::Function Api", "environment", Outcome.FAILED, wanted={"A": 1, "B": 2, "C": 3},
-        found={"A": 1, "B": 3}),
+    CheckResult("Lambda::Function Api", "environment", Outcome.FAILED,
+        wanted={"A": 1, "B": 2, "C": 3}, found={"A": 1, "B": 3}),
     CheckResult("S3::Bucket One", "lifecycle", Outcome.NOT_KEPT),
     CheckResult("S3::Bucket Two", "lifecycle", Outcome.NOT_KEPT),
 ]  # fmt: skip
