@@ -228,6 +228,13 @@ def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None
     assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
+def test_access_logs_of_buckets_are_removed_a_day_after_they_expire(on_aws: Synthesis) -> None:
+    """They contain addresses of clients, so no older version of them may stay for long."""
+    found = rules(on_aws, "AccessLogs")
+    assert found["expire"]["ExpirationInDays"] == ACCESS_LOG_DAYS[on_aws.name]
+    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
+
+
 def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
     groups = dict(any_stage.resources("Logs::LogGroup"))
     (access,) = (id for id in groups if id.startswith("ApiAccessLogs"))

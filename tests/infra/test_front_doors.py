@@ -1,5 +1,6 @@
 """Who signs tokens, which pages may call, and at which address: the options of the API."""
 
+import hashlib
 import json
 from typing import Any
 
@@ -147,6 +148,15 @@ def test_a_machine_may_request_its_own_tenant_and_roles_alone(opened: Synthesis)
         assert client["ExplicitAuthFlows"] == ["ALLOW_REFRESH_TOKEN_AUTH"]
 
 
+def test_the_domain_prefix_of_the_pool_does_not_contain_the_name_of_the_project(
+    opened: Synthesis,
+) -> None:
+    """Cognito refuses a prefix with ``aws``, ``amazon`` or ``cognito``, as in the name Lawsuits."""
+    prefix = opened.only("Cognito::UserPoolDomain")["Properties"]["Domain"]["Fn::Join"][1]
+    digest = hashlib.sha256(opened.name.encode()).hexdigest()[:12]
+    assert prefix == ["machines-", {"Ref": "AWS::AccountId"}, f"-{digest}"]
+
+
 def test_the_gateway_accepts_the_tokens_of_users_and_machines(opened: Synthesis) -> None:
     audience = opened.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]["Audience"]
     assert audience == [{"Ref": id} for id in opened.resources(CLIENT)]
@@ -251,6 +261,12 @@ def test_a_password_alone_is_accepted_on_the_local_aws_only(
     )
     assert here == {*flows, "ALLOW_USER_PASSWORD_AUTH"}
     assert there == {*flows, "ALLOW_ADMIN_USER_PASSWORD_AUTH"}
+
+
+def test_without_a_domain_name_the_default_endpoint_is_enabled(any_stage: Synthesis) -> None:
+    """Explicitly: an absent value may keep it disabled after the name was removed."""
+    api = any_stage.only("ApiGatewayV2::Api")["Properties"]
+    assert api["DisableExecuteApiEndpoint"] is False
 
 
 def test_settings_name_the_address_before_the_deployment() -> None:

@@ -84,6 +84,21 @@ def test_who_signs_tokens_comes_from_the_context() -> None:
     assert read().identity == CognitoPool()
 
 
+def test_a_list_is_text_with_commas_or_json() -> None:
+    own = read(**{**OWN, "audience": " my api ,jobs"}).identity
+    assert isinstance(own, OwnIssuer)
+    assert own.audience == ("my api", "jobs")
+    pool = read(machines=["billing:acme", "report:globex"], access_tokens=True).identity
+    assert pool == read(machines="billing:acme,report:globex", access_tokens="true").identity
+    assert read(cors_origins=["https://a.example"]).cors_origins == ("https://a.example",)
+
+
+@pytest.mark.parametrize("email", ["oncall", "a@b", "a b@c.de", "a@b.c,d@e.f", "A <a@b.c>"])
+def test_alarms_notify_an_address(email: str) -> None:
+    with pytest.raises(SettingsError, match=r"^alarm_email is '.*', not an address such as "):
+        read(alarm_email=email)
+
+
 def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"cors_origins has 'a\.example'; an origin is https"):
         synthesise("dev", tmp_path, cors_origins=("a.example",))
@@ -188,6 +203,17 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
         (
             {"machines": "m:acme:" + "+".join(f"r{n}" for n in range(100))},
             "machines have 101 tenants and roles; Cognito takes 100",
+        ),
+        ({"tenant_claim": "custom:role"}, "tenant_claim is 'custom:role', which contains roles"),
+        (
+            {"tenant_claim": "custom:org", "groups_claim": "custom:org"},
+            "tenant_claim is 'custom:org', which contains roles",
+        ),
+        ({**OWN, "tenant_claim": "groups"}, "tenant_claim is 'groups', which contains roles"),
+        (
+            {"subject_claim": "email", "groups_claim": "nickname"},
+            "groups_claim is 'nickname', which users can change; choose another claim; "
+            "subject_claim is 'email', which users can change; choose another claim",
         ),
         ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
     ],

@@ -85,8 +85,9 @@ class Api(Construct):
             create_default_stage=False,
             default_authorizer=_make_authorizer(settings, auth),
             cors_preflight=_make_cors(settings),
-            # One address: clients must not depend on one that ends with the API.
-            disable_execute_api_endpoint=True if settings.domain_name else None,
+            # One address: clients must not depend on one that ends with the API. It is set without
+            # a domain name too, so that a deployment that removes the name enables the endpoint.
+            disable_execute_api_endpoint=bool(settings.domain_name),
         )
         if settings.api_id:
             Tags.of(self.http).add("ms-custom-id", settings.api_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_cognito as cognito
 from aws_cdk import aws_lambda as lambda_
@@ -129,8 +131,7 @@ class Auth(Construct):
 
     def _add_machines(self, machines: tuple[Machine, ...]) -> None:
         """Create the endpoint for tokens, the scopes, and a client for each machine."""
-        # The name has to be unique in the Region, among all accounts.
-        prefix = f"{self._settings.full_name.lower()}-{Aws.ACCOUNT_ID}"
+        prefix = _name_domain_prefix(self._settings.full_name)
         domain = self.pool.add_domain(
             "Domain", cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix)
         )
@@ -169,3 +170,14 @@ class Auth(Construct):
             raise TypeError(f"{client.node.path} is no client of a user pool")
         resource.explicit_auth_flows = ["ALLOW_REFRESH_TOKEN_AUTH"]
         return client
+
+
+def _name_domain_prefix(full_name: str) -> str:
+    """The domain prefix of the pool: unique among all accounts of a Region, as Cognito requires.
+
+    It does not contain the name of the project, because Cognito refuses a prefix that contains
+    ``aws``, ``amazon`` or ``cognito`` ("Domain cannot contain reserved word",
+    https://github.com/aws-solutions/content-analysis-on-aws/issues/8).
+    """
+    digest = hashlib.sha256(full_name.encode()).hexdigest()[:12]
+    return f"machines-{Aws.ACCOUNT_ID}-{digest}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from daicho.cdk.context_options import parse_boolean, split_list
 from daicho.runtime.token_claims import MACHINE_ROLES_CLAIM, ROLE, TENANT
 
 MAX_AUDIENCES = 50
@@ -16,6 +17,17 @@ MAX_SCOPES = 100
 """Of a resource server: Amazon Cognito Developer Guide, "Quotas in Amazon Cognito"."""
 CUSTOM = "custom:"
 """How the names of a user pool's own attributes begin, as claims."""
+WRITABLE_CLAIMS = frozenset(
+    {
+        *("address", "birthdate", "email", "family_name", "gender", "given_name", "locale"),
+        *("middle_name", "name", "nickname", "phone_number", "picture", "preferred_username"),
+        *("profile", "updated_at", "website", "zoneinfo"),
+    }
+)
+"""Standard attributes of a user pool, which an app client may allow its users to change.
+
+Source: Amazon Cognito Developer Guide, "Working with user attributes".
+"""
 
 _CLAIM = re.compile(r"[\w.:/~-]{1,128}", re.ASCII)
 _ATTRIBUTE = re.compile(r"custom:[A-Za-z0-9_]{1,20}", re.ASCII)
@@ -87,6 +99,10 @@ class CognitoPool:
                 "letters, digits and underscores"
             )
         yield from _list_wrong_claims(self, "groups_claim", "subject_claim")
+        yield from _find_shared_claim(self)
+        for field in ("groups_claim", "subject_claim"):
+            if (name := getattr(self, field)) in WRITABLE_CLAIMS:
+                yield f"{field} is {name!r}, which users can change; choose another claim"
         names = [machine.name for machine in self.machines]
         for machine in self.machines:
             yield from machine.list_problems()
@@ -132,6 +148,7 @@ class OwnIssuer:
         if len(self.audience) > MAX_AUDIENCES:
             yield f"audience has {len(self.audience)} entries; API Gateway takes {MAX_AUDIENCES}"
         yield from _list_wrong_claims(self, "tenant_claim", "groups_claim", "subject_claim")
+        yield from _find_shared_claim(self)
 
 
 Identity = CognitoPool | OwnIssuer
@@ -151,6 +168,12 @@ def _list_wrong_claims(identity: Identity, *fields: str) -> Iterator[str]:
         name = getattr(identity, field)
         if not isinstance(name, str) or not _CLAIM.fullmatch(name):
             yield f"{field} is {name!r}, no name of a claim"
+
+
+def _find_shared_claim(identity: Identity) -> Iterator[str]:
+    """The value of a claim for both would give the users of tenant ``admin`` that role."""
+    if identity.tenant_claim in identity.groups_claims:
+        yield f"tenant_claim is {identity.tenant_claim!r}, which contains roles"
 
 
 def _find_issuer_problem(issuer: str) -> str | None:
@@ -208,14 +231,12 @@ POOL_OPTIONS = ("access_tokens", "machines")
 def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
     """Read who signs the tokens from the context options; add what is wrong to ``wrong``."""
     options = (*ISSUER_OPTIONS, *CLAIM_OPTIONS, *POOL_OPTIONS)
-    given = {name: str(value) for name in options if (value := context(name))}
-    claims = {name: given[name] for name in CLAIM_OPTIONS if name in given}
+    given = {name: value for name in options if (value := context(name))}
+    claims = {name: str(given[name]) for name in CLAIM_OPTIONS if name in given}
     if not given.keys() & set(ISSUER_OPTIONS):
-        tokens = given.get("access_tokens", "false").lower()
-        if tokens not in ("true", "false"):
-            wrong.append(f"access_tokens is {given['access_tokens']!r}, neither true nor false")
+        access_tokens = parse_boolean("access_tokens", given.get("access_tokens"), wrong)
         machines = tuple(_read_machine(text, wrong) for text in split_list(given.get("machines")))
-        return CognitoPool(**claims, access_tokens=tokens == "true", machines=machines)
+        return CognitoPool(**claims, access_tokens=access_tokens, machines=machines)
     needed = ("issuer", "audience", "tenant_claim", "groups_claim")
     wrong += [f"an issuer of your own needs {name}" for name in needed if name not in given]
     wrong += [
@@ -223,12 +244,7 @@ def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
     ]
     if not set(needed) <= given.keys():
         return COGNITO
-    return OwnIssuer(issuer=given["issuer"], audience=split_list(given["audience"]), **claims)
-
-
-def split_list(text: str | None) -> tuple[str, ...]:
-    """The entries of an option, which commas separate."""
-    return tuple(filter(None, (text or "").replace(" ", "").split(",")))
+    return OwnIssuer(issuer=str(given["issuer"]), audience=split_list(given["audience"]), **claims)
 
 
 def _read_machine(text: str, wrong: list[str]) -> Machine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
 from daicho.cdk.alarm_settings import list_alarm_problems
+from daicho.cdk.context_options import parse_boolean, parse_fraction, split_list
 from daicho.cdk.front_doors import (
     COGNITO,
     Identity,
@@ -18,7 +18,6 @@ from daicho.cdk.front_doors import (
     list_domain_problems,
     list_origin_problems,
     read_identity,
-    split_list,
 )
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
@@ -272,14 +271,14 @@ class Settings:
         missing = [name for name in local if stage == "local" and not options[name]]
         wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         for name in ("replica_index", "alarms_without_action"):
-            options[name] = _truth(name, context(name), wrong)
-        warm = _truth("warm_throughput", context("warm_throughput"), wrong)
+            options[name] = parse_boolean(name, context(name), wrong)
+        warm = parse_boolean("warm_throughput", context("warm_throughput"), wrong)
         if warm and stage == "local":
             wrong.append("warm_throughput is for stages of an account only")
         options["warm"] = WARM if warm else None
-        options["cors_origins"] = split_list(str(context("cors_origins") or ""))
+        options["cors_origins"] = split_list(context("cors_origins"))
         options["identity"] = read_identity(context, wrong)
-        options["faults"] = _share("faults", context("faults"), wrong)
+        options["faults"] = parse_fraction("faults", context("faults"), wrong)
         only = (*local, "faults")
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
         if bool(options["account"]) != bool(options["region"]):
@@ -289,28 +288,6 @@ class Settings:
         if wrong := [*wrong, *settings._list_problems()]:
             raise SettingsError("; ".join(wrong))
         return settings
-
-
-def _truth(name: str, value: Any, wrong: list[str]) -> bool:
-    """True, false, or nothing, which is false."""
-    text = str(value or "false").lower()
-    if text not in {"true", "false"}:
-        wrong.append(f"{name} is {value!r}, neither true nor false")
-    return text == "true"
-
-
-def _share(name: str, value: Any, wrong: list[str]) -> float | None:
-    """A number above 0 and below 1, or nothing."""
-    if value in {None, ""}:
-        return None
-    try:
-        share = float(value)
-    except (TypeError, ValueError):
-        share = math.nan
-    if not 0 < share < 1:
-        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
-        return None
-    return share
 
 
 STAGES = {
