@@ -10,7 +10,7 @@ from daicho.cdk.settings import WARM
 from tests.infra.synthesis import Resource, Synthesis, synthesise
 from tests.support.repository import ROOT
 
-HOLDERS = (
+DATA_RESOURCE_TYPES = (
     "DynamoDB::Table",
     "S3::Bucket",
     "Cognito::UserPool",
@@ -56,7 +56,7 @@ def list_parts(value: Any) -> list[Any]:
 
 
 def holders(stage: Synthesis) -> list[Resource]:
-    return [each for kind in HOLDERS for each in stage.resources(kind).values()]
+    return [each for kind in DATA_RESOURCE_TYPES for each in stage.resources(kind).values()]
 
 
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:

@@ -9,7 +9,7 @@ from aws_cdk import aws_cognito as cognito
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from daicho.cdk.front_doors import CUSTOM, CognitoPool, Machine
+from daicho.cdk.api_access import CUSTOM_ATTRIBUTE_PREFIX, CognitoPool, Machine
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 from daicho.runtime.token_claims import RESOURCE_SERVER, list_machine_scopes
@@ -37,7 +37,7 @@ class Auth(Construct):
         """
         super().__init__(scope, id)
         self._settings = settings
-        tenant = identity.tenant_claim.removeprefix(CUSTOM)
+        tenant = identity.tenant_claim.removeprefix(CUSTOM_ATTRIBUTE_PREFIX)
         self.pool = cognito.UserPool(
             self,
             "Users",
@@ -74,8 +74,8 @@ class Auth(Construct):
         # may write every attribute, and anyone could move to another tenant.)
         self.client = self.pool.add_client(
             "Client",
-            # A password that anyone may try from anywhere is for the local AWS alone. The caller of
-            # the other flow needs credentials of the account; users sign in by SRP.
+            # USER_PASSWORD_AUTH is enabled at stage local only. ADMIN_USER_PASSWORD_AUTH requires
+            # AWS credentials.
             auth_flows=cognito.AuthFlow(
                 user_password=settings.stage == "local",
                 admin_user_password=settings.stage != "local",

@@ -10,21 +10,21 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
 from daicho.cdk.alarm_settings import list_alarm_problems
-from daicho.cdk.context_options import parse_boolean, parse_fraction, split_list
-from daicho.cdk.front_doors import (
+from daicho.cdk.api_access import (
     COGNITO,
     Identity,
     OwnIssuer,
-    list_domain_problems,
+    list_custom_domain_problems,
     list_origin_problems,
     read_identity,
 )
+from daicho.cdk.context_options import parse_boolean, parse_fraction, split_list
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 
 LOCAL_API_ID = "da1c40ed"
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
-DOMAIN = ("domain_name", "certificate_arn", "hosted_zone_id")
+CUSTOM_DOMAIN_OPTIONS = ("domain_name", "certificate_arn", "hosted_zone_id")
 
 RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
@@ -212,8 +212,8 @@ class Settings:
     def rollback_removal_policy(self) -> RemovalPolicy:
         """Of buckets and logs: as `removal_policy`, but a rollback of their creation removes them.
 
-        The table and the users are not among them: where they are retained, a deletion protection
-        of their own would make the rollback fail.
+        Not used for the table and the user pool: their deletion protection would make the rollback
+        fail.
         """
         kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         return kept if self.retain else RemovalPolicy.DESTROY
@@ -236,7 +236,7 @@ class Settings:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
         yield from list_origin_problems(self.cors_origins)
-        yield from list_domain_problems(*domain, self.region)
+        yield from list_custom_domain_problems(*domain, self.region)
         yield from list_alarm_problems(
             email=self.alarm_email,
             topic=self.alarm_topic,
@@ -266,7 +266,7 @@ class Settings:
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
-        texts = (*local, *DOMAIN, "alarm_email", "alarm_topic", "account", "region")
+        texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
         options: dict[str, Any] = {name: context(name) or None for name in texts}
         missing = [name for name in local if stage == "local" and not options[name]]
         wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []

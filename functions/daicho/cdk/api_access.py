@@ -1,4 +1,4 @@
-"""The settings of the front doors: who signs tokens, which pages may call, and at which address."""
+"""Settings of tokens, CORS and the custom domain name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from daicho.cdk.context_options import parse_boolean, split_list
-from daicho.runtime.token_claims import MACHINE_ROLES_CLAIM, ROLE, TENANT
+from daicho.runtime.token_claims import (
+    GROUPS_CLAIM,
+    MACHINE_ROLES_CLAIM,
+    ROLE,
+    SUBJECT_CLAIM,
+    TENANT,
+    TENANT_CLAIM,
+)
 
 MAX_AUDIENCES = 50
 """API Gateway Developer Guide, "Quotas for configuring and running an HTTP API"."""
 MAX_SCOPES = 100
 """Of a resource server: Amazon Cognito Developer Guide, "Quotas in Amazon Cognito"."""
-CUSTOM = "custom:"
-"""How the names of a user pool's own attributes begin, as claims."""
+CUSTOM_ATTRIBUTE_PREFIX = "custom:"
+"""The beginning of the claims of a user pool's custom attributes."""
 WRITABLE_CLAIMS = frozenset(
     {
         *("address", "birthdate", "email", "family_name", "gender", "given_name", "locale"),
@@ -70,9 +77,9 @@ class CognitoPool:
     that get access tokens with client credentials; with any, access tokens of users contain it too.
     """
 
-    tenant_claim: str = "custom:tenant"
-    groups_claim: str = "cognito:groups"
-    subject_claim: str = "sub"
+    tenant_claim: str = TENANT_CLAIM
+    groups_claim: str = GROUPS_CLAIM
+    subject_claim: str = SUBJECT_CLAIM
     access_tokens: bool = False
     machines: tuple[Machine, ...] = ()
 
@@ -127,7 +134,7 @@ class OwnIssuer:
     audience: tuple[str, ...]
     tenant_claim: str
     groups_claim: str
-    subject_claim: str = "sub"
+    subject_claim: str = SUBJECT_CLAIM
 
     @property
     def groups_claims(self) -> tuple[str, ...]:
@@ -167,7 +174,7 @@ def _list_wrong_claims(identity: Identity, *fields: str) -> Iterator[str]:
     for field in fields:
         name = getattr(identity, field)
         if not isinstance(name, str) or not _CLAIM.fullmatch(name):
-            yield f"{field} is {name!r}, no name of a claim"
+            yield f"{field} is {name!r}, which is not a valid claim name"
 
 
 def _find_shared_claim(identity: Identity) -> Iterator[str]:
@@ -182,7 +189,7 @@ def _find_issuer_problem(issuer: str) -> str | None:
         parts = urlsplit(issuer)
         parts.port  # noqa: B018  # it is parsed here
     except ValueError:
-        return "it is no URL"
+        return "it is not a URL"
     if parts.scheme != "https" or not parts.hostname or issuer != issuer.strip():
         return "it is the https URL in the claim iss of a token"
     if parts.query or parts.fragment or parts.username or "?" in issuer or "#" in issuer:
@@ -204,7 +211,7 @@ def list_origin_problems(origins: Sequence[str]) -> Iterator[str]:
             yield f"cors_origins has {origin!r}: a browser leaves the default port out"
 
 
-def list_domain_problems(
+def list_custom_domain_problems(
     domain: str | None, certificate: str | None, zone: str | None, region: str | None
 ) -> Iterator[str]:
     """What is wrong with a custom domain."""
@@ -220,7 +227,7 @@ def list_domain_problems(
     if found and region and found[1] != region:
         yield f"the certificate is in {found[1]}; a Regional API needs one in {region}"
     if zone and not _ZONE.fullmatch(zone):
-        yield f"hosted_zone_id is {zone!r}, no id of a hosted zone"
+        yield f"hosted_zone_id is {zone!r}, which is not a hosted zone ID"
 
 
 CLAIM_OPTIONS = ("tenant_claim", "groups_claim", "subject_claim")

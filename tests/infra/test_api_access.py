@@ -1,4 +1,4 @@
-"""Who signs tokens, which pages may call, and at which address: the options of the API."""
+"""Settings of tokens, CORS and the custom domain name."""
 
 import hashlib
 import json
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho.cdk import CognitoPool, Machine, OwnIssuer
+from daicho.cdk import CognitoPool, Machine, OwnIssuer, api
+from daicho.web.openapi import pages
 from tests.infra.linting import lint
 from tests.infra.synthesis import Synthesis, list_steps, settings_of, synthesise
 from tests.infra.template_limits import check_limits, measure_assets
@@ -198,6 +199,11 @@ def test_the_trigger_may_only_write_its_log(opened: Synthesis) -> None:
 def test_access_tokens_of_users_need_no_machine() -> None:
     assert CognitoPool(access_tokens=True).has_trigger
     assert not CognitoPool().has_trigger
+
+
+def test_the_routes_without_a_token_are_the_public_pages() -> None:
+    """The constructs cannot import the pages (`daicho.web`), so they repeat their paths."""
+    assert {*api.PUBLIC_PATHS} == {*pages.PUBLIC_PATHS, f"{pages.PROBLEM_PAGES}{{name}}"}
 
 
 def test_pages_of_the_listed_origins_may_call_the_api(opened: Synthesis, dev: Synthesis) -> None:
