@@ -10,8 +10,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -69,11 +69,16 @@ def main() -> int:
             "items": CostTrial(make_stage(), Sizes(COST_ITEMS, 0, 0, 0), FASTEST),
             "edges": CostTrial(make_stage(), Sizes(0, 0, 0, COST_ITEMS), FASTEST),
         }
-        costs = run_cost_trials(trials, say)
+        # They mostly wait for heartbeats and leases: meanwhile the other trial stores its items.
+        with ProcessPoolExecutor(len(trials), mp_context=SPAWN) as pool:
+            costs = {name: pool.submit(trial.run) for name, trial in trials.items()}
+            live = LiveTrial(stage := make_stage(), sizes, say).run()
+            purged = PurgeTrial(stage, say).run()
+            all_costs, items, edges = (costs[name].result() for name in trials)
         figures = [
-            *list_cost_figures(*costs["all changes"], costs["items"][1], costs["edges"][1]),
-            *list_live_figures(LiveTrial(stage := make_stage(), sizes, say).run(), sizes),
-            *list_purge_figures(PurgeTrial(stage, say).run()),
+            *list_cost_figures(*all_costs, items[1], edges[1]),
+            *list_live_figures(live, sizes),
+            *list_purge_figures(purged),
         ]
     print_figures(figures, sizes, time.monotonic() - began)
     return int(not all(figure.is_met for figure in figures))
@@ -91,21 +96,6 @@ def make_progress(began: float) -> Callable[[str], None]:
             console.print(f"[{now:4.0f} s] {text}", highlight=False, markup=False)
 
     return say
-
-
-def run_cost_trials(
-    trials: Mapping[str, CostTrial], say: Callable[[str], None]
-) -> dict[str, tuple[Costs, Costs]]:
-    """The estimate and the measurement of each trial, by its name.
-
-    They run side by side, each over its own table: mostly they wait for heartbeats and leases.
-    """
-    with ProcessPoolExecutor(len(trials), mp_context=SPAWN) as pool:
-        running = {name: pool.submit(trial.run) for name, trial in trials.items()}
-        while not_done := wait(running.values(), SAY_INTERVAL_S).not_done:
-            names = [name for name, future in running.items() if future in not_done]
-            say(f"costs: {', '.join(names)}")
-        return {name: future.result() for name, future in running.items()}
 
 
 def list_cost_figures(

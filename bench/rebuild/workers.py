@@ -44,7 +44,7 @@ SPAWN = multiprocessing.get_context("spawn")
 ROLLUP_S = 20.0
 SETTLE_S = 10
 INVOCATION_S = 60
-SEGMENTS = 4
+SEGMENTS = 16
 """Fewer than the function uses: for each segment Dynoxide reads the whole table."""
 READERS = 8
 READING_INTERVAL_S = 0.1
