@@ -39,14 +39,25 @@ def read_outputs(stage: str, region: str | None = None) -> dict[str, str]:
         ClientError, BotoCoreError: AWS refuses.
     """
     client = boto3.client("cloudformation", region_name=region)
-    name = name_stack(stage)
+    stack = describe_stack(client, name_stack(stage))
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}
+
+
+def describe_stack(cloudformation: Any, name: str) -> Mapping[str, Any]:
+    """The description of a stack, as CloudFormation's ``DescribeStacks`` returns it.
+
+    Raises:
+        UndeployedError: the stack does not exist.
+        ClientError, BotoCoreError: AWS refuses.
+    """
     try:
-        (stack,) = client.describe_stacks(StackName=name)["Stacks"]
+        (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
         if "does not exist" in error.response.get("Error", {}).get("Message", ""):
             raise UndeployedError(f"there is no stack {name}: nothing is deployed") from error
         raise
-    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}
+    description: Mapping[str, Any] = stack
+    return description
 
 
 def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
@@ -64,6 +75,11 @@ def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
     if not isinstance(content, dict):
         raise StackError(f"{file} is no stack file: make up once more")
     return content
+
+
+def list_local_outputs(content: Mapping[str, Any]) -> dict[str, str]:
+    """The outputs of the local stack by name. ``content``: see `read_local_stack`."""
+    return {output: content[name] for output, name in _LOCAL.items() if name in content}
 
 
 @dataclass(frozen=True)
@@ -89,9 +105,7 @@ class Stack:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS accepts any
         try:
-            resources = {
-                output: content[name] for output, name in _LOCAL.items() if name in content
-            }
+            resources = list_local_outputs(content)
             return cls("the local stack", resources, content["endpoint"], content["region"])
         except KeyError as error:
             raise StackError(f"{file} knows no {error}: make up once more") from error
@@ -114,6 +128,7 @@ class Stack:
 
 
 _LOCAL = {
+    "ApiUrl": "url",
     "TableName": "table",
     "ArchiveBucketName": "bucket",
     "FailureBucketName": "failures",
@@ -122,5 +137,6 @@ _LOCAL = {
     "ArchiveDatabaseName": "archive_database",
     "ArchiveTableName": "archive_table",
     "UserPoolId": "user_pool",
+    "UserPoolClientId": "client_id",
 }
 """Outputs of the stack, by their names in the local stack's file."""

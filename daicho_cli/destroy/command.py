@@ -6,9 +6,8 @@ from typing import Annotated
 
 import boto3
 import typer
-from botocore.exceptions import ClientError
 
-from daicho_cli.aws.stacks import UndeployedError, name_stack
+from daicho_cli.aws.stacks import name_stack
 from daicho_cli.destroy.stack_removal import StackRemoval
 from daicho_cli.options import Region
 from daicho_cli.terminal import end_on_errors, print_message
@@ -36,12 +35,7 @@ def destroy(
             name,
             print_message,
         )
-        try:
-            id = removal.check()
-        except ClientError as error:
-            if "does not exist" in error.response.get("Error", {}).get("Message", ""):
-                raise UndeployedError(f"there is no stack {name}: nothing is deployed") from error
-            raise
+        id = removal.check()
         buckets = removal.list_buckets(id)
         _, _, _, place, account, *_ = id.split(":")
         print_message(f"{name} in account {account}, {place}: its table, users and all objects of")

@@ -18,15 +18,16 @@ from botocore.exceptions import ClientError
 
 from daicho.errors import StoreError
 from daicho.storage.bucket import MAX_REMOVALS_PER_REQUEST, Bucket
+from daicho_cli.aws.stacks import describe_stack
 from daicho_cli.terminal import CommandError
 
 ROUNDS = 5
 POLL_INTERVAL_S = 10.0
 DELETION_TIME_LIMIT_S = 3600.0
 BUCKET = "AWS::S3::Bucket"
-HOLDERS = (BUCKET, "AWS::DynamoDB::Table", "AWS::Cognito::UserPool", "AWS::KMS::Key")
+DATA_RESOURCE_TYPES = (BUCKET, "AWS::DynamoDB::Table", "AWS::Cognito::UserPool", "AWS::KMS::Key")
 """The types of resources that hold data."""
-DELETED, UNCHANGED = "DELETE_COMPLETE", "DELETE_SKIPPED"
+DELETED, SKIPPED = "DELETE_COMPLETE", "DELETE_SKIPPED"
 
 
 class RetainedDataError(CommandError):
@@ -55,9 +56,10 @@ class StackRemoval:
 
         Raises:
             RetainedDataError: the stack is protected, or its template retains data.
-            ClientError: there is no such stack, or AWS refuses.
+            UndeployedError: there is no such stack.
+            ClientError: AWS refuses.
         """
-        (stack,) = self.cloudformation.describe_stacks(StackName=self.stack)["Stacks"]
+        stack = describe_stack(self.cloudformation, self.stack)
         if stack.get("EnableTerminationProtection"):
             raise RetainedDataError(f"{self.stack} has termination protection")
         template = self.cloudformation.get_template(
@@ -67,7 +69,8 @@ class StackRemoval:
         retained = sorted(
             id
             for id, resource in resources.items()
-            if resource["Type"] in HOLDERS and resource.get("DeletionPolicy", "Delete") != "Delete"
+            if resource["Type"] in DATA_RESOURCE_TYPES
+            and resource.get("DeletionPolicy", "Delete") != "Delete"
         )
         if retained:
             raise RetainedDataError(f"{self.stack} retains data: {', '.join(retained)}")
@@ -81,7 +84,7 @@ class StackRemoval:
             for page in pages
             for resource in page["StackResourceSummaries"]
             if resource["ResourceType"] == BUCKET
-            and resource["ResourceStatus"] not in (DELETED, UNCHANGED)
+            and resource["ResourceStatus"] not in (DELETED, SKIPPED)
             and resource.get("PhysicalResourceId")
         ]
 
@@ -89,7 +92,7 @@ class StackRemoval:
         """Empty the buckets and delete the stack, until it is deleted. It may be repeated.
 
         Raises:
-            RetainedDataError: see `check`. Nothing was removed.
+            RetainedDataError, UndeployedError: see `check`. Nothing was removed.
             RemovalError: the stack still exists, with the reason.
             StoreError: S3 refuses or does not answer.
             ClientError: AWS refuses.

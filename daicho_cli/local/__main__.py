@@ -1,4 +1,4 @@
-"""``python -m daicho_cli.local``: for the process that plays DynamoDB's TTL."""
+"""``python -m daicho_cli.local``: for the process that simulates DynamoDB's TTL."""
 
 from daicho_cli.local.group import app
 

@@ -29,7 +29,7 @@ Printer = Callable[[str], None]
 
 
 def ttl_player(instance: LocalInstance) -> Background:
-    """The process that plays DynamoDB's TTL."""
+    """The process that simulates DynamoDB's TTL."""
     return Background(
         "expiry", instance.logs, f"daicho_cli.local expire --every {SECONDS_BETWEEN_SWEEPS}"
     )

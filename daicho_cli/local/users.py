@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daicho_cli.local.instance import LocalInstance
-from daicho_cli.user.pool_user import PoolUser, create_user
+from daicho_cli.user.pool_user import PoolUser, create_or_update_user
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
@@ -38,7 +38,7 @@ def make_token(
     name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
     groups = [group] if group else []
     user = PoolUser(name=name, tenant=tenant, email=f"{name}@{tenant}.example", groups=groups)
-    create_user(cognito, pool, user, PASSWORD)
+    create_or_update_user(cognito, pool, user, PASSWORD)
     answer = cognito.initiate_auth(
         ClientId=client_id,
         AuthFlow="USER_PASSWORD_AUTH",

@@ -2,7 +2,7 @@
 
 DynamoDB deletes an expired item within days, so a run at a deployed stage only begins the check: it
 leaves one expired item in a tenant of its own, and a later run looks for its row. The local stack
-plays the TTL process, so the same check takes seconds there.
+simulates the TTL process, so the same check takes seconds there.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from daicho_cli.smoke.target import Target
 
 EXPIRED_SECONDS = 60
 """How long ago the item expires: DynamoDB ignores what expired more than five years ago."""
-KEPT = "-archive"
-"""The end of the name of the tenant whose expired item is left for DynamoDB."""
+ARCHIVE_TENANT_SUFFIX = "-archive"
+"""Appended to the name of a run: the tenant whose expired item is left for DynamoDB."""
 
 
 def expire_item(target: Target, ledger: Ledger, tenant: str, item: Item) -> None:

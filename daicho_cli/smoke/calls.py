@@ -1,4 +1,4 @@
-"""Requests to the deployed API, and the checks that are made of them: one row for each."""
+"""Requests to the deployed API, and the checks that are made of them: one result for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import httpx
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.errors import DaichoError
-from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.report import CheckResult, Outcome
 
 T = TypeVar("T")
 TIMEOUT_S = 60.0
@@ -113,13 +113,13 @@ class Api:
 
 @dataclass
 class Checks:
-    """The rows of a run, in the order of its checks."""
+    """The results of a run, in the order of its checks."""
 
-    rows: list[Row] = field(default_factory=list)
+    results: list[CheckResult] = field(default_factory=list)
 
     @contextmanager
     def check(self, subject: str, name: str) -> Iterator[None]:
-        """Measure a check. It is a failed row if it fails, or an answer has another form."""
+        """Measure a check. It fails with `SmokeFailure`, or if an answer has another form."""
         began = time.monotonic()
         outcome, detail = Outcome.PASSED, ""
         try:
@@ -128,15 +128,15 @@ class Checks:
             outcome, detail = Outcome.FAILED, str(failure)
         except _UNEXPECTED as error:
             outcome, detail = Outcome.FAILED, f"{type(error).__name__}: {error}"
-        self.rows.append(Row(subject, name, outcome, detail, time.monotonic() - began))
+        self.results.append(CheckResult(subject, name, outcome, detail, time.monotonic() - began))
 
     def name_last(self, subject: str) -> None:
-        """Give the last row the subject that its check has found."""
-        self.rows[-1] = replace(self.rows[-1], subject=subject)
+        """Give the last result the subject that its check has found."""
+        self.results[-1] = replace(self.results[-1], subject=subject)
 
     def add(self, subject: str, name: str, outcome: Outcome, detail: str = "") -> None:
-        """Add a row without a time."""
-        self.rows.append(Row(subject, name, outcome, detail))
+        """Add a result without a time."""
+        self.results.append(CheckResult(subject, name, outcome, detail))
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
         str | None,
         typer.Option(metavar="RUN", help="Look for the archived item of an earlier run."),
     ] = None,
-    all_rows: Annotated[
+    all_results: Annotated[
         bool, typer.Option("--all", help="Also print the settings that are right.")
     ] = False,
     as_json: Annotated[
@@ -80,7 +80,7 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
         if as_json:
             typer.echo(json.dumps(report.to_document(), indent=2, ensure_ascii=False))
         else:
-            report.print(everything=all_rows)
+            report.print(everything=all_results)
     raise typer.Exit(INCOMPLETE if report.failed else SUCCESS)
 
 

@@ -162,7 +162,7 @@ def try_each(
 ) -> None:
     """Check a kind of route of the first candidate that accepts its example.
 
-    ``check`` returns the subject of the row: what was driven.
+    ``check`` returns the subject of the result: what was driven.
     """
     candidates = list(candidates)
     if not candidates:

@@ -1,4 +1,4 @@
-"""What `daicho smoke` prints: one row for each check, as a table or as JSON."""
+"""What `daicho smoke` prints: one result for each check, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Outcome(StrEnum):
     NOT_KEPT = "not kept by the local AWS"
     """The local AWS drops the setting, so that there is nothing to compare."""
     NOT_CHECKED = "not checked"
-    """The check is not possible here, or not yet; the row has the reason."""
+    """The check is not possible here, or not yet; the result has the reason."""
 
 
 _ALWAYS_SHOWN = (Outcome.FAILED, Outcome.NOT_DECLARED)
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckResult:
     """One check. ``subject``: a route or a resource; ``check``: what is checked of it.
 
     ``seconds`` is None where time has no meaning. ``wanted`` and ``found`` are plain JSON values.
@@ -50,20 +50,20 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """All rows of a run, and what the run leaves behind.
+    """All results of a run, and what the run leaves behind.
 
     ``run``: the name of the run, which is also its tenant; empty without HTTP requests.
     """
 
     stack: str
     run: str
-    rows: Sequence[Row]
+    results: Sequence[CheckResult]
     left_behind: Sequence[str] = ()
 
     @property
-    def failed(self) -> list[Row]:
-        """The rows that failed."""
-        return [row for row in self.rows if row.outcome is Outcome.FAILED]
+    def failed(self) -> list[CheckResult]:
+        """The results that failed."""
+        return [result for result in self.results if result.outcome is Outcome.FAILED]
 
     def to_document(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -71,7 +71,7 @@ class Report:
             "stack": self.stack,
             "run": self.run,
             "passed": not self.failed,
-            "rows": [asdict(row) for row in self.rows],
+            "results": [asdict(result) for result in self.results],
             "left_behind": list(self.left_behind),
         }
 
@@ -84,17 +84,23 @@ class Report:
         table = Table(title=f"Smoke test of {self.stack}", title_justify="left")
         for column in ("subject", "check", "outcome", "seconds", "detail"):
             table.add_column(column, overflow="fold")
-        for row in self.rows:
-            if everything or row.seconds is not None or row.outcome in _ALWAYS_SHOWN:
-                time = "" if row.seconds is None else f"{row.seconds:.2f}"
-                cells = (row.subject, row.check, row.outcome.value, time, _render_detail(row))
-                table.add_row(*cells, style="red" if row.outcome is Outcome.FAILED else None)
+        for result in self.results:
+            if everything or result.seconds is not None or result.outcome in _ALWAYS_SHOWN:
+                time = "" if result.seconds is None else f"{result.seconds:.2f}"
+                cells = (
+                    result.subject,
+                    result.check,
+                    result.outcome.value,
+                    time,
+                    _render_detail(result),
+                )
+                table.add_row(*cells, style="red" if result.outcome is Outcome.FAILED else None)
         if table.row_count:
             out.print(table)
-        for outcome, count in Counter(row.outcome for row in self.rows).items():
+        for outcome, count in Counter(result.outcome for result in self.results).items():
             out.print(f"{outcome.value}: {count}", highlight=False)
         for outcome in (Outcome.NOT_KEPT, Outcome.NOT_CHECKED):
-            names = _group([row for row in self.rows if row.outcome is outcome])
+            names = _group([result for result in self.results if result.outcome is outcome])
             for name, count in names.items():
                 line = f"  {outcome.value}: {name}{f' ({count} resources)' if count > 1 else ''}"
                 out.print(line, highlight=False, soft_wrap=True)
@@ -102,20 +108,22 @@ class Report:
             out.print(f"  left behind: {line}", highlight=False, soft_wrap=True)
 
 
-def _group(rows: Sequence[Row]) -> Counter[str]:
-    """The checks of rows without a time, with the number of their resources."""
+def _group(results: Sequence[CheckResult]) -> Counter[str]:
+    """The checks of results without a time, with the number of their resources."""
     return Counter(
-        ": ".join(filter(None, (row.check, row.detail))) for row in rows if row.seconds is None
+        ": ".join(filter(None, (result.check, result.detail)))
+        for result in results
+        if result.seconds is None
     )
 
 
-def _render_detail(row: Row) -> str:
-    """The detail of a row; of a setting that is wrong, what is wanted and what was found."""
-    if row.outcome is Outcome.FAILED and (row.wanted is not None or row.found is not None):
-        wanted, found = _narrow(row.wanted, row.found)
+def _render_detail(result: CheckResult) -> str:
+    """The detail of a result; of a setting that is wrong, what is wanted and what was found."""
+    if result.outcome is Outcome.FAILED and (result.wanted is not None or result.found is not None):
+        wanted, found = _narrow(result.wanted, result.found)
         text = f"wanted {_render(wanted)}, found {_render(found)}"
-        return f"{row.detail}: {text}" if row.detail else text
-    return row.detail
+        return f"{result.detail}: {text}" if result.detail else text
+    return result.detail
 
 
 def _narrow(wanted: Any, found: Any) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ import httpx
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.smoke.archive_checks import KEPT, expire_item, read_rows
+from daicho_cli.options import OptionError
+from daicho_cli.smoke.archive_checks import ARCHIVE_TENANT_SUFFIX, expire_item, read_rows
 from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
 from daicho_cli.smoke.derived_checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks
 from daicho_cli.smoke.item_checks import ItemChecks, try_each
@@ -27,6 +29,8 @@ from daicho_cli.smoke.target import Target
 from daicho_cli.smoke.users import create_run_user
 
 DELETION_PATIENCE_S = 30.0
+RUN_NAME = re.compile(r"smoke-[0-9a-f]{8}")
+"""The name of a run. Its tenants have no other names, so that no other tenant is ever deleted."""
 TRACES = "log lines, traces and metrics of the requests"
 UNKNOWN_PATH = "/no-such-route-of-the-smoke-test"
 
@@ -90,21 +94,25 @@ class SmokeRun:
         if with_archive and self.target.stack:
             self._check_archive_path(maker)
         else:
-            reason = "a token of one's own: only a run with its own tenant lets an item expire"
+            reason = (
+                "an API without a stack: its archive bucket is not known"
+                if not self.target.stack
+                else "a token was given: only a run with its own tenant lets an item expire"
+            )
             self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
 
     def compare_settings(self) -> None:
         """Compare the settings of the stack with its template, and its filters with the checkout.
 
-        A stack that cannot be read is a failed row: the caller may lack a permission.
+        A stack that cannot be read is a failed check: the caller may lack a permission.
         """
         open_client = self.target.open_client
         with self.checks.check(self.target.stack, "template and settings are read"):
             template = read_template(self.target.stack, open_client)
             checker = SettingsChecker(template, open_client, self.target.is_local)
-            self.checks.rows += check_stack(template, open_client)
-            self.checks.rows += check_filters(template, self.ledger)
-            self.checks.rows += checker.check()
+            self.checks.results += check_stack(template, open_client)
+            self.checks.results += check_filters(template, self.ledger)
+            self.checks.results += checker.check()
 
     def check_archive(self) -> None:
         """Look for the row of the item that the run ``name`` left to expire.
@@ -112,9 +120,14 @@ class SmokeRun:
         If it is there, the tenant of the item is deleted, and the row with it.
 
         Raises:
+            OptionError: ``name`` is not the name of a run, or only the URL of an API is known.
             StackError, ClientError, BotoCoreError, UnavailableError: AWS refuses.
         """
-        tenant = f"{self.name}{KEPT}"
+        if not RUN_NAME.fullmatch(self.name):
+            raise OptionError(f"--check-archive {self.name!r}: not a run such as smoke-1a2b3c4d")
+        if not self.target.stack:
+            raise OptionError("--check-archive needs a stack: --url names only an API")
+        tenant = f"{self.name}{ARCHIVE_TENANT_SUFFIX}"
         entities = [entity.__name__ for entity in self.routes.archived]
         with self.checks.check("archive", f"row of tenant {tenant}"):
             rows = read_rows(self.target, tenant, entities)
@@ -122,7 +135,7 @@ class SmokeRun:
                 raise SmokeFailure(
                     f"{len(rows)} rows: DynamoDB deletes expired items within days; try again later"
                 )
-        if self.checks.rows[-1].outcome is not Outcome.PASSED:
+        if self.checks.results[-1].outcome is not Outcome.PASSED:
             return
         with (
             create_run_user(self.target, tenant) as token,
@@ -132,7 +145,7 @@ class SmokeRun:
 
     def build_report(self) -> Report:
         """What the run has found so far."""
-        return Report(self.target.title, self.name, self.checks.rows, self.left_behind)
+        return Report(self.target.title, self.name, self.checks.results, self.left_behind)
 
     def _check_description(self, api: Api) -> Mapping[str, Any] | None:
         """The description of the deployment, if it can be read: examples are taken from it."""
@@ -185,7 +198,7 @@ class SmokeRun:
 
     def _leave_expired(self, entity: type[Entity]) -> str:
         """Create an expired item in a tenant that this run does not delete."""
-        tenant = f"{self.name}{KEPT}"
+        tenant = f"{self.name}{ARCHIVE_TENANT_SUFFIX}"
         with (
             create_run_user(self.target, tenant) as token,
             open_api(self.target.url, token, self.patience) as api,
@@ -202,7 +215,7 @@ class SmokeRun:
     def _remove_tenant(self, api: Api, tenant: str) -> None:
         with self.checks.check("DELETE /tenant", "the tenant is being removed"):
             self._delete_tenant(api)
-        if self.checks.rows[-1].outcome is Outcome.PASSED:
+        if self.checks.results[-1].outcome is Outcome.PASSED:
             self.left_behind.append(
                 f"the closed tenant {tenant}, whose name is not used again, and its job; its "
                 "tombstones expire in 3 days, and its archived rows are forgotten within days"

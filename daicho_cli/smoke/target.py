@@ -12,20 +12,18 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from daicho_cli.aws.stacks import StackError, name_stack, read_local_stack, read_outputs
+from daicho_cli.aws.stacks import (
+    StackError,
+    list_local_outputs,
+    name_stack,
+    read_local_stack,
+    read_outputs,
+)
 from daicho_cli.local.instance import REGION
 from daicho_cli.options import OptionError
 
 ATTEMPTS = 8
 """Of a request: CloudWatch and API Gateway refuse more than some requests a second."""
-LOCAL_OUTPUTS = {
-    "ApiUrl": "url",
-    "TableName": "table",
-    "ArchiveBucketName": "bucket",
-    "UserPoolId": "user_pool",
-    "UserPoolClientId": "client_id",
-}
-"""Outputs of the stack, by their names in the local stack's file."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def find_target(options: TargetOptions) -> Target:
         stack, outputs = _read_outputs_file(options.outputs)
         return Target(_get_url(stack, outputs), stack, outputs, options.region)
     content = read_local_stack(options.stack)
-    outputs = {output: content[name] for output, name in LOCAL_OUTPUTS.items() if name in content}
+    outputs = list_local_outputs(content)
     local = name_stack("local")
     region = content.get("region", REGION)
     return Target(_get_url(local, outputs), local, outputs, region, content.get("endpoint"))

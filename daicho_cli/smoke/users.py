@@ -1,17 +1,17 @@
-"""The user of a run: created in the stack's user pool, and removed at the end in any case."""
+"""The user of a run: created in the stack's user pool, and removed at the end."""
 
 from __future__ import annotations
 
 import secrets
 import string
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.local.users import ADMIN
 from daicho_cli.smoke.target import Target
-from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, create_user
+from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, UserExistsError, create_user
 
 _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
 
@@ -24,6 +24,7 @@ def create_run_user(target: Target, tenant: str) -> Iterator[str]:
 
     Raises:
         StackError: the stack has no user pool.
+        UserExistsError: the pool has a user of this name. It is not this run's, and is not changed.
         ClientError, BotoCoreError: Cognito refuses.
     """
     pool, client_id = target.outputs.get("UserPoolId"), target.outputs.get("UserPoolClientId")
@@ -37,12 +38,20 @@ def create_run_user(target: Target, tenant: str) -> Iterator[str]:
         groups=[ADMIN],
         tenant_claim=target.outputs.get("TenantClaim", TENANT_CLAIM),
     )
-    try:
-        create_user(cognito, pool, user, password)
+    with ExitStack() as removal:
+        # Before the request: an interrupted one may have created the user.
+        removal.callback(_remove, cognito, pool, tenant)
+        try:
+            create_user(cognito, pool, user, password)
+        except UserExistsError:
+            removal.pop_all()
+            raise
         yield _sign_in(cognito, pool, client_id, tenant, password)
-    finally:
-        with suppress(cognito.exceptions.UserNotFoundException):  # it could not be created
-            cognito.admin_delete_user(UserPoolId=pool, Username=tenant)
+
+
+def _remove(cognito: Any, pool: str, user: str) -> None:
+    with suppress(cognito.exceptions.UserNotFoundException):  # it could not be created
+        cognito.admin_delete_user(UserPoolId=pool, Username=user)
 
 
 def _sign_in(cognito: Any, pool: str, client_id: str, user: str, password: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.options import LOCAL, StackFile, Stage, check_tenant
 from daicho_cli.terminal import CommandError, end_on_errors
-from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, create_user
+from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, create_or_update_user
 
 
 def user(
@@ -35,8 +35,8 @@ def user(
 ) -> None:
     """Create a user of a tenant in the user pool, with a password.
 
-    Repeat the command to set another password or to add a group. Exit code 2: the command could
-    not run.
+    Repeat the command to set another password or to add a group. Tenant and address of an existing
+    user are never changed. Exit code 2: the command could not run.
     """
     with end_on_errors("user"):
         check_tenant(tenant)
@@ -50,5 +50,7 @@ def user(
         cognito = boto3.client(
             "cognito-idp", endpoint_url=deployed.endpoint, region_name=deployed.region
         )
-        is_new = create_user(cognito, deployed["UserPoolId"], wanted, password)
-    typer.echo(f"{name} of {tenant} {'was created' if is_new else 'existed, and was changed'}")
+        is_new = create_or_update_user(cognito, deployed["UserPoolId"], wanted, password)
+    done = "was created" if is_new else "existed: its password was set"
+    joined = f"; groups: {', '.join(group)}" if group else ""
+    typer.echo(f"{name} of {tenant} {done}{joined}")

@@ -1,4 +1,4 @@
-"""A user of the user pool: its tenant is set when it is created, and never afterwards."""
+"""A user of the user pool: tenant and e-mail address are set at its creation only."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 TENANT_CLAIM = "custom:tenant"
 
 
+class UserExistsError(CommandError):
+    """The pool has a user of this name or with this e-mail address."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PoolUser:
     """A user, and the groups that it is to be a member of."""
@@ -27,14 +31,15 @@ class PoolUser:
 
 def create_user(
     cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser, password: str
-) -> bool:
-    """Create a user, or repeat the rest if it exists; whether it is new.
+) -> None:
+    """Create a user that does not exist.
 
     The e-mail address is verified: otherwise Cognito neither accepts it at sign-in nor sends a code
     to it.
 
     Raises:
-        CommandError: it exists in another tenant.
+        UserExistsError: the name or the e-mail address belongs to an existing user, which is not
+            changed. Cognito answers with one error for both: github.com/boto/boto3/issues/3213.
         ClientError: AWS refuses, for example the password.
     """
     attributes = {"email": user.email, "email_verified": "true", user.tenant_claim: user.tenant}
@@ -45,21 +50,66 @@ def create_user(
             MessageAction="SUPPRESS",
             UserAttributes=[{"Name": name, "Value": value} for name, value in attributes.items()],
         )
-        is_new = True
-    except cognito.exceptions.UsernameExistsException:
-        _check_tenant(cognito, pool, user)
-        is_new = False
+    except (
+        cognito.exceptions.UsernameExistsException,
+        cognito.exceptions.AliasExistsException,
+    ) as error:
+        raise UserExistsError(f"the user pool has a user {user.name} or {user.email}") from error
+    _set_password_and_groups(cognito, pool, user, password)
+
+
+def update_user(
+    cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser, password: str
+) -> None:
+    """Set the password of an existing user, and add it to its groups.
+
+    Raises:
+        CommandError: the user does not exist, or has another tenant or e-mail address. An address
+            is never changed: Cognito would take it from another user who has it
+            (github.com/boto/boto3/issues/3213).
+        ClientError: AWS refuses, for example the password.
+    """
+    _check_attributes(cognito, pool, user)
+    _set_password_and_groups(cognito, pool, user, password)
+
+
+def create_or_update_user(
+    cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser, password: str
+) -> bool:
+    """Create a user, or update it if it exists; whether it is new.
+
+    Raises:
+        CommandError, ClientError: see `create_user` and `update_user`.
+    """
+    try:
+        create_user(cognito, pool, user, password)
+    except UserExistsError:
+        update_user(cognito, pool, user, password)
+        return False
+    return True
+
+
+def _set_password_and_groups(
+    cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser, password: str
+) -> None:
     cognito.admin_set_user_password(
         UserPoolId=pool, Username=user.name, Password=password, Permanent=True
     )
     for group in user.groups:
         cognito.admin_add_user_to_group(UserPoolId=pool, Username=user.name, GroupName=group)
-    return is_new
 
 
-def _check_tenant(cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser) -> None:
-    existing = cognito.admin_get_user(UserPoolId=pool, Username=user.name)["UserAttributes"]
+def _check_attributes(cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser) -> None:
+    try:
+        existing = cognito.admin_get_user(UserPoolId=pool, Username=user.name)["UserAttributes"]
+    except cognito.exceptions.UserNotFoundException:
+        raise CommandError(f"the address {user.email} belongs to another user") from None
     attributes = {each["Name"]: each.get("Value", "") for each in existing}
     if attributes.get(user.tenant_claim) != user.tenant:
         tenant = attributes.get(user.tenant_claim) or "no tenant"
         raise CommandError(f"{user.name} exists in {tenant}, which cannot be changed")
+    address = attributes.get("email", "")
+    if address.casefold() != user.email.casefold():
+        raise CommandError(
+            f"{user.name} has the address {address or 'none'}, which this command does not change"
+        )

@@ -12,7 +12,7 @@ def _alarm(name: str, path: str) -> Setting:
     return Setting(name, f"properties.{path}", f"{_ALARM}.{path}")
 
 
-TABLES = {
+READINGS_BY_TYPE = {
     "AWS::CloudWatch::Alarm": (
         Reading(
             "cloudwatch",
@@ -43,7 +43,7 @@ TABLES = {
                 _alarm("evaluation periods", "EvaluationPeriods"),
                 _alarm("threshold", "Threshold"),
                 _alarm("comparison", "ComparisonOperator"),
-                _alarm("missing data", "TreatMissingData"),
+                _alarm("treat missing data", "TreatMissingData"),
             ),
         ),
     ),

@@ -20,7 +20,7 @@ def _client_list(name: str, path: str) -> Setting:
     return Setting(name, f"sorted(properties.{path})", f"sorted({_CLIENT}.{path}) || `[]`")
 
 
-TABLES = {
+READINGS_BY_TYPE = {
     "AWS::ApiGatewayV2::Api": (
         Reading(
             "apigatewayv2",
@@ -37,7 +37,7 @@ TABLES = {
                     "methods: sorted(CorsConfiguration.AllowMethods)} || 'none'",
                 ),
                 Setting(
-                    "address of the API itself disabled",
+                    "default endpoint disabled",
                     "properties.DisableExecuteApiEndpoint || `false`",
                     "DisableExecuteApiEndpoint || `false`",
                 ),
@@ -120,10 +120,10 @@ TABLES = {
                     ".{name: Name, writable: Mutable})",
                 ),
                 _pool("length of a password", "Policies.PasswordPolicy.MinimumLength"),
-                _pool("second factor", "MfaConfiguration"),
+                _pool("MFA", "MfaConfiguration"),
                 _pool("aliases", "AliasAttributes"),
                 Setting(
-                    "functions of the pool",
+                    "Lambda triggers",
                     "properties.LambdaConfig.PreTokenGenerationConfig || "
                     "properties.LambdaConfig.PreTokenGeneration || 'none'",
                     f"{_POOL}.LambdaConfig.PreTokenGenerationConfig || "
@@ -138,7 +138,7 @@ TABLES = {
             "describe_user_pool_client",
             {"UserPoolId": "properties.UserPoolId", "ClientId": "id"},
             (
-                _client_list("flows", "ExplicitAuthFlows"),
+                _client_list("explicit auth flows", "ExplicitAuthFlows"),
                 _client_list("attributes that a user writes", "WriteAttributes"),
                 _client_list("attributes that a user reads", "ReadAttributes"),
                 _client("validity of ID tokens", "IdTokenValidity"),

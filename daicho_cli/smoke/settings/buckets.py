@@ -32,7 +32,7 @@ def _read(operation: str, *settings: Setting, absent: str = "") -> Reading:
     return Reading("s3", operation, _BUCKET, settings, (absent,) if absent else ())
 
 
-TABLES = {
+READINGS_BY_TYPE = {
     "AWS::S3::Bucket": (
         _read(
             "get_bucket_versioning",

@@ -1,4 +1,4 @@
-"""Compares every setting of a deployed stack with its template, one row for each."""
+"""Compares every setting of a deployed stack with its template, one result for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.report import CheckResult, Outcome
 from daicho_cli.smoke.settings import alarms, api, buckets, dynamodb, functions, operations
 from daicho_cli.smoke.settings.local_gaps import DROPPED
 from daicho_cli.smoke.settings.readings import Reading, Setting, evaluate
@@ -19,12 +19,12 @@ PARALLEL_CALLS = 4
 """CloudWatch and API Gateway allow few of these calls a second, and botocore waits for them."""
 
 READINGS: Mapping[str, tuple[Reading, ...]] = {
-    **dynamodb.TABLES,
-    **functions.TABLES,
-    **alarms.TABLES,
-    **buckets.TABLES,
-    **api.TABLES,
-    **operations.TABLES,
+    **dynamodb.READINGS_BY_TYPE,
+    **functions.READINGS_BY_TYPE,
+    **alarms.READINGS_BY_TYPE,
+    **buckets.READINGS_BY_TYPE,
+    **api.READINGS_BY_TYPE,
+    **operations.READINGS_BY_TYPE,
 }
 """The readings of each resource type."""
 
@@ -45,7 +45,6 @@ NOT_COMPARED: Mapping[str, str] = {
     "AWS::KMS::Alias": "a name",
     "AWS::Lambda::LayerVersion": "a version never changes",
     "AWS::Lambda::Permission": "the HTTP requests need it",
-    "AWS::Logs::MetricFilter": "tests of the template compare it with its alarm",
     "AWS::Route53::RecordSet": "the HTTP requests go through it",
     "AWS::SNS::Subscription": "the topic counts its subscriptions",
     "AWS::SSM::Parameter": "the release writes it",
@@ -66,10 +65,10 @@ class SettingsChecker:
     open_client: ClientFactory
     is_local: bool = False
 
-    def check(self, kind: str | None = None) -> list[Row]:
-        """One row for each setting, in the order of the template.
+    def check(self, kind: str | None = None) -> list[CheckResult]:
+        """One result for each setting, in the order of the template.
 
-        ``kind``: only resources of this type. An API call that fails is one failed row, because
+        ``kind``: only resources of this type. An API call that fails is one failed check, because
         the caller may lack a permission.
         """
         calls = [
@@ -82,11 +81,11 @@ class SettingsChecker:
             self.open_client(service)
         with ThreadPoolExecutor(PARALLEL_CALLS) as pool:
             checked = pool.map(lambda call: list(self.read(*call)), calls)
-            rows = [row for rows in checked for row in rows]
-        return [*rows, *self._list_others()] if kind is None else rows
+            results = [result for results in checked for result in results]
+        return [*results, *self._list_others()] if kind is None else results
 
-    def read(self, resource: Resource, reading: Reading) -> Iterator[Row]:
-        """The rows of one API call."""
+    def read(self, resource: Resource, reading: Reading) -> Iterator[CheckResult]:
+        """The results of one API call."""
         scope = {"id": resource.id, "properties": self.template.resolve(dict(resource.properties))}
         wanted = {
             setting: value
@@ -107,18 +106,20 @@ class SettingsChecker:
                 return
             answer = {}
         for setting, value in wanted.items():
-            row = self._compare(resource, setting, value, setting.read_found(answer))
-            yield row
-            if setting.is_existence and row.outcome is Outcome.FAILED:
+            result = self._compare(resource, setting, value, setting.read_found(answer))
+            yield result
+            if setting.is_existence and result.outcome is Outcome.FAILED:
                 return
 
-    def _report_failed_call(self, resource: Resource, reading: Reading, code: str) -> Row:
+    def _report_failed_call(self, resource: Resource, reading: Reading, code: str) -> CheckResult:
         call = f"{reading.service}:{reading.operation}"
         if self.is_local and (resource.type, call) in DROPPED:
-            return Row(_render_name(resource), call, Outcome.NOT_KEPT)
-        return Row(_render_name(resource), call, Outcome.FAILED, f"the call failed: {code}")
+            return CheckResult(_render_name(resource), call, Outcome.NOT_KEPT)
+        return CheckResult(_render_name(resource), call, Outcome.FAILED, f"the call failed: {code}")
 
-    def _compare(self, resource: Resource, setting: Setting, wanted: Any, found: Any) -> Row:
+    def _compare(
+        self, resource: Resource, setting: Setting, wanted: Any, found: Any
+    ) -> CheckResult:
         if self.is_local and (resource.type, setting.name) in DROPPED:
             outcome = Outcome.NOT_KEPT
         elif is_unknown(wanted):
@@ -128,17 +129,17 @@ class SettingsChecker:
         else:
             outcome = Outcome.FAILED
         detail = "only the deployment knew the value" if outcome is Outcome.NOT_CHECKED else ""
-        return Row(
+        return CheckResult(
             _render_name(resource), setting.name, outcome, detail, wanted=wanted, found=found
         )
 
-    def _list_others(self) -> Iterator[Row]:
-        """A row for each resource type that is not read."""
+    def _list_others(self) -> Iterator[CheckResult]:
+        """A result for each resource type that is not read."""
         types = {resource.type for resource in self.template.resources}
         for name in sorted(types - set(READINGS)):
             if not name.startswith("Custom::"):
                 reason = NOT_COMPARED.get(name, "this command does not know it")
-                yield Row(name, "settings", Outcome.NOT_CHECKED, f"{name}: {reason}")
+                yield CheckResult(name, "settings", Outcome.NOT_CHECKED, f"{name}: {reason}")
 
 
 def _render_name(resource: Resource) -> str:

@@ -27,7 +27,7 @@ def _warm_index(units: str) -> Setting:
     )
 
 
-TABLES = {
+READINGS_BY_TYPE = {
     "AWS::DynamoDB::Table": (
         Reading(
             "dynamodb",

@@ -35,7 +35,7 @@ _MAPPING = Reading(
     ),
 )
 
-TABLES = {
+READINGS_BY_TYPE = {
     "AWS::Lambda::EventSourceMapping": (_MAPPING,),
     "AWS::Lambda::Function": (
         Reading(

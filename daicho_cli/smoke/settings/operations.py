@@ -6,7 +6,7 @@ from daicho_cli.smoke.settings.readings import Reading, Setting, same
 
 _WORKGROUP = "WorkGroup.Configuration"
 
-TABLES = {
+READINGS_BY_TYPE = {
     "AWS::Scheduler::Schedule": (
         Reading(
             "scheduler",
@@ -17,7 +17,7 @@ TABLES = {
                 same("rate", "ScheduleExpression"),
                 same("target", "Target.Arn"),
                 same("retries", "Target.RetryPolicy.MaximumRetryAttempts"),
-                same("age of a start in seconds", "Target.RetryPolicy.MaximumEventAgeInSeconds"),
+                same("maximum event age in seconds", "Target.RetryPolicy.MaximumEventAgeInSeconds"),
             ),
         ),
     ),
@@ -64,7 +64,7 @@ TABLES = {
                     f"{_WORKGROUP}.BytesScannedCutoffPerQuery",
                 ),
                 Setting(
-                    "place of answers",
+                    "query result location",
                     "properties.WorkGroupConfiguration.ResultConfiguration.OutputLocation",
                     f"{_WORKGROUP}.ResultConfiguration.OutputLocation",
                 ),

@@ -27,7 +27,7 @@ class Setting:
     ``wanted`` may be a literal (``` `ACTIVE` ```): what is right for every stack. A setting whose
     wanted value is null is not compared: the template leaves it to the service. ``at least``:
     for what a service raises by itself. ``is_existence``: if it is wrong, the resource does not
-    exist, and its other settings are no rows of their own.
+    exist, and its other settings are not reported.
     """
 
     name: str

@@ -8,7 +8,7 @@ from typing import Any
 
 from daicho.plan import Ledger
 from daicho.plan.event_filters import archive_filters, project_filters
-from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.report import CheckResult, Outcome
 from daicho_cli.smoke.settings.checker import ClientFactory
 from daicho_cli.smoke.settings.template import DeployedTemplate
 
@@ -40,22 +40,24 @@ def read_template(stack: str, open_client: ClientFactory) -> DeployedTemplate:
     return DeployedTemplate(document, described["StackId"], names, attributes)
 
 
-def check_stack(template: DeployedTemplate, open_client: ClientFactory) -> Iterator[Row]:
-    """The rows of the stack itself: its state, and its protection from deletion.
+def check_stack(template: DeployedTemplate, open_client: ClientFactory) -> Iterator[CheckResult]:
+    """The results of the stack itself: its state, and its protection from deletion.
 
     Termination protection is no part of a template: a stack whose table is protected has it.
     """
     (described,) = open_client("cloudformation").describe_stacks(StackName=template.stack)["Stacks"]
     status = described["StackStatus"]
     outcome = Outcome.PASSED if status in COMPLETE else Outcome.FAILED
-    yield Row(template.stack, "status of the stack", outcome, wanted=COMPLETE[0], found=status)
+    yield CheckResult(
+        template.stack, "status of the stack", outcome, wanted=COMPLETE[0], found=status
+    )
     wanted = any(
         resource.properties.get("DeletionProtectionEnabled", False)
         for resource in template.resources
         if resource.type == TABLE
     )
     found = described.get("EnableTerminationProtection", False)
-    yield Row(
+    yield CheckResult(
         template.stack,
         "termination protection",
         Outcome.PASSED if found == wanted else Outcome.FAILED,
@@ -64,7 +66,7 @@ def check_stack(template: DeployedTemplate, open_client: ClientFactory) -> Itera
     )
 
 
-def check_filters(template: DeployedTemplate, ledger: Ledger) -> Iterator[Row]:
+def check_filters(template: DeployedTemplate, ledger: Ledger) -> Iterator[CheckResult]:
     """Whether the event filters of the template are those that the lock file results in.
 
     They differ if the checkout is not the deployed one.
@@ -81,7 +83,7 @@ def check_filters(template: DeployedTemplate, ledger: Ledger) -> Iterator[Row]:
     }
     for patterns, name in expected.items():
         outcome = Outcome.PASSED if patterns in deployed else Outcome.FAILED
-        yield Row(
+        yield CheckResult(
             f"event filters of {name}",
             "equal to those of the lock file",
             outcome,

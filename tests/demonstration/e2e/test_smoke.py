@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from daicho_cli.local.instance import REGION
 from daicho_cli.main import app
-from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.report import CheckResult, Outcome
 from daicho_cli.smoke.run import SmokeRun
 from daicho_cli.smoke.settings.checker import SettingsChecker
 from daicho_cli.smoke.settings.local_gaps import DROPPED
@@ -81,15 +81,15 @@ def test_the_local_stack_passes(stack: dict[str, Any], stack_file: Path, target:
     with rolled_up(stack):
         result = CliRunner().invoke(app, ["smoke", *options])
     report = json.loads(result.stdout)
-    assert [row for row in report["rows"] if row["outcome"] == Outcome.FAILED] == []
+    assert [each for each in report["results"] if each["outcome"] == Outcome.FAILED] == []
     assert result.exit_code == 0, result.output
-    driven = [row for row in report["rows"] if row["seconds"] is not None]
-    assert KINDS.items() <= {(row["subject"], row["check"]) for row in driven}
+    driven = [each for each in report["results"] if each["seconds"] is not None]
+    assert KINDS.items() <= {(each["subject"], each["check"]) for each in driven}
     # The demonstration has something of each kind.
-    assert {row["outcome"] for row in driven} == {Outcome.PASSED}
-    assert Outcome.NOT_DECLARED not in {row["outcome"] for row in report["rows"]}
+    assert {each["outcome"] for each in driven} == {Outcome.PASSED}
+    assert Outcome.NOT_DECLARED not in {each["outcome"] for each in report["results"]}
     assert len(driven) >= 21
-    assert len(report["rows"]) > 700
+    assert len(report["results"]) > 700
     cognito = target.open_client("cognito-idp")
     with pytest.raises(cognito.exceptions.UserNotFoundException):
         cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=report["run"])
@@ -103,12 +103,14 @@ def test_a_setting_that_the_local_aws_drops_really_differs(
     as_on_aws = SettingsChecker(template, target.open_client).check()
     names = {f"{r.type.removeprefix('AWS::')} {r.logical_id}": r.type for r in template.resources}
     differing = {
-        (names[row.subject], row.check) for row in as_on_aws if row.outcome is Outcome.FAILED
+        (names[each.subject], each.check) for each in as_on_aws if each.outcome is Outcome.FAILED
     }
     assert differing == DROPPED
     locally = SettingsChecker(template, target.open_client, is_local=True)
-    rows = [row for kind in {kind for kind, _ in DROPPED} for row in locally.check(kind)]
-    kept = {(names[row.subject], row.check) for row in rows if row.outcome is Outcome.NOT_KEPT}
+    results = [each for kind in {kind for kind, _ in DROPPED} for each in locally.check(kind)]
+    kept = {
+        (names[each.subject], each.check) for each in results if each.outcome is Outcome.NOT_KEPT
+    }
     assert kept == DROPPED
 
 
@@ -121,7 +123,7 @@ def test_a_setting_that_was_broken_by_hand_is_named(
     with broken.broken(template, target.open_client) as logical_id:
         failed = check()
     subject = f"{broken.type.removeprefix('AWS::')} {logical_id}"
-    assert [(row.subject, row.check) for row in failed] == [
+    assert [(each.subject, each.check) for each in failed] == [
         (subject, setting) for setting in broken.settings
     ]
     assert check() == []
@@ -155,7 +157,7 @@ def test_an_interrupted_run_removes_its_user_and_its_tenant(
     assert result.exit_code == INTERRUPTED, result.output
     assert signal.getsignal(signal.SIGTERM) is before
     (run,) = runs
-    assert [(row.check, row.outcome) for row in run.checks.rows] == [
+    assert [(each.check, each.outcome) for each in run.checks.results] == [
         ("the tenant is being removed", Outcome.PASSED)
     ]
     cognito = target.open_client("cognito-idp")
@@ -163,7 +165,7 @@ def test_an_interrupted_run_removes_its_user_and_its_tenant(
         cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=run.name)
 
 
-def list_failed(target: Target, template: DeployedTemplate, kind: str) -> list[Row]:
+def list_failed(target: Target, template: DeployedTemplate, kind: str) -> list[CheckResult]:
     """The settings of the resources of one type that differ."""
     checker = SettingsChecker(template, target.open_client, is_local=True)
-    return [row for row in checker.check(kind) if row.outcome is Outcome.FAILED]
+    return [each for each in checker.check(kind) if each.outcome is Outcome.FAILED]

@@ -69,7 +69,7 @@ class BaseItemWriter:
         return {key: item for key, item in self._dynamodb.items if is_base_item(item)}
 
     def write(self, expire: Callable[[ItemKey], None]) -> str:
-        """Change one item; returns a description. ``expire`` plays DynamoDB's TTL process."""
+        """Change one item; returns a description. ``expire`` simulates DynamoDB's TTL process."""
         action = self._choices.pick(self._actions)
         items = self.items
         if action == "put" or not items:

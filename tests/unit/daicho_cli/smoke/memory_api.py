@@ -20,7 +20,7 @@ from daicho.web.api import Api as WebApi
 from daicho.web.openapi.document import describe_api
 from daicho_cli.smoke import calls, derived_checks, run
 from daicho_cli.smoke.calls import Api
-from daicho_cli.smoke.report import Row
+from daicho_cli.smoke.report import CheckResult
 from daicho_cli.smoke.routes import Routes
 from daicho_cli.smoke.run import SmokeRun
 from daicho_cli.smoke.target import Target
@@ -109,7 +109,7 @@ def _find_routes(daicho: Daicho) -> Routes:
 class Driven:
     """A run over an API in memory."""
 
-    rows: list[Row]
+    results: list[CheckResult]
     requests: list[str] = field(default_factory=list)
     left_behind: list[str] = field(default_factory=list)
 
@@ -128,7 +128,7 @@ def drive(api: MemoryApi) -> Driven:
     driving.__dict__["routes"] = _find_routes(api.daicho)
     with open_memory_api(api) as client:
         driving.check_routes(client)
-    return Driven(driving.checks.rows, api.requests, driving.left_behind)
+    return Driven(driving.checks.results, api.requests, driving.left_behind)
 
 
 @pytest.fixture

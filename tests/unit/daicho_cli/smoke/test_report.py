@@ -10,15 +10,15 @@ from rich.console import Console
 
 from daicho_cli.smoke.calls import Checks, RefusedError, SmokeFailure
 from daicho_cli.smoke.item_checks import try_each
-from daicho_cli.smoke.report import Outcome, Report, Row
+from daicho_cli.smoke.report import CheckResult, Outcome, Report
 
-ROWS = [
-    Row("GET /docs", "the page", Outcome.PASSED, seconds=0.25),
-    Row("Lambda::Function Api", "memory in MB", Outcome.PASSED, wanted=512, found=512),
-    Row("Lambda::Function Api", "environment", Outcome.FAILED, wanted={"A": 1, "B": 2, "C": 3},
-        found={"A": 1, "B": 3}),
-    Row("S3::Bucket One", "lifecycle", Outcome.NOT_KEPT),
-    Row("S3::Bucket Two", "lifecycle", Outcome.NOT_KEPT),
+RESULTS = [
+    CheckResult("GET /docs", "the page", Outcome.PASSED, seconds=0.25),
+    CheckResult("Lambda::Function Api", "memory in MB", Outcome.PASSED, wanted=512, found=512),
+    CheckResult("Lambda::Function Api", "environment", Outcome.FAILED,
+        wanted={"A": 1, "B": 2, "C": 3}, found={"A": 1, "B": 3}),
+    CheckResult("S3::Bucket One", "lifecycle", Outcome.NOT_KEPT),
+    CheckResult("S3::Bucket Two", "lifecycle", Outcome.NOT_KEPT),
 ]  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def render(report: Report, *, everything: bool = False) -> str:
 
 
 def test_a_table_has_what_was_driven_and_what_failed() -> None:
-    report = Report("Shop-dev", "smoke-1", ROWS, ["an item"])
+    report = Report("Shop-dev", "smoke-1", RESULTS, ["an item"])
     text = render(report)
     assert 'wanted {"B": 2, "C": 3}, found {"B": 3, "C": null}' in text
     assert "memory in MB" not in text and "memory in MB" in render(report, everything=True)
@@ -39,16 +39,16 @@ def test_a_table_has_what_was_driven_and_what_failed() -> None:
 
 
 def test_the_document_has_every_row() -> None:
-    document = Report("Shop-dev", "smoke-1", ROWS, ["an item"]).to_document()
+    document = Report("Shop-dev", "smoke-1", RESULTS, ["an item"]).to_document()
     assert json.loads(json.dumps(document)) == document
-    assert document["passed"] is False and len(document["rows"]) == len(ROWS)
-    assert Report("Shop-dev", "smoke-1", ROWS[:2]).to_document()["passed"] is True
+    assert document["passed"] is False and len(document["results"]) == len(RESULTS)
+    assert Report("Shop-dev", "smoke-1", RESULTS[:2]).to_document()["passed"] is True
 
 
 @pytest.mark.parametrize(
-    "error", [SmokeFailure("no row"), KeyError("items"), TypeError("none"), ValueError("JSON")]
+    "error", [SmokeFailure("no result"), KeyError("items"), TypeError("none"), ValueError("JSON")]
 )
-def test_an_unexpected_answer_is_a_failed_row(error: Exception) -> None:
+def test_an_unexpected_answer_is_a_failed_check(error: Exception) -> None:
     checks = Checks()
 
     def fail() -> None:
@@ -56,9 +56,9 @@ def test_an_unexpected_answer_is_a_failed_row(error: Exception) -> None:
 
     with checks.check("GET /x", "answers"):
         fail()
-    (row,) = checks.rows
-    assert row.outcome is Outcome.FAILED and str(error) in row.detail
-    assert row.seconds is not None
+    (result,) = checks.results
+    assert result.outcome is Outcome.FAILED and str(error) in result.detail
+    assert result.seconds is not None
 
 
 def test_the_first_candidate_that_is_not_refused_is_checked() -> None:
@@ -73,10 +73,10 @@ def test_the_first_candidate_that_is_not_refused_is_checked() -> None:
 
     for candidates in (["refused", "tea"], ["refused"], ["broken", "tea"], []):
         try_each(checks, "create", "creates", candidates, check)
-    assert [(row.subject, row.outcome) for row in checks.rows] == [
+    assert [(result.subject, result.outcome) for result in checks.results] == [
         ("POST /tea", Outcome.PASSED),
         ("create", Outcome.FAILED),
         ("create", Outcome.FAILED),
         ("create", Outcome.NOT_DECLARED),
     ]
-    assert checks.rows[1].detail == "422: a rule of the domain"
+    assert checks.results[1].detail == "422: a rule of the domain"

@@ -238,22 +238,22 @@ class NewProject(MemoryApi):
 
 def test_a_new_project_passes_with_the_kinds_that_it_has() -> None:
     driven = drive(NewProject())
-    assert [row for row in driven.rows if row.outcome is Outcome.FAILED] == []
-    missing = {row.subject for row in driven.rows if row.outcome is Outcome.NOT_DECLARED}
+    assert [each for each in driven.results if each.outcome is Outcome.FAILED] == []
+    missing = {each.subject for each in driven.results if each.outcome is Outcome.NOT_DECLARED}
     assert missing == {"section", "versions", "object", "edge", "ballot", "counter"}
-    driven_subjects = {row.subject for row in driven.rows if row.outcome is Outcome.PASSED}
+    driven_subjects = {each.subject for each in driven.results if each.outcome is Outcome.PASSED}
     assert {"POST /products", "GET /products?name=", "GET /categories"} <= driven_subjects
 
 
 def test_an_api_without_faults_passes() -> None:
     driven = drive(MemoryApi())
-    outcomes = Counter(row.outcome for row in driven.rows)
-    assert outcomes[Outcome.FAILED] == 0, [r for r in driven.rows if r.outcome is Outcome.FAILED]
+    outcomes = Counter(each.outcome for each in driven.results)
+    assert outcomes[Outcome.FAILED] == 0, [r for r in driven.results if r.outcome is Outcome.FAILED]
     assert outcomes[Outcome.PASSED] == KINDS
-    assert [row.check for row in driven.rows if row.outcome is Outcome.NOT_DECLARED] == [
+    assert [each.check for each in driven.results if each.outcome is Outcome.NOT_DECLARED] == [
         "read from both ends"
     ]
-    (unchecked,) = (row for row in driven.rows if row.outcome is Outcome.NOT_CHECKED)
+    (unchecked,) = (each for each in driven.results if each.outcome is Outcome.NOT_CHECKED)
     assert unchecked.subject == "archive"
     assert not [request for request in driven.requests if request.startswith("DELETE /tenant")]
 
@@ -261,5 +261,7 @@ def test_an_api_without_faults_passes() -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault.__name__))
 def test_a_fault_fails_its_checks_and_no_others(fault: type[MemoryApi]) -> None:
     driven = drive(fault())
-    failed = {row.check for row in driven.rows if row.outcome is Outcome.FAILED}
-    assert failed == FAULTS[fault], [r.detail for r in driven.rows if r.outcome is Outcome.FAILED]
+    failed = {each.check for each in driven.results if each.outcome is Outcome.FAILED}
+    assert failed == FAULTS[fault], [
+        r.detail for r in driven.results if r.outcome is Outcome.FAILED
+    ]

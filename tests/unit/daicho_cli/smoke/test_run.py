@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
+from daicho_cli.options import OptionError
 from daicho_cli.smoke import run as runs
 from daicho_cli.smoke.items import Item
 from daicho_cli.smoke.report import Outcome
@@ -27,6 +29,8 @@ from tests.unit.daicho_cli.smoke.memory_api import (
 
 __all__ = ["_no_pauses"]
 pytestmark = pytest.mark.usefixtures("_no_pauses")
+RUN = "smoke-1a2b3c4d"
+KEPT_TENANT = f"{RUN}-archive"
 JSON = {"content-type": "application/json"}
 PROBLEM = {"content-type": "application/problem+json"}
 
@@ -54,7 +58,7 @@ class Stage:
         self.expired: list[tuple[str, Item]] = []
         self.archived: dict[str, int] = {}
         target = Target(URL, "Shop-dev", {"ApiUrl": URL}, "eu-central-1")
-        self.run = SmokeRun(target, DAICHO, LEDGER, PATIENCE_S, name="smoke-1")
+        self.run = SmokeRun(target, DAICHO, LEDGER, PATIENCE_S, name=RUN)
         monkeypatch.setattr(runs, "create_run_user", self.create_run_user)
         monkeypatch.setattr(runs, "open_api", self.open_api)
         monkeypatch.setattr(runs, "expire_item", self.expire_item)
@@ -80,7 +84,7 @@ class Stage:
 
     @property
     def failed(self) -> list[str]:
-        return [row.check for row in self.run.checks.rows if row.outcome is Outcome.FAILED]
+        return [each.check for each in self.run.checks.results if each.outcome is Outcome.FAILED]
 
 
 def test_a_run_at_a_stage_leaves_one_expired_item(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,14 +92,14 @@ def test_a_run_at_a_stage_leaves_one_expired_item(monkeypatch: pytest.MonkeyPatc
     stage.run.drive()
     assert stage.failed == []
     assert stage.users == [
-        *("smoke-1", "smoke-1-archive"),
-        *("smoke-1-archive removed", "smoke-1 removed"),
+        *(RUN, KEPT_TENANT),
+        *(f"{KEPT_TENANT} removed", f"{RUN} removed"),
     ]
     ((tenant, _),) = stage.expired
-    assert tenant == "smoke-1-archive"
+    assert tenant == KEPT_TENANT
     assert stage.api.requests.count("DELETE /tenant") == 1
     left = "\n".join(stage.run.left_behind)
-    assert "--check-archive smoke-1" in left and "the closed tenant smoke-1," in left
+    assert f"--check-archive {RUN}" in left and f"the closed tenant {RUN}," in left
 
 
 def test_a_tenant_that_was_not_deleted_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,10 +108,10 @@ def test_a_tenant_that_was_not_deleted_is_reported(monkeypatch: pytest.MonkeyPat
     stage = Stage(api, monkeypatch)
     stage.run.drive()
     assert stage.failed == ["the tenant is being removed"]
-    assert "all items of tenant smoke-1: it was not removed" in stage.run.left_behind
+    assert f"all items of tenant {RUN}: it was not removed" in stage.run.left_behind
 
 
-def test_a_failed_deletion_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deletion_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
     api = Deployed()
     api.job = json.dumps({"passes": 0, "state": "failed", "error": "a step failed"})
     stage = Stage(api, monkeypatch)
@@ -120,15 +124,63 @@ def test_the_second_run_looks_for_exactly_one_row(
     monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     stage = Stage(Deployed(), monkeypatch)
-    stage.archived = {"smoke-1-archive": rows}
+    stage.archived = {KEPT_TENANT: rows}
     stage.run.check_archive()
     if rows == 1:
         assert stage.failed == []
-        assert stage.users == ["smoke-1-archive", "smoke-1-archive removed"]
+        assert stage.users == [KEPT_TENANT, f"{KEPT_TENANT} removed"]
         assert stage.api.requests[0] == "DELETE /tenant"
     else:
-        assert stage.failed == ["row of tenant smoke-1-archive"]
+        assert stage.failed == [f"row of tenant {KEPT_TENANT}"]
         assert stage.users == stage.api.requests == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "acme",
+        "",
+        "smoke-1",
+        "smoke-1a2b3c4d5",
+        "smoke-1A2B3C4D",
+        "smoke-1a2b3c4d\n",
+        "x-smoke-1a2b3c4d",
+    ],
+)
+def test_only_the_tenant_of_a_run_can_be_deleted(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stage = Stage(Deployed(), monkeypatch)
+    stage.run.name = name
+    stage.archived = {f"{name}-archive": 1}
+    with pytest.raises(OptionError, match="not a run"):
+        stage.run.check_archive()
+    assert stage.users == stage.api.requests == []
+
+
+def test_the_name_of_each_run_is_accepted() -> None:
+    assert runs.RUN_NAME.fullmatch(SmokeRun(Target(URL), DAICHO, LEDGER, PATIENCE_S).name)
+
+
+def test_an_api_alone_has_no_archive_to_check() -> None:
+    run = SmokeRun(Target(URL), DAICHO, LEDGER, PATIENCE_S, name=RUN)
+    with pytest.raises(OptionError, match="--url"):
+        run.check_archive()
+
+
+@pytest.mark.parametrize(
+    ("stack", "reason"), [("Shop-dev", "a token was given"), ("", "an API without a stack")]
+)
+def test_the_reason_of_an_unchecked_archive_is_right(
+    monkeypatch: pytest.MonkeyPatch, stack: str, reason: str
+) -> None:
+    stage = Stage(Deployed(), monkeypatch)
+    stage.run.target = replace(stage.run.target, stack=stack)
+    with open_memory_api(stage.api) as api:
+        stage.run.check_routes(api, with_archive=False)
+    (each,) = (each for each in stage.run.checks.results if each.subject == "archive")
+    assert each.outcome is Outcome.NOT_CHECKED
+    assert each.detail.startswith(reason)
 
 
 def test_with_a_token_each_item_is_removed_and_never_the_tenant(
@@ -144,14 +196,14 @@ def test_with_a_token_each_item_is_removed_and_never_the_tenant(
     assert any("no route removes it" in line for line in stage.run.left_behind)
 
 
-def test_a_stack_that_cannot_be_read_is_a_failed_row() -> None:
+def test_a_stack_that_cannot_be_read_is_a_failed_check() -> None:
     run = SmokeRun(Target(URL, "Shop-dev"), DAICHO, LEDGER, PATIENCE_S)
     run.target._clients["cloudformation"] = _Refusing()
     run.compare_settings()
-    assert [(row.check, row.outcome) for row in run.checks.rows] == [
+    assert [(each.check, each.outcome) for each in run.checks.results] == [
         ("template and settings are read", Outcome.FAILED)
     ]
-    assert "KeyError" in run.checks.rows[0].detail
+    assert "KeyError" in run.checks.results[0].detail
 
 
 class _Refusing:

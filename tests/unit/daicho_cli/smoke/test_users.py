@@ -1,4 +1,4 @@
-"""The user of a run is removed in any case."""
+"""The user of a run is removed in any case, and an existing user never."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from botocore.stub import ANY, Stubber
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.smoke.target import Target
 from daicho_cli.smoke.users import create_run_user
+from daicho_cli.user.pool_user import UserExistsError
 
 POOL, CLIENT, TENANT = "eu-central-1_a1B2c3D4e", "client1", "smoke-1a2b3c4d"
 USER = {"UserPoolId": POOL, "Username": TENANT}
@@ -84,6 +85,15 @@ def test_a_user_that_cannot_be_created_is_not_missed(target: Target) -> None:
         stubber.add_client_error("admin_delete_user", "UserNotFoundException")
         with pytest.raises(ClientError, match="NotAuthorized"), create_run_user(target, TENANT):
             raise AssertionError("there is no user")
+
+
+def test_an_existing_user_is_neither_changed_nor_removed(target: Target) -> None:
+    client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
+    target._clients["cognito-idp"] = client
+    with Stubber(client) as stubber:
+        stubber.add_client_error("admin_create_user", "UsernameExistsException")
+        with pytest.raises(UserExistsError, match=TENANT), create_run_user(target, TENANT):
+            raise AssertionError("the user is not this run's")
 
 
 def test_a_stack_without_a_pool_needs_a_token() -> None:

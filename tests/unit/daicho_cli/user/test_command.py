@@ -16,15 +16,28 @@ STACK = {"table": "t", "endpoint": "http://127.0.0.1:1", "region": "us-east-1", 
 PASSWORD = "Long-enough-1"
 
 
+class RefusedCall(ClientError):
+    """Cognito's error of one code."""
+
+    def __init__(self) -> None:
+        code = type(self).__name__
+        super().__init__({"Error": {"Code": code, "Message": code}}, "AdminCreateUser")
+
+
 class Pool:
     """A user pool that records its calls."""
 
     class exceptions:
-        class UsernameExistsException(ClientError):
-            """Cognito's own."""
+        class UsernameExistsException(RefusedCall):
+            """A user has the name or the address."""
 
-            def __init__(self) -> None:
-                super().__init__({"Error": {"Code": "UsernameExistsException"}}, "AdminCreateUser")
+        class AliasExistsException(RefusedCall):
+            """A user has the address."""
+
+        class UserNotFoundException(RefusedCall):
+            """No user has the name."""
+
+    taken_address: type[RefusedCall] = exceptions.UsernameExistsException
 
     def __init__(self) -> None:
         self.users: dict[str, dict[str, str]] = {}
@@ -33,12 +46,16 @@ class Pool:
 
     def admin_create_user(self, **request: Any) -> None:
         assert (request["UserPoolId"], request["MessageAction"]) == ("pool", "SUPPRESS")
+        attributes = {each["Name"]: each["Value"] for each in request["UserAttributes"]}
         if request["Username"] in self.users:
             raise self.exceptions.UsernameExistsException
-        attributes = {each["Name"]: each["Value"] for each in request["UserAttributes"]}
+        if attributes["email"] in [each["email"] for each in self.users.values()]:
+            raise self.taken_address
         self.users[request["Username"]] = attributes
 
     def admin_get_user(self, **request: Any) -> dict[str, Any]:
+        if request["Username"] not in self.users:
+            raise self.exceptions.UserNotFoundException
         attributes = self.users[request["Username"]]
         return {"UserAttributes": [{"Name": n, "Value": v} for n, v in attributes.items()]}
 
@@ -58,16 +75,18 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     return made
 
 
-def run(folder: Path, *arguments: str, tenant: str = "acme", stack: Any = STACK) -> Result:
+def run(
+    folder: Path, *arguments: str, name: str = "mika", tenant: str = "acme", stack: Any = STACK
+) -> Result:
     file = folder / "stack.json"
     file.write_text(json.dumps(stack), "utf-8")
     options = ("--tenant", tenant, "--email", "mika@example.com", "--stack", str(file))
-    return CliRunner().invoke(app, ["user", "mika", *options, *arguments])
+    return CliRunner().invoke(app, ["user", name, *options, *arguments])
 
 
 def test_a_user_has_its_tenant_and_a_verified_address(pool: Pool, tmp_path: Path) -> None:
     result = run(tmp_path, "--group", "admin")
-    assert (result.exit_code, result.output) == (0, "mika of acme was created\n")
+    assert (result.exit_code, result.output) == (0, "mika of acme was created; groups: admin\n")
     assert pool.users == {
         "mika": {
             "email": "mika@example.com",
@@ -92,13 +111,40 @@ def test_the_claim_of_the_tenant_can_have_another_name(
 def test_a_repeat_changes_the_rest_and_never_the_tenant(pool: Pool, tmp_path: Path) -> None:
     run(tmp_path)
     again = run(tmp_path, "--group", "admin")
-    assert (again.exit_code, again.output) == (0, "mika of acme existed, and was changed\n")
+    assert (again.exit_code, again.output) == (
+        0,
+        "mika of acme existed: its password was set; groups: admin\n",
+    )
     assert pool.groups == [("mika", "admin")]
     other = run(tmp_path, "--group", "staff", tenant="globex")
     assert other.exit_code == 2
     assert "mika exists in acme, which cannot be changed" in other.output
     assert pool.users["mika"]["custom:tenant"] == "acme"
     assert pool.groups == [("mika", "admin")]
+
+
+def test_another_address_of_an_existing_user_is_refused(pool: Pool, tmp_path: Path) -> None:
+    run(tmp_path)
+    pool.passwords.clear()
+    other = run(tmp_path, "--email", "other@example.com")
+    assert other.exit_code == 2
+    assert "mika has the address mika@example.com" in other.output
+    assert pool.users["mika"]["email"] == "mika@example.com"
+    assert pool.passwords == {}
+
+
+@pytest.mark.parametrize(
+    "error", [Pool.exceptions.UsernameExistsException, Pool.exceptions.AliasExistsException]
+)
+def test_the_address_of_another_user_is_refused(
+    pool: Pool, tmp_path: Path, error: type[RefusedCall]
+) -> None:
+    pool.taken_address = error
+    run(tmp_path)
+    second = run(tmp_path, name="noor")
+    assert second.exit_code == 2
+    assert "the address mika@example.com belongs to another user" in second.output
+    assert list(pool.users) == list(pool.passwords) == ["mika"]
 
 
 @pytest.mark.parametrize("tenant", ["ACME", "-acme", "a" * 64, "a_b", "a b", ""])

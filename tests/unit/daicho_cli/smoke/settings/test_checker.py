@@ -18,7 +18,7 @@ import pytest
 from botocore.exceptions import ParamValidationError
 from botocore.stub import Stubber
 
-from daicho_cli.smoke.report import Outcome, Row
+from daicho_cli.smoke.report import CheckResult, Outcome
 from daicho_cli.smoke.settings.checker import NOT_COMPARED, READINGS, SettingsChecker
 from daicho_cli.smoke.settings.local_gaps import DROPPED
 from daicho_cli.smoke.settings.readings import Reading, evaluate
@@ -74,8 +74,8 @@ def open_client(service: str) -> Any:
     return clients.client(service)
 
 
-def read(case: Recorded, answer: dict[str, Any], *, is_local: bool = False) -> list[Row]:
-    """The rows of a call with this answer."""
+def read(case: Recorded, answer: dict[str, Any], *, is_local: bool = False) -> list[CheckResult]:
+    """The results of a call with this answer."""
     template = DeployedTemplate({}, STACK_ID, {})
     checker = SettingsChecker(template, open_client, is_local)
     resource = Resource("Resource", case.type, case.id, case.properties)
@@ -86,16 +86,16 @@ def read(case: Recorded, answer: dict[str, Any], *, is_local: bool = False) -> l
 
 @pytest.mark.parametrize("case", RECORDED, ids=str)
 def test_right_answers_pass(case: Recorded) -> None:
-    rows = read(case, case.right)
-    assert [row for row in rows if row.outcome is not Outcome.PASSED] == []
-    assert set(case.broken) <= {row.check for row in rows}
+    results = read(case, case.right)
+    assert [result for result in results if result.outcome is not Outcome.PASSED] == []
+    assert set(case.broken) <= {result.check for result in results}
 
 
 @pytest.mark.parametrize(("case", "setting"), BROKEN, ids=str)
 def test_a_broken_setting_is_named(case: Recorded, setting: str) -> None:
-    rows = read(case, case.break_answer(setting))
-    failed = [row for row in rows if row.outcome is Outcome.FAILED]
-    assert [row.check for row in failed] == [setting]
+    results = read(case, case.break_answer(setting))
+    failed = [result for result in results if result.outcome is Outcome.FAILED]
+    assert [result.check for result in failed] == [setting]
     assert failed[0].subject.endswith(" Resource")
     assert failed[0].wanted != failed[0].found
 
@@ -115,6 +115,10 @@ def test_every_setting_is_broken_once() -> None:
     assert len(DROPPED & broken) == len(DROPPED)
 
 
+def test_a_type_is_compared_or_listed_with_a_reason_and_never_both() -> None:
+    assert READINGS.keys() & NOT_COMPARED.keys() == set()
+
+
 def test_an_answer_of_another_form_is_refused() -> None:
     case = next(each for each in RECORDED if each.operation == "describe_time_to_live")
     with pytest.raises(ParamValidationError):
@@ -132,7 +136,7 @@ def test_what_is_not_set_is_a_difference_and_no_failed_call(case: Recorded) -> N
             stubber.add_client_error(case.operation, code)
         unset, refused = (list(checker.read(resource, case.reading)) for _ in range(2))
     names = [setting.name for setting in case.reading.settings]
-    assert [row.check for row in unset] == names
+    assert [result.check for result in unset] == names
     assert refused[0].detail == "the call failed: AccessDenied"
     assert refused[0].outcome is Outcome.FAILED
 
@@ -140,8 +144,8 @@ def test_what_is_not_set_is_a_difference_and_no_failed_call(case: Recorded) -> N
 def test_a_dropped_setting_is_reported_and_compared_on_aws() -> None:
     case = next(each for each in RECORDED if each.operation == "describe_time_to_live")
     broken = case.break_answer("time to live")
-    assert [row.outcome for row in read(case, broken, is_local=True)] == [Outcome.NOT_KEPT]
-    assert [row.outcome for row in read(case, broken)] == [Outcome.FAILED]
+    assert [result.outcome for result in read(case, broken, is_local=True)] == [Outcome.NOT_KEPT]
+    assert [result.outcome for result in read(case, broken)] == [Outcome.FAILED]
 
 
 @pytest.mark.parametrize("snapshot", SNAPSHOTS, ids=lambda path: str(path.stem))

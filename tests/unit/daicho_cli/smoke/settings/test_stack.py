@@ -119,8 +119,8 @@ def test_only_deployed_resources_are_read(template: DeployedTemplate) -> None:
 def test_the_stack_itself_is_checked(
     template: DeployedTemplate, described: dict[str, Any], failed: list[str]
 ) -> None:
-    rows = check_stack(template, Stack(**described))
-    assert [row.check for row in rows if row.outcome is Outcome.FAILED] == failed
+    results = check_stack(template, Stack(**described))
+    assert [result.check for result in results if result.outcome is Outcome.FAILED] == failed
 
 
 def test_filters_of_another_checkout_are_found() -> None:
@@ -141,9 +141,9 @@ def test_filters_of_another_checkout_are_found() -> None:
 
     derived = sorted(LEDGER.derived_types)
     same, older = deploy(derived), deploy(derived[1:])
-    assert {row.outcome for row in check_filters(same, LEDGER)} == {Outcome.PASSED}
-    failed = [row for row in check_filters(older, LEDGER) if row.outcome is Outcome.FAILED]
-    assert [row.subject for row in failed] == ["event filters of project"]
+    assert {result.outcome for result in check_filters(same, LEDGER)} == {Outcome.PASSED}
+    failed = [result for result in check_filters(older, LEDGER) if result.outcome is Outcome.FAILED]
+    assert [result.subject for result in failed] == ["event filters of project"]
 
 
 def test_a_policy_is_compared_by_its_statements() -> None:
