@@ -26,7 +26,7 @@ MAX_ROLLUP_LAG = Duration.minutes(5)
 MAX_LATENCY = Duration.seconds(10)
 """A third of the 30 seconds after which the API Gateway gives up. A request without a throttled or
 silent store takes less than a second, and a cold start three."""
-MAX_BUSY_ANSWERS = 30
+MAX_RESPONSES_429 = 30
 """Answers with status 429 in five minutes. Clients repeat a few of them without any harm."""
 MAX_CONCURRENCY_SHARE = 0.8
 """Of the quota of the account. The rest is the time to have the quota raised."""
@@ -266,7 +266,7 @@ def _list_api_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         name="api answers 429",
         section="api answers 429",
         metric=metrics.responses_429,
-        threshold=MAX_BUSY_ANSWERS,
+        threshold=MAX_RESPONSES_429,
         periods=3,
         text="The API Gateway or the table refuses requests for a quarter of an hour.",
     )
