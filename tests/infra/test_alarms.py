@@ -49,8 +49,8 @@ def about(alarm: dict[str, Any], name: str) -> Any:
     return value
 
 
-def own_metrics(stage: Synthesis) -> set[WatchedMetric]:
-    """The stack's own metrics that alarms or the dashboard watch."""
+def custom_metrics(stage: Synthesis) -> set[WatchedMetric]:
+    """The custom metrics that alarms or the dashboard watch."""
     (board,) = list_dashboards(stage.template)
     metrics = {*list_alarm_metrics(stage.template), *board}
     return {metric for metric in metrics if not metric.namespace.startswith("AWS/")}
@@ -122,7 +122,7 @@ def test_functions_emit_the_dimensions_that_are_watched(
         }
     emitted.add(read_filtered_metric(any_stage))
     assert len(emitted) == sum(map(len, EMITTED.values())) + 1
-    watched_metrics = own_metrics(any_stage)
+    watched_metrics = custom_metrics(any_stage)
     assert len(watched_metrics) > 15
     assert watched_metrics <= emitted
 
@@ -147,9 +147,9 @@ def test_lines_of_the_access_log_with_status_429_are_counted(any_stage: Synthesi
     assert "DefaultValue" not in metric
 
 
-def test_stages_share_none_of_their_own_metrics(dev: Synthesis, prod: Synthesis) -> None:
-    assert own_metrics(dev)
-    assert not own_metrics(dev) & own_metrics(prod)
+def test_stages_share_none_of_their_custom_metrics(dev: Synthesis, prod: Synthesis) -> None:
+    assert custom_metrics(dev)
+    assert not custom_metrics(dev) & custom_metrics(prod)
 
 
 def test_a_slow_api_raises_an_alarm_before_the_gateway_gives_up(any_stage: Synthesis) -> None:

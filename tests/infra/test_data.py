@@ -10,7 +10,7 @@ from daicho.cdk.settings import WARM
 from tests.infra.synthesis import Resource, Synthesis, synthesise
 from tests.support.repository import ROOT
 
-HOLDERS = (
+DATA_RESOURCE_TYPES = (
     "DynamoDB::Table",
     "S3::Bucket",
     "Cognito::UserPool",
@@ -56,7 +56,7 @@ def list_parts(value: Any) -> list[Any]:
 
 
 def holders(stage: Synthesis) -> list[Resource]:
-    return [each for kind in HOLDERS for each in stage.resources(kind).values()]
+    return [each for kind in DATA_RESOURCE_TYPES for each in stage.resources(kind).values()]
 
 
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:
@@ -225,6 +225,13 @@ def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) 
 def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None:
     found = rules(any_stage, "Results")
     assert found["answers"]["ExpirationInDays"] == 7
+    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
+
+
+def test_access_logs_of_buckets_are_removed_a_day_after_they_expire(on_aws: Synthesis) -> None:
+    """They contain addresses of clients, so no older version of them may stay for long."""
+    found = rules(on_aws, "AccessLogs")
+    assert found["expire"]["ExpirationInDays"] == ACCESS_LOG_DAYS[on_aws.name]
     assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 

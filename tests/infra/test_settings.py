@@ -12,7 +12,7 @@ from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.repository import PROJECT
 
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a-1b"
-DOMAIN = {"domain_name": "api.example.com", "certificate_arn": CERTIFICATE}
+CUSTOM_DOMAIN = {"domain_name": "api.example.com", "certificate_arn": CERTIFICATE}
 OWN = {
     "issuer": "https://login.example.com",
     "audience": "api",
@@ -84,7 +84,22 @@ def test_who_signs_tokens_comes_from_the_context() -> None:
     assert read().identity == CognitoPool()
 
 
-def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path: Path) -> None:
+def test_a_list_is_text_with_commas_or_json() -> None:
+    own = read(**{**OWN, "audience": " my api ,jobs"}).identity
+    assert isinstance(own, OwnIssuer)
+    assert own.audience == ("my api", "jobs")
+    pool = read(machines=["billing:acme", "report:globex"], access_tokens=True).identity
+    assert pool == read(machines="billing:acme,report:globex", access_tokens="true").identity
+    assert read(cors_origins=["https://a.example"]).cors_origins == ("https://a.example",)
+
+
+@pytest.mark.parametrize("email", ["oncall", "a@b", "a b@c.de", "a@b.c,d@e.f", "A <a@b.c>"])
+def test_alarms_notify_an_address(email: str) -> None:
+    with pytest.raises(SettingsError, match=r"^alarm_email is '.*', not an address such as "):
+        read(alarm_email=email)
+
+
+def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"cors_origins has 'a\.example'; an origin is https"):
         synthesise("dev", tmp_path, cors_origins=("a.example",))
 
@@ -132,12 +147,23 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
             "certificate_arn is 'arn:aws:iam::1:x', no ARN of an ACM certificate",
         ),
         (
-            {**DOMAIN, "hosted_zone_id": "example.com", "account": "1", "region": "eu-west-1"},
+            {
+                **CUSTOM_DOMAIN,
+                "hosted_zone_id": "example.com",
+                "account": "1",
+                "region": "eu-west-1",
+            },
             "the certificate is in us-east-1; a Regional API needs one in eu-west-1; "
-            "hosted_zone_id is 'example.com', no id of a hosted zone",
+            "hosted_zone_id is 'example.com', which is not a hosted zone ID",
         ),
         (
-            {"stage": "local", "local_layer": "/a", "local_ledger": "/b", "api_url": "u", **DOMAIN},
+            {
+                "stage": "local",
+                "local_layer": "/a",
+                "local_ledger": "/b",
+                "api_url": "u",
+                **CUSTOM_DOMAIN,
+            },
             "domain_name is not for stage local",
         ),
         (
@@ -162,7 +188,7 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
         (
             {**OWN, "audience": " , ", "tenant_claim": "a b"},
             "audience is empty: name what the tokens for this API have as aud or client_id; "
-            "tenant_claim is 'a b', no name of a claim",
+            "tenant_claim is 'a b', which is not a valid claim name",
         ),
         (
             {**OWN, "stage": "local", "local_layer": "/a", "local_ledger": "/b", "api_url": "u"},
@@ -188,6 +214,17 @@ def test_wrong_settings_of_the_front_doors_are_refused_by_the_construct(tmp_path
         (
             {"machines": "m:acme:" + "+".join(f"r{n}" for n in range(100))},
             "machines have 101 tenants and roles; Cognito takes 100",
+        ),
+        ({"tenant_claim": "custom:role"}, "tenant_claim is 'custom:role', which contains roles"),
+        (
+            {"tenant_claim": "custom:org", "groups_claim": "custom:org"},
+            "tenant_claim is 'custom:org', which contains roles",
+        ),
+        ({**OWN, "tenant_claim": "groups"}, "tenant_claim is 'groups', which contains roles"),
+        (
+            {"subject_claim": "email", "groups_claim": "nickname"},
+            "groups_claim is 'nickname', which users can change; choose another claim; "
+            "subject_claim is 'email', which users can change; choose another claim",
         ),
         ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
     ],

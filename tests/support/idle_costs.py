@@ -112,7 +112,7 @@ def render_idle_table(bill: Bill, stack: Footprint) -> str:
     prices = bill.prices
     watching = {
         "alarms": f"{stack.alarms} alarms",
-        "metrics": f"{stack.metrics} own metrics that are emitted without traffic",
+        "metrics": f"{stack.metrics} custom metrics that are emitted without traffic",
     }
     services = {
         "Lambda": "invocations of scheduled functions, and at the end of windows",

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from daicho.runtime.lazy_names import lazy_imports
 
 if TYPE_CHECKING:
-    from daicho.cdk.front_doors import CognitoPool as CognitoPool
-    from daicho.cdk.front_doors import Machine as Machine
-    from daicho.cdk.front_doors import OwnIssuer as OwnIssuer
+    from daicho.cdk.api_access import CognitoPool as CognitoPool
+    from daicho.cdk.api_access import Machine as Machine
+    from daicho.cdk.api_access import OwnIssuer as OwnIssuer
     from daicho.cdk.ledger import Ledger as Ledger
     from daicho.cdk.settings import STAGES as STAGES
     from daicho.cdk.settings import Memory as Memory
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from daicho.project import Project as Project
 
 _NAMES = {
-    "cdk.front_doors": ("CognitoPool", "Machine", "OwnIssuer"),
+    "cdk.api_access": ("CognitoPool", "Machine", "OwnIssuer"),
     "cdk.ledger": ("Ledger",),
     "cdk.settings": ("STAGES", "Memory", "Settings", "WarmThroughput"),
     "cdk.stack": ("DaichoStack",),

@@ -10,6 +10,8 @@ TOPIC_ARN = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:[A-Za-
 Source: "Notifying users on alarm changes", Amazon CloudWatch User Guide.
 """
 
+EMAIL = re.compile(r"[^@\s,;<>]+@[^@\s,;<>.]+(\.[^@\s,;<>.]+)+")
+
 
 def list_alarm_problems(
     *, email: str | None, topic: str | None, region: str | None, needs_action: bool
@@ -26,6 +28,8 @@ def list_alarm_problems(
             "alarm_topic to the ARN of an SNS topic; or set alarms_without_action to true, if "
             "something else watches them"
         )
+    if email and not EMAIL.fullmatch(email):
+        problems.append(f"alarm_email is {email!r}, not an address such as oncall@example.com")
     if topic:
         arn = TOPIC_ARN.fullmatch(topic)
         if arn is None:

@@ -13,15 +13,15 @@ from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer, HttpUserPool
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
+from daicho.cdk.api_access import OwnIssuer
 from daicho.cdk.auth import Auth
-from daicho.cdk.front_doors import OwnIssuer
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
-OPEN = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
+PUBLIC_PATHS = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""
@@ -49,12 +49,18 @@ class Api(Construct):
     """Routing is within the function; the gateway rejects requests without a token."""
 
     def __init__(
-        self, scope: Construct, id: str, *, auth: Auth | None, machine: str, shared: SharedResources
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        auth: Auth | None,
+        state_machine: str,
+        shared: SharedResources,
     ) -> None:
         """Create the function, the API, and its stage.
 
-        ``auth``: the user pool; None for an issuer of the team's own. ``machine`` executes its
-        jobs.
+        ``auth``: the user pool; None for an issuer of the team's own. ``state_machine``: the ARN of
+        the one that executes its jobs.
         """
         super().__init__(scope, id)
         settings = shared.settings
@@ -71,13 +77,13 @@ class Api(Construct):
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.address,
                 "OBJECT_BUCKET": shared.objects.bucket_name,
-                "JOB_MACHINE": machine,
+                "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
                 **settings.identity.environment,
                 **shared.project.migration_settings,
             },
         )
-        self.python.allow("states", grants.START, machine)
+        self.python.allow("states", grants.START, state_machine)
         self.http = apigateway.HttpApi(
             self,
             "Http",
@@ -85,8 +91,9 @@ class Api(Construct):
             create_default_stage=False,
             default_authorizer=_make_authorizer(settings, auth),
             cors_preflight=_make_cors(settings),
-            # One address: clients must not depend on one that ends with the API.
-            disable_execute_api_endpoint=True if settings.domain_name else None,
+            # One address: clients must not depend on one that ends with the API. It is set without
+            # a domain name too, so that a deployment that removes the name enables the endpoint.
+            disable_execute_api_endpoint=bool(settings.domain_name),
         )
         if settings.api_id:
             Tags.of(self.http).add("ms-custom-id", settings.api_id)
@@ -99,13 +106,13 @@ class Api(Construct):
             methods=[apigateway.HttpMethod[method] for method in methods],
             integration=integration,
         )
-        for path in OPEN:
-            self._open(path, integration=integration)
-        stage = self._stage(settings)
+        for path in PUBLIC_PATHS:
+            self._add_public_route(path, integration=integration)
+        stage = self._add_stage(settings)
         self.url = settings.address or self.http.api_endpoint
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
 
-    def _open(self, path: str, *, integration: HttpLambdaIntegration) -> None:
+    def _add_public_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
         (route,) = self.http.add_routes(
             path=path,
             methods=[apigateway.HttpMethod.GET],
@@ -150,7 +157,7 @@ class Api(Construct):
             )
         return domain.attr_regional_domain_name
 
-    def _stage(self, settings: Settings) -> apigateway.CfnStage:
+    def _add_stage(self, settings: Settings) -> apigateway.CfnStage:
         log_group = logs.LogGroup(
             self,
             "AccessLogs",
@@ -166,7 +173,7 @@ class Api(Construct):
             "stage": settings.stage,
             "service": "api",
         }
-        _count_busy_answers(log_group, settings)
+        _count_responses_429(log_group, settings)
         return apigateway.CfnStage(
             self,
             "Stage",
@@ -207,7 +214,7 @@ def _make_cors(settings: Settings) -> apigateway.CorsPreflightOptions | None:
     )
 
 
-def _count_busy_answers(log_group: logs.LogGroup, settings: Settings) -> None:
+def _count_responses_429(log_group: logs.LogGroup, settings: Settings) -> None:
     """Count answers with status 429 as a metric of the ledger.
 
     An HTTP API has one metric for all 4xx, and the function does not see the requests that the API

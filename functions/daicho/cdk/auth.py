@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_cognito as cognito
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from daicho.cdk.front_doors import CUSTOM, CognitoPool, Machine
+from daicho.cdk.api_access import CUSTOM_ATTRIBUTE_PREFIX, CognitoPool, Machine
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 from daicho.runtime.token_claims import RESOURCE_SERVER, list_machine_scopes
@@ -35,7 +37,7 @@ class Auth(Construct):
         """
         super().__init__(scope, id)
         self._settings = settings
-        tenant = identity.tenant_claim.removeprefix(CUSTOM)
+        tenant = identity.tenant_claim.removeprefix(CUSTOM_ATTRIBUTE_PREFIX)
         self.pool = cognito.UserPool(
             self,
             "Users",
@@ -72,8 +74,8 @@ class Auth(Construct):
         # may write every attribute, and anyone could move to another tenant.)
         self.client = self.pool.add_client(
             "Client",
-            # A password that anyone may try from anywhere is for the local AWS alone. The caller of
-            # the other flow needs credentials of the account; users sign in by SRP.
+            # USER_PASSWORD_AUTH is enabled at stage local only. ADMIN_USER_PASSWORD_AUTH requires
+            # AWS credentials.
             auth_flows=cognito.AuthFlow(
                 user_password=settings.stage == "local",
                 admin_user_password=settings.stage != "local",
@@ -129,8 +131,7 @@ class Auth(Construct):
 
     def _add_machines(self, machines: tuple[Machine, ...]) -> None:
         """Create the endpoint for tokens, the scopes, and a client for each machine."""
-        # The name has to be unique in the Region, among all accounts.
-        prefix = f"{self._settings.full_name.lower()}-{Aws.ACCOUNT_ID}"
+        prefix = _name_domain_prefix(self._settings.full_name)
         domain = self.pool.add_domain(
             "Domain", cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix)
         )
@@ -169,3 +170,14 @@ class Auth(Construct):
             raise TypeError(f"{client.node.path} is no client of a user pool")
         resource.explicit_auth_flows = ["ALLOW_REFRESH_TOKEN_AUTH"]
         return client
+
+
+def _name_domain_prefix(full_name: str) -> str:
+    """The domain prefix of the pool: unique among all accounts of a Region, as Cognito requires.
+
+    It does not contain the name of the project, because Cognito refuses a prefix that contains
+    ``aws``, ``amazon`` or ``cognito`` ("Domain cannot contain reserved word",
+    https://github.com/aws-solutions/content-analysis-on-aws/issues/8).
+    """
+    digest = hashlib.sha256(full_name.encode()).hexdigest()[:12]
+    return f"machines-{Aws.ACCOUNT_ID}-{digest}"

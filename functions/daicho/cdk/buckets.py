@@ -1,4 +1,4 @@
-"""The buckets: expired items, answers to queries over them, and failed stream records."""
+"""The buckets: expired items, answers to queries, failed stream records, objects, access logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Buckets(Construct):
     def __init__(
         self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
     ) -> None:
-        """Create all three, and one for their access logs where the stage keeps any."""
+        """Create all four, and one for their access logs where the stage keeps any."""
         super().__init__(scope, id)
         self._settings = settings
         self._key = key
@@ -127,7 +127,8 @@ class Buckets(Construct):
                 s3.LifecycleRule(
                     id="expire", expiration=Duration.days(self._settings.access_log_days)
                 ),
-                _leftovers(),
+                # A log that expires becomes an older version first. It names addresses.
+                _leftovers(older_versions=1),
             ],
             removal_policy=self._settings.rollback_removal_policy,
         )

@@ -10,11 +10,11 @@ from constructs import Construct
 
 from daicho import plan
 from daicho.cdk.api import Api
+from daicho.cdk.api_access import CognitoPool
 from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
 from daicho.cdk.buckets import Buckets
 from daicho.cdk.feature_flags import set_feature_flags
-from daicho.cdk.front_doors import CognitoPool
 from daicho.cdk.functions.archiver import build_archiver
 from daicho.cdk.functions.jobs import Jobs
 from daicho.cdk.functions.projector import build_projector
@@ -103,7 +103,7 @@ class Ledger(Construct):
         self.user_pool = auth.pool if auth else None
         self.user_pool_client = auth.client if auth else None
         jobs = Jobs(self, "Jobs", shared=shared)
-        api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, shared=shared)
+        api = Api(self, "Api", auth=auth, state_machine=jobs.state_machine.attr_arn, shared=shared)
         self.http_api, self.api_url = api.http, api.url
         projector = build_projector(self, ledger=ledger, shared=shared)
         archiver = build_archiver(self, ledger=ledger, shared=shared)
@@ -138,7 +138,7 @@ class Ledger(Construct):
             python.function.node.add_dependency(release.check)
         release.open.node.add_dependency(projector, archiver)
         api.python.function.node.add_dependency(release.open)
-        finish = release.add_finish(jobs.machine.attr_arn, settings.rebuild_units or 0)
+        finish = release.add_finish(jobs.state_machine.attr_arn, settings.rebuild_units or 0)
         finish.node.add_dependency(api.python.function)
         watched = {python.name: python.function for python in functions}
         # A release that fails ends the deployment, which says why: it needs no alarm.
@@ -152,7 +152,7 @@ class Ledger(Construct):
             table=self.table,
             failures=buckets.failures,
             api=api.http,
-            machine=jobs.machine.attr_arn,
+            state_machine=jobs.state_machine.attr_arn,
         )
         Observability(self, "Observability", metrics=metrics)
         self.outputs: Mapping[str, str] = {
@@ -167,7 +167,7 @@ class Ledger(Construct):
             "TenantClaim": settings.identity.tenant_claim,
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
-            "JobMachineArn": jobs.machine.attr_arn,
+            "JobMachineArn": jobs.state_machine.attr_arn,
             **{
                 f"{name.capitalize()}FunctionName": function.function_name
                 for name, function in self.functions.items()

@@ -1,4 +1,4 @@
-"""The names of log groups that a service other than Lambda writes."""
+"""Names of log groups to which API Gateway and Step Functions deliver logs."""
 
 from __future__ import annotations
 

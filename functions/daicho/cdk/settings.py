@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,21 +10,21 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
 from daicho.cdk.alarm_settings import list_alarm_problems
-from daicho.cdk.front_doors import (
+from daicho.cdk.api_access import (
     COGNITO,
     Identity,
     OwnIssuer,
-    list_domain_problems,
+    list_custom_domain_problems,
     list_origin_problems,
     read_identity,
-    split_list,
 )
+from daicho.cdk.context_options import parse_boolean, parse_fraction, split_list
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 
 LOCAL_API_ID = "da1c40ed"
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
-DOMAIN = ("domain_name", "certificate_arn", "hosted_zone_id")
+CUSTOM_DOMAIN_OPTIONS = ("domain_name", "certificate_arn", "hosted_zone_id")
 
 RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
@@ -213,8 +212,8 @@ class Settings:
     def rollback_removal_policy(self) -> RemovalPolicy:
         """Of buckets and logs: as `removal_policy`, but a rollback of their creation removes them.
 
-        The table and the users are not among them: where they are retained, a deletion protection
-        of their own would make the rollback fail.
+        Not used for the table and the user pool: their deletion protection would make the rollback
+        fail.
         """
         kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         return kept if self.retain else RemovalPolicy.DESTROY
@@ -237,7 +236,7 @@ class Settings:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
         yield from list_origin_problems(self.cors_origins)
-        yield from list_domain_problems(*domain, self.region)
+        yield from list_custom_domain_problems(*domain, self.region)
         yield from list_alarm_problems(
             email=self.alarm_email,
             topic=self.alarm_topic,
@@ -267,19 +266,19 @@ class Settings:
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
-        texts = (*local, *DOMAIN, "alarm_email", "alarm_topic", "account", "region")
+        texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
         options: dict[str, Any] = {name: context(name) or None for name in texts}
         missing = [name for name in local if stage == "local" and not options[name]]
         wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         for name in ("replica_index", "alarms_without_action"):
-            options[name] = _truth(name, context(name), wrong)
-        warm = _truth("warm_throughput", context("warm_throughput"), wrong)
+            options[name] = parse_boolean(name, context(name), wrong)
+        warm = parse_boolean("warm_throughput", context("warm_throughput"), wrong)
         if warm and stage == "local":
             wrong.append("warm_throughput is for stages of an account only")
         options["warm"] = WARM if warm else None
-        options["cors_origins"] = split_list(str(context("cors_origins") or ""))
+        options["cors_origins"] = split_list(context("cors_origins"))
         options["identity"] = read_identity(context, wrong)
-        options["faults"] = _share("faults", context("faults"), wrong)
+        options["faults"] = parse_fraction("faults", context("faults"), wrong)
         only = (*local, "faults")
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
         if bool(options["account"]) != bool(options["region"]):
@@ -289,28 +288,6 @@ class Settings:
         if wrong := [*wrong, *settings._list_problems()]:
             raise SettingsError("; ".join(wrong))
         return settings
-
-
-def _truth(name: str, value: Any, wrong: list[str]) -> bool:
-    """True, false, or nothing, which is false."""
-    text = str(value or "false").lower()
-    if text not in {"true", "false"}:
-        wrong.append(f"{name} is {value!r}, neither true nor false")
-    return text == "true"
-
-
-def _share(name: str, value: Any, wrong: list[str]) -> float | None:
-    """A number above 0 and below 1, or nothing."""
-    if value in {None, ""}:
-        return None
-    try:
-        share = float(value)
-    except (TypeError, ValueError):
-        share = math.nan
-    if not 0 < share < 1:
-        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
-        return None
-    return share
 
 
 STAGES = {

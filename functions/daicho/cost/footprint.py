@@ -44,7 +44,7 @@ class Footprint:
     Args:
         alarms: standard alarms, of one metric each.
         dashboards: dashboards that are larger than those of the free tier.
-        metrics: the stack's own metrics that it emits without any traffic.
+        metrics: the custom metrics that the stack emits without any traffic.
         keys: KMS keys of the account itself.
         scheduled: the scheduled functions.
         memory_mb: the memory of each function that is billed here. Jobs and redrives run on demand.
@@ -81,4 +81,4 @@ STACK = Footprint(
 )
 """The stack of the stages dev and prod, as they are without options."""
 BUSY_METRICS = 6
-"""The stack's own metrics that writes add: the lag, tallies, slots and units of rollups."""
+"""The custom metrics that writes add: the lag, tallies, slots and units of rollups."""

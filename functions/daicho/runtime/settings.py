@@ -8,6 +8,12 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from daicho.errors import SettingsError
+from daicho.runtime.token_claims import (
+    GROUPS_CLAIM,
+    MACHINE_ROLES_CLAIM,
+    SUBJECT_CLAIM,
+    TENANT_CLAIM,
+)
 
 Stage = Literal["local", "dev", "prod"]
 MAX_DIRTY_SHARDS = 256
@@ -51,9 +57,9 @@ class Settings:
     retirement_seconds: int = 0
     domain_package: str = "domains"
     migration_package: str = ""
-    tenant_claim: str = "custom:tenant"
-    groups_claims: tuple[str, ...] = ("cognito:groups", "custom:role")
-    subject_claim: str = "sub"
+    tenant_claim: str = TENANT_CLAIM
+    groups_claims: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
+    subject_claim: str = SUBJECT_CLAIM
     lock_file: Path = LOCK_FILE
 
     @classmethod

@@ -20,14 +20,19 @@ TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 ROLE = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 """A machine's role, as a scope contains it."""
 
+TENANT_CLAIM = "custom:tenant"
+GROUPS_CLAIM = "cognito:groups"
+MACHINE_ROLES_CLAIM = "custom:role"
+"""A trigger cannot add a claim that begins with ``cognito:``, so machines have this one."""
+SUBJECT_CLAIM = "sub"
+"""The claims of the stack's user pool by default."""
+
 RESOURCE_SERVER = "daicho"
 TENANT_SCOPE = "tenant."
 ROLE_SCOPE = "role."
 """Scopes of machines: ``daicho/tenant.acme``, ``daicho/role.admin``."""
 _KINDS = (TENANT_SCOPE, ROLE_SCOPE)
-MACHINE_ROLES_CLAIM = "custom:role"
-"""A trigger cannot add a claim that begins with ``cognito:``, so machines have this one."""
-OF_A_MACHINE = "TokenGeneration_ClientCredentials"
+CLIENT_CREDENTIALS_SOURCE = "TokenGeneration_ClientCredentials"
 """The source of an event for an app client alone, without a user."""
 
 
@@ -42,12 +47,14 @@ def add_claims(event: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
     ``names``: the claims that the API reads, the tenant's first. The ID token stays as it is.
     """
     request = event.get("request") or {}
-    if event.get("triggerSource") == OF_A_MACHINE:
+    if event.get("triggerSource") == CLIENT_CREDENTIALS_SOURCE:
         claims = _read_scopes(request.get("scopes") or (), names[0])
     else:
         attributes = request.get("userAttributes") or {}
         # An access token has its subject and Cognito's groups already.
-        added = [name for name in names if name != "sub" and not name.startswith("cognito:")]
+        added = [
+            name for name in names if name != SUBJECT_CLAIM and not name.startswith("cognito:")
+        ]
         claims = {name: attributes[name] for name in added if attributes.get(name)}
     changes = {"accessTokenGeneration": {"claimsToAddOrOverride": claims}}
     return {**event, "response": {"claimsAndScopeOverrideDetails": changes}}
@@ -55,12 +62,12 @@ def add_claims(event: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
 
 def _read_scopes(scopes: Sequence[str], tenant_claim: str) -> dict[str, Any]:
     """The claims of a machine; none for scopes that name no tenant, or several."""
-    tenants, roles = (_cut(scopes, f"{RESOURCE_SERVER}/{kind}") for kind in _KINDS)
+    tenants, roles = (_strip_prefix(scopes, f"{RESOURCE_SERVER}/{kind}") for kind in _KINDS)
     if len(tenants) != 1:
         return {}
     return {tenant_claim: tenants[0], **({MACHINE_ROLES_CLAIM: roles} if roles else {})}
 
 
-def _cut(scopes: Sequence[str], start: str) -> list[str]:
-    """What follows ``start`` in those scopes that begin with it."""
-    return sorted({scope.removeprefix(start) for scope in scopes if scope.startswith(start)})
+def _strip_prefix(scopes: Sequence[str], prefix: str) -> list[str]:
+    """The scopes that begin with ``prefix``, without it."""
+    return sorted({scope.removeprefix(prefix) for scope in scopes if scope.startswith(prefix)})

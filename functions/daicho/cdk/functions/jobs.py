@@ -62,7 +62,7 @@ class Jobs(Construct):
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         function = self.python.function
         forbid_retries(self, function)
-        self.machine = stepfunctions.CfnStateMachine(
+        self.state_machine = stepfunctions.CfnStateMachine(
             self,
             "Machine",
             role_arn=self._role(function, settings).role_arn,
@@ -84,7 +84,7 @@ class Jobs(Construct):
                 enabled=True
             ),
         )
-        self.machine.node.add_dependency(self.role)
+        self.state_machine.node.add_dependency(self.role)
         if settings.rebuild_map_concurrency is not None:
             self._allow_child_executions()
 
@@ -114,10 +114,10 @@ class Jobs(Construct):
 
     def _allow_child_executions(self) -> None:
         """Let the machine start, watch and stop the child executions of its own map."""
-        machine = self.machine.attr_arn
+        machine = self.state_machine.attr_arn
         executions = (
             f"arn:{Aws.PARTITION}:states:{Aws.REGION}:{Aws.ACCOUNT_ID}:execution:"
-            f"{self.machine.attr_name}*"
+            f"{self.state_machine.attr_name}*"
         )
         policy = iam.Policy(
             self,
@@ -132,7 +132,7 @@ class Jobs(Construct):
             ],
         )
 
-        machine_id = Stack.of(self).resolve(self.machine.logical_id)
+        machine_id = Stack.of(self).resolve(self.state_machine.logical_id)
         suppress_finding(
             policy,
             rule="IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:"

@@ -67,11 +67,11 @@ class Release(Construct):
         self.open.node.add_dependency(self.check)
         self.source = self.check.get_att_string(SOURCE)
 
-    def add_finish(self, machine: str, rate: int) -> CustomResource:
+    def add_finish(self, state_machine: str, rate: int) -> CustomResource:
         """The step after the API: it starts a rebuild of what the release changes.
 
-        ``machine``: the ARN of the state machine of jobs. ``rate``: write units a second; 0 starts
-        none.
+        ``state_machine``: the ARN of the state machine of jobs. ``rate``: write units a second; 0
+        starts none.
         """
         # Not in the role's own policy: the machine's function is updated after ``check``, which
         # needs that policy.
@@ -81,11 +81,12 @@ class Release(Construct):
             roles=[self.python.role],
             statements=[
                 iam.PolicyStatement(
-                    actions=[f"states:{action}" for action in grants.START], resources=[machine]
+                    actions=[f"states:{action}" for action in grants.START],
+                    resources=[state_machine],
                 )
             ],
         )
-        step = self._create_step("finish", Machine=machine, Rate=str(rate))
+        step = self._create_step("finish", Machine=state_machine, Rate=str(rate))
         step.node.add_dependency(policy, self.open)
         return step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import Duration
 from constructs import Construct
 
-from daicho.cdk.front_doors import CognitoPool
+from daicho.cdk.api_access import CognitoPool
 from daicho.cdk.functions.grants import TOKENS
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 

@@ -1,7 +1,7 @@
 """The alarms of a ledger, as data.
 
-Every alarm watches one metric as it is: the local AWS refuses alarms with metric math (a label
-makes it of any metric), and a plain one is easier to understand at night.
+No alarm uses metric math: the local AWS rejects it. A metric with a label counts as metric math
+there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_ROLLUP_LAG = Duration.minutes(5)
 MAX_LATENCY = Duration.seconds(10)
 """A third of the 30 seconds after which the API Gateway gives up. A request without a throttled or
 silent store takes less than a second, and a cold start three."""
-MAX_BUSY_ANSWERS = 30
+MAX_RESPONSES_429 = 30
 """Answers with status 429 in five minutes. Clients repeat a few of them without any harm."""
 MAX_CONCURRENCY_SHARE = 0.8
 """Of the quota of the account. The rest is the time to have the quota raised."""
@@ -156,7 +156,7 @@ def _list_failure_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="records quarantined",
         section="records quarantined",
-        metric=metrics.get_own("RecordsQuarantined", "project", "Sum"),
+        metric=metrics.get_custom("RecordsQuarantined", "project", "Sum"),
         text="Records cannot be computed and were set aside: fix, deploy, then redrive.",
     )
     yield AlarmProps(
@@ -179,13 +179,13 @@ def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="archive does not add up",
         section="archive does not add up",
-        metric=metrics.get_own("ArchiveMismatches", "audit", "Maximum", HOUR),
+        metric=metrics.get_custom("ArchiveMismatches", "audit", "Maximum", HOUR),
         text="Deletions and rows differ, or objects are damaged: read the findings.",
     )
     yield AlarmProps(
         name="archive is not audited",
         section="archive is not audited",
-        metric=metrics.get_own("ArchiveAuditAge", "audit", "Maximum", HOUR),
+        metric=metrics.get_custom("ArchiveAuditAge", "audit", "Maximum", HOUR),
         threshold=MAX_AUDIT_AGE.to_seconds(),
         periods=2,
         missing=BREACHING,
@@ -194,13 +194,13 @@ def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="a forgetting fails",
         section="a forgetting fails",
-        metric=metrics.get_own("ForgettingsFailed", "forget", "Maximum", HOUR),
+        metric=metrics.get_custom("ForgettingsFailed", "forget", "Maximum", HOUR),
         text="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
     )
     yield AlarmProps(
         name="a forgetting is overdue",
         section="a forgetting is overdue",
-        metric=metrics.get_own("ForgettingOverdue", "forget", "Maximum", HOUR),
+        metric=metrics.get_custom("ForgettingOverdue", "forget", "Maximum", HOUR),
         threshold=MAX_FORGETTING_TIME.to_seconds(),
         periods=2,
         missing=BREACHING,
@@ -223,7 +223,7 @@ def _list_sweep_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         name="sweep leaves marks",
         section=section,
         # Longer than the five minutes between two runs, so that no period is without one.
-        metric=metrics.get_own("SweepFailed", "sweep", "Sum", QUARTER_OF_AN_HOUR),
+        metric=metrics.get_custom("SweepFailed", "sweep", "Sum", QUARTER_OF_AN_HOUR),
         periods=4,
         text="Remains of interrupted requests could not be removed for an hour.",
     )
@@ -250,7 +250,7 @@ def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="a rebuild is blocked",
         section="a rebuild is blocked",
-        metric=metrics.get_own("JobsBlocked", "jobs", "Sum", HOUR),
+        metric=metrics.get_custom("JobsBlocked", "jobs", "Sum", HOUR),
         text="A rebuild or a purge waits until somebody removes the cause.",
     )
 
@@ -265,8 +265,8 @@ def _list_api_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="api answers 429",
         section="api answers 429",
-        metric=metrics.busy_answers,
-        threshold=MAX_BUSY_ANSWERS,
+        metric=metrics.responses_429,
+        threshold=MAX_RESPONSES_429,
         periods=3,
         text="The API Gateway or the table refuses requests for a quarter of an hour.",
     )

@@ -32,7 +32,7 @@ def build_dashboard(scope: Construct, metrics: LedgerMetrics) -> cloudwatch.Dash
         ),
     )
     board.add_widgets(
-        _graph("Records quarantined", metrics.get_own("RecordsQuarantined", "project", "Sum")),
+        _graph("Records quarantined", metrics.get_custom("RecordsQuarantined", "project", "Sum")),
         _graph("Open claims, most of a shard", metrics.open_claims),
         _graph("Records discarded by Lambda (objects)", metrics.discarded_batches),
     )
@@ -47,17 +47,18 @@ def build_dashboard(scope: Construct, metrics: LedgerMetrics) -> cloudwatch.Dash
         _graph(
             "Archive audit: rows, deletions",
             *(
-                metrics.get_own(f"Archive{kind}Audited", "audit", "Sum", HOUR)
+                metrics.get_custom(f"Archive{kind}Audited", "audit", "Sum", HOUR)
                 for kind in ("Rows", "Deletions")
             ),
         ),
         _graph(
             "Archive audit: mismatches",
-            metrics.get_own("ArchiveMismatches", "audit", "Maximum", HOUR),
+            metrics.get_custom("ArchiveMismatches", "audit", "Maximum", HOUR),
         ),
         _graph("Deleted by TTL, of all entities", metrics.ttl_deletions),
         _graph(
-            "Archive rows forgotten", metrics.get_own("ArchiveRowsForgotten", "forget", "Sum", HOUR)
+            "Archive rows forgotten",
+            metrics.get_custom("ArchiveRowsForgotten", "forget", "Sum", HOUR),
         ),
     )
     functions = metrics.functions.items()
@@ -70,7 +71,9 @@ def build_dashboard(scope: Construct, metrics: LedgerMetrics) -> cloudwatch.Dash
     )
     api = metrics.api
     board.add_widgets(
-        _graph("API requests", api.metric_count(), api.metric_client_error(), metrics.busy_answers),
+        _graph(
+            "API requests", api.metric_count(), api.metric_client_error(), metrics.responses_429
+        ),
         _graph("API latency, p95", api.metric_latency(statistic="p95")),
     )
     return board
@@ -81,4 +84,4 @@ def _graph(title: str, *metrics: cloudwatch.IMetric) -> cloudwatch.GraphWidget:
 
 
 def _list_rollup_metrics(metrics: LedgerMetrics, *names: str) -> list[cloudwatch.Metric]:
-    return [metrics.get_own(name, "rollup", "Sum") for name in names]
+    return [metrics.get_custom(name, "rollup", "Sum") for name in names]

@@ -1,7 +1,8 @@
 """The metrics that alarms and the dashboard watch.
 
-AWS emits most of them. The functions emit the ledger's own metrics, under the dimensions ``stage``
-and ``service`` (`daicho.handlers.wiring.metrics`), so that stages of one account share none.
+AWS emits most of them. The functions emit the ledger's custom metrics, under the dimensions
+``stage`` and ``service`` (`daicho.handlers.wiring.metrics`), so that stages of one account share
+none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ INDEX_TITLES = {"GSI1": "edges", "GSI2": "postings", "GSI3": "rankings", "Replic
 class LedgerMetrics:
     """The metrics of one ledger.
 
-    ``functions``: by name. ``machine``: the ARN of the state machine of jobs.
+    ``functions``: by name. ``state_machine``: the ARN of the state machine of jobs.
     """
 
     settings: Settings
@@ -37,12 +38,12 @@ class LedgerMetrics:
     table: dynamodb.Table
     failures: s3.Bucket
     api: apigateway.HttpApi
-    machine: str
+    state_machine: str
 
-    def get_own(
+    def get_custom(
         self, name: str, service: str, statistic: str, period: Duration = FIVE_MINUTES
     ) -> cloudwatch.Metric:
-        """A metric that the ledger itself emits; ``service``: the name of the function."""
+        """A custom metric, which the ledger emits; ``service``: the name of the function."""
         return cloudwatch.Metric(
             namespace=self.settings.name,
             metric_name=name,
@@ -87,7 +88,7 @@ class LedgerMetrics:
         return cloudwatch.Metric(
             namespace="AWS/States",
             metric_name="ExecutionsFailed",
-            dimensions_map={"StateMachineArn": self.machine},
+            dimensions_map={"StateMachineArn": self.state_machine},
             statistic="Sum",
             period=FIVE_MINUTES,
         )
@@ -100,20 +101,20 @@ class LedgerMetrics:
     @property
     def rollup_lag(self) -> cloudwatch.Metric:
         """The age of the oldest dirty mark that the rollup has read."""
-        return self.get_own("RollupLag", "rollup", "Maximum")
+        return self.get_custom("RollupLag", "rollup", "Maximum")
 
     @property
     def open_claims(self) -> cloudwatch.Metric:
         """The open claims of the shard of a batch, as the projector counts them."""
-        return self.get_own("ClaimsOpen", "project", "Maximum")
+        return self.get_custom("ClaimsOpen", "project", "Maximum")
 
     @property
-    def busy_answers(self) -> cloudwatch.Metric:
+    def responses_429(self) -> cloudwatch.Metric:
         """Answers with status 429, of the API Gateway and of the function.
 
         A metric filter counts them in the access log (`daicho.cdk.api`).
         """
-        return self.get_own("Answered429", "api", "Sum")
+        return self.get_custom("Answered429", "api", "Sum")
 
     def list_throttles(self) -> dict[str, cloudwatch.Metric]:
         """Throttled reads and writes of the table and of each index.

@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from daicho.runtime.token_claims import (
+    GROUPS_CLAIM,
+    MACHINE_ROLES_CLAIM,
+    SUBJECT_CLAIM,
+    TENANT_CLAIM,
+)
+
 Claims = Mapping[str, Any]
 """The claims of a token, which the gateway has checked, by their names."""
 
@@ -18,9 +25,9 @@ class ClaimNames:
     ``groups``: the roles of a caller are the groups of all these claims.
     """
 
-    tenant: str = "custom:tenant"
-    groups: tuple[str, ...] = ("cognito:groups", "custom:role")
-    subject: str = "sub"
+    tenant: str = TENANT_CLAIM
+    groups: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
+    subject: str = SUBJECT_CLAIM
 
     def read_groups(self, claims: Claims) -> frozenset[str]:
         """The groups of a caller."""

@@ -1,4 +1,4 @@
-"""The settings of the front doors: who signs tokens, which pages may call, and at which address."""
+"""Settings of tokens, CORS and the custom domain name."""
 
 from __future__ import annotations
 
@@ -8,14 +8,33 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from daicho.runtime.token_claims import MACHINE_ROLES_CLAIM, ROLE, TENANT
+from daicho.cdk.context_options import parse_boolean, split_list
+from daicho.runtime.token_claims import (
+    GROUPS_CLAIM,
+    MACHINE_ROLES_CLAIM,
+    ROLE,
+    SUBJECT_CLAIM,
+    TENANT,
+    TENANT_CLAIM,
+)
 
 MAX_AUDIENCES = 50
 """API Gateway Developer Guide, "Quotas for configuring and running an HTTP API"."""
 MAX_SCOPES = 100
 """Of a resource server: Amazon Cognito Developer Guide, "Quotas in Amazon Cognito"."""
-CUSTOM = "custom:"
-"""How the names of a user pool's own attributes begin, as claims."""
+CUSTOM_ATTRIBUTE_PREFIX = "custom:"
+"""The beginning of the claims of a user pool's custom attributes."""
+WRITABLE_CLAIMS = frozenset(
+    {
+        *("address", "birthdate", "email", "family_name", "gender", "given_name", "locale"),
+        *("middle_name", "name", "nickname", "phone_number", "picture", "preferred_username"),
+        *("profile", "updated_at", "website", "zoneinfo"),
+    }
+)
+"""Standard attributes of a user pool, which an app client may allow its users to change.
+
+Source: Amazon Cognito Developer Guide, "Working with user attributes".
+"""
 
 _CLAIM = re.compile(r"[\w.:/~-]{1,128}", re.ASCII)
 _ATTRIBUTE = re.compile(r"custom:[A-Za-z0-9_]{1,20}", re.ASCII)
@@ -58,9 +77,9 @@ class CognitoPool:
     that get access tokens with client credentials; with any, access tokens of users contain it too.
     """
 
-    tenant_claim: str = "custom:tenant"
-    groups_claim: str = "cognito:groups"
-    subject_claim: str = "sub"
+    tenant_claim: str = TENANT_CLAIM
+    groups_claim: str = GROUPS_CLAIM
+    subject_claim: str = SUBJECT_CLAIM
     access_tokens: bool = False
     machines: tuple[Machine, ...] = ()
 
@@ -87,6 +106,10 @@ class CognitoPool:
                 "letters, digits and underscores"
             )
         yield from _list_wrong_claims(self, "groups_claim", "subject_claim")
+        yield from _find_shared_claim(self)
+        for field in ("groups_claim", "subject_claim"):
+            if (name := getattr(self, field)) in WRITABLE_CLAIMS:
+                yield f"{field} is {name!r}, which users can change; choose another claim"
         names = [machine.name for machine in self.machines]
         for machine in self.machines:
             yield from machine.list_problems()
@@ -111,7 +134,7 @@ class OwnIssuer:
     audience: tuple[str, ...]
     tenant_claim: str
     groups_claim: str
-    subject_claim: str = "sub"
+    subject_claim: str = SUBJECT_CLAIM
 
     @property
     def groups_claims(self) -> tuple[str, ...]:
@@ -132,6 +155,7 @@ class OwnIssuer:
         if len(self.audience) > MAX_AUDIENCES:
             yield f"audience has {len(self.audience)} entries; API Gateway takes {MAX_AUDIENCES}"
         yield from _list_wrong_claims(self, "tenant_claim", "groups_claim", "subject_claim")
+        yield from _find_shared_claim(self)
 
 
 Identity = CognitoPool | OwnIssuer
@@ -150,7 +174,13 @@ def _list_wrong_claims(identity: Identity, *fields: str) -> Iterator[str]:
     for field in fields:
         name = getattr(identity, field)
         if not isinstance(name, str) or not _CLAIM.fullmatch(name):
-            yield f"{field} is {name!r}, no name of a claim"
+            yield f"{field} is {name!r}, which is not a valid claim name"
+
+
+def _find_shared_claim(identity: Identity) -> Iterator[str]:
+    """The value of a claim for both would give the users of tenant ``admin`` that role."""
+    if identity.tenant_claim in identity.groups_claims:
+        yield f"tenant_claim is {identity.tenant_claim!r}, which contains roles"
 
 
 def _find_issuer_problem(issuer: str) -> str | None:
@@ -159,7 +189,7 @@ def _find_issuer_problem(issuer: str) -> str | None:
         parts = urlsplit(issuer)
         parts.port  # noqa: B018  # it is parsed here
     except ValueError:
-        return "it is no URL"
+        return "it is not a URL"
     if parts.scheme != "https" or not parts.hostname or issuer != issuer.strip():
         return "it is the https URL in the claim iss of a token"
     if parts.query or parts.fragment or parts.username or "?" in issuer or "#" in issuer:
@@ -181,7 +211,7 @@ def list_origin_problems(origins: Sequence[str]) -> Iterator[str]:
             yield f"cors_origins has {origin!r}: a browser leaves the default port out"
 
 
-def list_domain_problems(
+def list_custom_domain_problems(
     domain: str | None, certificate: str | None, zone: str | None, region: str | None
 ) -> Iterator[str]:
     """What is wrong with a custom domain."""
@@ -197,7 +227,7 @@ def list_domain_problems(
     if found and region and found[1] != region:
         yield f"the certificate is in {found[1]}; a Regional API needs one in {region}"
     if zone and not _ZONE.fullmatch(zone):
-        yield f"hosted_zone_id is {zone!r}, no id of a hosted zone"
+        yield f"hosted_zone_id is {zone!r}, which is not a hosted zone ID"
 
 
 CLAIM_OPTIONS = ("tenant_claim", "groups_claim", "subject_claim")
@@ -208,14 +238,12 @@ POOL_OPTIONS = ("access_tokens", "machines")
 def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
     """Read who signs the tokens from the context options; add what is wrong to ``wrong``."""
     options = (*ISSUER_OPTIONS, *CLAIM_OPTIONS, *POOL_OPTIONS)
-    given = {name: str(value) for name in options if (value := context(name))}
-    claims = {name: given[name] for name in CLAIM_OPTIONS if name in given}
+    given = {name: value for name in options if (value := context(name))}
+    claims = {name: str(given[name]) for name in CLAIM_OPTIONS if name in given}
     if not given.keys() & set(ISSUER_OPTIONS):
-        tokens = given.get("access_tokens", "false").lower()
-        if tokens not in ("true", "false"):
-            wrong.append(f"access_tokens is {given['access_tokens']!r}, neither true nor false")
+        access_tokens = parse_boolean("access_tokens", given.get("access_tokens"), wrong)
         machines = tuple(_read_machine(text, wrong) for text in split_list(given.get("machines")))
-        return CognitoPool(**claims, access_tokens=tokens == "true", machines=machines)
+        return CognitoPool(**claims, access_tokens=access_tokens, machines=machines)
     needed = ("issuer", "audience", "tenant_claim", "groups_claim")
     wrong += [f"an issuer of your own needs {name}" for name in needed if name not in given]
     wrong += [
@@ -223,12 +251,7 @@ def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
     ]
     if not set(needed) <= given.keys():
         return COGNITO
-    return OwnIssuer(issuer=given["issuer"], audience=split_list(given["audience"]), **claims)
-
-
-def split_list(text: str | None) -> tuple[str, ...]:
-    """The entries of an option, which commas separate."""
-    return tuple(filter(None, (text or "").replace(" ", "").split(",")))
+    return OwnIssuer(issuer=str(given["issuer"]), audience=split_list(given["audience"]), **claims)
 
 
 def _read_machine(text: str, wrong: list[str]) -> Machine:

@@ -1,11 +1,13 @@
-"""Who signs tokens, which pages may call, and at which address: the options of the API."""
+"""Settings of tokens, CORS and the custom domain name."""
 
+import hashlib
 import json
 from typing import Any
 
 import pytest
 
-from daicho.cdk import CognitoPool, Machine, OwnIssuer
+from daicho.cdk import CognitoPool, Machine, OwnIssuer, api
+from daicho.web.openapi import pages
 from tests.infra.linting import lint
 from tests.infra.synthesis import Synthesis, list_steps, settings_of, synthesise
 from tests.infra.template_limits import check_limits, measure_assets
@@ -147,6 +149,15 @@ def test_a_machine_may_request_its_own_tenant_and_roles_alone(opened: Synthesis)
         assert client["ExplicitAuthFlows"] == ["ALLOW_REFRESH_TOKEN_AUTH"]
 
 
+def test_the_domain_prefix_of_the_pool_does_not_contain_the_name_of_the_project(
+    opened: Synthesis,
+) -> None:
+    """Cognito refuses a prefix with ``aws``, ``amazon`` or ``cognito``, as in the name Lawsuits."""
+    prefix = opened.only("Cognito::UserPoolDomain")["Properties"]["Domain"]["Fn::Join"][1]
+    digest = hashlib.sha256(opened.name.encode()).hexdigest()[:12]
+    assert prefix == ["machines-", {"Ref": "AWS::AccountId"}, f"-{digest}"]
+
+
 def test_the_gateway_accepts_the_tokens_of_users_and_machines(opened: Synthesis) -> None:
     audience = opened.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]["Audience"]
     assert audience == [{"Ref": id} for id in opened.resources(CLIENT)]
@@ -188,6 +199,11 @@ def test_the_trigger_may_only_write_its_log(opened: Synthesis) -> None:
 def test_access_tokens_of_users_need_no_machine() -> None:
     assert CognitoPool(access_tokens=True).has_trigger
     assert not CognitoPool().has_trigger
+
+
+def test_the_routes_without_a_token_are_the_public_pages() -> None:
+    """The constructs cannot import the pages (`daicho.web`), so they repeat their paths."""
+    assert {*api.PUBLIC_PATHS} == {*pages.PUBLIC_PATHS, f"{pages.PROBLEM_PAGES}{{name}}"}
 
 
 def test_pages_of_the_listed_origins_may_call_the_api(opened: Synthesis, dev: Synthesis) -> None:
@@ -251,6 +267,12 @@ def test_a_password_alone_is_accepted_on_the_local_aws_only(
     )
     assert here == {*flows, "ALLOW_USER_PASSWORD_AUTH"}
     assert there == {*flows, "ALLOW_ADMIN_USER_PASSWORD_AUTH"}
+
+
+def test_without_a_domain_name_the_default_endpoint_is_enabled(any_stage: Synthesis) -> None:
+    """Explicitly: an absent value may keep it disabled after the name was removed."""
+    api = any_stage.only("ApiGatewayV2::Api")["Properties"]
+    assert api["DisableExecuteApiEndpoint"] is False
 
 
 def test_settings_name_the_address_before_the_deployment() -> None:

@@ -1,0 +1,34 @@
+"""Parses the values of context options: text (``-c name=value``) or JSON (``cdk.json``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def parse_boolean(name: str, value: Any, wrong: list[str]) -> bool:
+    """True, false, or nothing, which is false; add what is wrong to ``wrong``."""
+    text = str(value or "false").lower()
+    if text not in {"true", "false"}:
+        wrong.append(f"{name} is {value!r}, neither true nor false")
+    return text == "true"
+
+
+def parse_fraction(name: str, value: Any, wrong: list[str]) -> float | None:
+    """A number above 0 and below 1, or nothing; add what is wrong to ``wrong``."""
+    if value in {None, ""}:
+        return None
+    try:
+        fraction = float(value)
+    except (TypeError, ValueError):
+        fraction = math.nan
+    if not 0 < fraction < 1:
+        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
+        return None
+    return fraction
+
+
+def split_list(value: Any) -> tuple[str, ...]:
+    """The entries of a list, or of a text that commas separate; spaces around them are removed."""
+    entries = value if isinstance(value, (list, tuple)) else str(value or "").split(",")
+    return tuple(filter(None, (str(entry).strip() for entry in entries)))
