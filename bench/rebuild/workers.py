@@ -41,7 +41,7 @@ from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.stream_pump import Consumer, Pump, environment
 
 SPAWN = multiprocessing.get_context("spawn")
-ROLLUP_S = 20.0
+ROLLUP_S = 10.0
 SETTLE_S = 10
 INVOCATION_S = 60
 SEGMENTS = 16

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+from daicho.runtime.token_claims import TENANT_CLAIM
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.local.users import ADMIN
 from daicho_cli.smoke.target import Target
-from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, UserExistsError, create_user
+from daicho_cli.user.pool_user import PoolUser, UserExistsError, create_user
 
 _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
 

@@ -7,10 +7,11 @@ from typing import Annotated
 import boto3
 import typer
 
+from daicho.runtime.token_claims import TENANT_CLAIM
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.options import LOCAL, StackFile, Stage, check_tenant
 from daicho_cli.terminal import CommandError, end_on_errors
-from daicho_cli.user.pool_user import TENANT_CLAIM, PoolUser, create_or_update_user
+from daicho_cli.user.pool_user import PoolUser, create_or_update_user
 
 
 def user(

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from daicho.runtime.token_claims import TENANT_CLAIM
 from daicho_cli.terminal import CommandError
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
-
-TENANT_CLAIM = "custom:tenant"
 
 
 class UserExistsError(CommandError):
