@@ -53,7 +53,7 @@ class PurgeTrial:
         before = self._digest_items()
         self._release(ledger)
         job = self._start(ledger)
-        step = make_step(stage, ledger, job.id)
+        step = make_step(stage, ledger, job.machine_input["job"])
         while not (answer := step()).done:
             found = find_purge(stage.table) or job
             self.say(f"purge: pass {found.passes}, {found.seen:,} items read, {found.reason}")
