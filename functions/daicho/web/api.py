@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from daicho.errors import BeingBuilt, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import Endpoint, to_response
@@ -140,6 +140,7 @@ def _to_invalid(error: RequestValidationError | ValidationError) -> HttpError:
 
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
+    named = list(error.failures) if isinstance(error, CheckFailed) else named
     kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
     return HttpError(error.status, error.detail, named, type=kind)
 

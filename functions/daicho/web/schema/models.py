@@ -28,6 +28,7 @@ from daicho.web.schema.wire_types import (
 )
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+_READ_ONLY: dict[str, Any] = {"readOnly": True}
 
 
 @cache
@@ -81,7 +82,7 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         name: (
             to_shown_type(spec.annotation | None if spec.role == "copied" else spec.annotation),
-            ...,
+            Field(json_schema_extra=_READ_ONLY) if spec.role == "computed" else ...,
         )
         for name, spec in entity.fields_.items()
         if not spec.hidden
@@ -163,5 +164,5 @@ def _list_writable_fields(
     return {
         name: spec
         for name, spec in entity.fields_.items()
-        if name not in omitted and spec.role not in ("copied", "uid")
+        if name not in omitted and not spec.is_derived and spec.role != "uid"
     }

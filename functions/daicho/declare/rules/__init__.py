@@ -1,0 +1,1 @@
+"""Rules that the items of an entity keep with every write: what is computed, checked, allowed."""
