@@ -25,6 +25,8 @@ from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
+from daicho.web.schema.addresses import is_dot_segment
+from daicho.web.schema.models import list_key_names
 from daicho.write.planner import ItemPlanner
 from daicho.write.rules import check_transitions
 from daicho_cli.load.checkpoint import LoadProgress
@@ -62,9 +64,11 @@ class RowPreparer:
     replaced: dict[ItemKey, Image] = field(default_factory=dict, init=False)
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
+    _key_names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.progress.started)
+        self._key_names = list_key_names(self.entity)
         resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
         self._planner = ItemPlanner(self.ledger, self.tenant, resolver)
 
@@ -97,6 +101,9 @@ class RowPreparer:
                 values[name] = self._build_id(row.line, name)
             elif name not in values and spec.factory is now:
                 values[name] = self._started
+        for name in self._key_names:
+            if isinstance(values.get(name), str) and is_dot_segment(values[name]):
+                raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
             candidate = self._planner.plan_candidate(item, created)
