@@ -95,7 +95,10 @@ class DeclaredQuery:
                 return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
-                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                    raise DeclarationError(
+                        f"{owner.declaration} is not ranked: it has no top; "
+                        f"add ranked=True to it, or mount {owner.declaration} without .top"
+                    )
                 return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
                 return _list_fields(self.entity, (owner.declaration.parts[1].name,))
@@ -111,7 +114,11 @@ class DeclaredQuery:
                 return (*parameters, key_prefix.build_parameter(remaining))
             case KeyQueries(), "":
                 return _list_fields(self.entity, models.list_key_names(self.entity))
-        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+        raise DeclarationError(
+            f"{self.name} cannot be asked over HTTP; "
+            "declare a Listing or an Aggregate and mount it, or write a function: "
+            "@domain.route"
+        )
 
     @property
     def summary(self) -> str:

@@ -35,7 +35,9 @@ def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
     """
     if window not in get_args(Window):
         units = " or ".join(get_args(Window))
-        raise DeclarationError(f"{path}: a window is in {units}, not {window!r}")
+        raise DeclarationError(
+            f'{path}: a window is in {units}, not {window!r}; write window="minutes"'
+        )
     order: FieldSpec | None = None
     match owner:
         case ListingQueries():
@@ -43,7 +45,11 @@ def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
         case KeyQueries() if mode == "all":
             order = next(iter(owner.declaration.parts[owner.declaration.partition :]), None)
     if order is None or order.kind != "datetime":
-        raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
+        raise DeclarationError(
+            f"{path}: {owner.declaration} is not ordered by an instant; "
+            "declare Listing(..., order=at) with a dt.datetime first, or leave "
+            "window= out"
+        )
 
 
 def limit_to_window(call: Call, window: Window, query: ListQuery[E]) -> ListQuery[E]:
