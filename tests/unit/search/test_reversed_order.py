@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from daicho.search.posting_lists import END, TOP, Bound
 from daicho.search.reversed_order import invert_order, restore_order
 
-ORDERS = st.text(st.characters(min_codepoint=0x23, blacklist_categories=("Cs",)), min_size=1)
+ORDERS = st.text(st.characters(min_codepoint=0x23, exclude_categories=["Cs"]), min_size=1)
 
 
 @given(st.lists(ORDERS | st.sampled_from(["a", "aa", "aaa", "a#", "\U0010ffff"])))
