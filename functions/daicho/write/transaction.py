@@ -77,8 +77,8 @@ class Transaction:
         self.section_changes: dict[ItemKey, Any] = {}
         """The staged states of items whose sections it changes (`daicho.write.section_writer`)."""
         self._versions = VersionWriter(history)
-        self.idempotency_record: Put | None = None
-        """The item with the stored answer, if the request has an Idempotency-Key."""
+        self.idempotency_record: Sequence[Write] = ()
+        """The writes of the stored answer, if the request has an Idempotency-Key."""
 
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
@@ -223,9 +223,8 @@ class Transaction:
             Raced: a concurrent writer changed one of the items; nothing was written.
             Conflict: the key of a copy is taken (ADR 0123).
         """
-        record = [] if self.idempotency_record is None else [self.idempotency_record]
-        writes: list[Write] = [*self._build_writes(), *self._complete_writes.values(), *record]
-        writes += self._build_copy_writes()
+        writes: list[Write] = [*self._build_writes(), *self._complete_writes.values()]
+        writes += (*self.idempotency_record, *self._build_copy_writes())
         if all(isinstance(write, ConditionCheck) for write in writes):
             return  # it has only read: no write depends on what was read
         self._check_size(writes)
