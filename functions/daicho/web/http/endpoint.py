@@ -231,7 +231,7 @@ def _check_unique_keys(text: str) -> None:
     try:
         check_unique_keys(text)
     except RepeatedKeyError as error:
-        raise HttpError(400, str(error), [(error.key, "given twice")]) from None
+        raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
 
 
 def to_response(reply: Reply) -> Response[str]:
