@@ -36,6 +36,7 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
+from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api
 from tests.support.api_client import Client
 
@@ -145,10 +146,14 @@ domain.mount("/my-figures", Bill.of_owner.top)
 
 
 @domain.route("GET", "/whoami")
-def whoami(book: Book, caller: Caller) -> dict[str, Any]:
+def whoami(book: Book, caller: Caller) -> dict[str, str]:
     """Show the caller."""
     assert caller is book.caller
-    return {"subject": caller.subject, "groups": sorted(caller.groups), "tenant": caller.tenant}
+    return {
+        "subject": caller.subject,
+        "groups": " ".join(sorted(caller.groups)),
+        "tenant": caller.tenant,
+    }
 
 
 @domain.route("GET", "/leak")
@@ -175,11 +180,19 @@ DAICHO = Daicho(domain)
 LEDGER = DAICHO.append_generations(Ledger())
 
 
+class SigningS3(MemoryS3):
+    """Signs URLs too."""
+
+    def generate_presigned_url(self, method: str, Params: dict[str, str], **_: object) -> str:
+        return f"https://objects.example/{method}/{Params['Key']}"
+
+
 class OwnedApi:
     """The API of this domain over a deployment in memory."""
 
     def __init__(self) -> None:
         self.deployment = MemoryDeployment(LEDGER)
+        self.deployment._buckets["objects"] = SigningS3(self.deployment.clock.now)
         self.api = Api(DAICHO, self.open_book)
 
     def open_book(self, access: Access) -> Book:
@@ -189,3 +202,8 @@ class OwnedApi:
         claims = {"sub": subject, "cognito:groups": f"[{' '.join(groups)}]"}
         handler: Any = self.api
         return Client(handler, tenant, claims)
+
+    def list_items(self) -> list[dict[str, Any]]:
+        """Everything that is stored."""
+        items: list[dict[str, Any]] = self.deployment._dynamodb.scan(TableName="daicho")["Items"]
+        return items
