@@ -132,6 +132,12 @@ class BadCursor(Refusal):
         super().__init__(detail, field="cursor")
 
 
+class Forbidden(Refusal):
+    """The caller may not do this, and may know that what it asked for exists."""
+
+    status = 403
+
+
 class NotFound(Refusal):
     """No such item, or it has expired."""
 

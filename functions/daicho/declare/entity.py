@@ -64,6 +64,8 @@ class EntityMeta(type):
     """The field whose sections are items of their own, if one is split."""
     object_fields_: tuple[str, ...]
     """The names of the fields that are objects in S3."""
+    owner_field_: FieldSpec | None
+    """The field with the subject that owns the item, if one is declared."""
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -222,8 +224,23 @@ def _collect_declarations(cls: EntityMeta) -> None:
         None,
     )
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
+    cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
     cls.model_ = _make_model(cls)
+
+
+def _find_owner(cls: EntityMeta, fields: Iterable[FieldSpec]) -> FieldSpec | None:
+    """The field with the owner.
+
+    Raises:
+        DeclarationError: there are two, or it is no text.
+    """
+    owners = [spec for spec in fields if spec.role == "owner"]
+    if len(owners) > 1:
+        raise DeclarationError(f"{cls.__name__} has two owners: {owners[0]} and {owners[1]}")
+    if owners and owners[0].annotation is not str:
+        raise DeclarationError(f"{owners[0]} is a subject: {owners[0].name}: str")
+    return owners[0] if owners else None
 
 
 def _read_annotations(cls: EntityMeta) -> dict[str, Any]:

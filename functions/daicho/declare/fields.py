@@ -21,7 +21,7 @@ from ulid import ULID
 from daicho.errors import DeclarationError
 from daicho.search.variants import Kind
 
-Role = Literal["plain", "uid", "ref", "refs", "copied", "object"]
+Role = Literal["plain", "uid", "ref", "refs", "copied", "object", "owner"]
 
 
 class _Missing:

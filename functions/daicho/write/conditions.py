@@ -122,13 +122,20 @@ def build_replacement(
     return write.to_update(key)
 
 
-def build_removal(key: ItemKey, now: int, if_match: int | None) -> Delete:
-    """Delete an item that exists and has not expired."""
+def build_removal(
+    key: ItemKey, now: int, if_match: int | None, owner: tuple[str, str] | None = None
+) -> Delete:
+    """Delete an item that exists and has not expired.
+
+    ``owner``: the field with the owner, and the one whose item it must be.
+    """
     write = ConditionalWrite()
     is_alive = _is_alive(write, now)
     conditions = [f"attribute_exists({write.add_name('PK')})", is_alive]
     if if_match is not None:
         conditions.append(_equals(write, "version", _to_number(if_match)))
+    if owner is not None:
+        conditions.append(_equals(write, owner[0], {"S": owner[1]}))
     write.condition = _join_all(conditions)
     return write.to_delete(key)
 

@@ -25,6 +25,7 @@ from daicho.errors import (
 )
 from daicho.items import mapper
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.retry import RetryBudget
@@ -38,7 +39,6 @@ from daicho.write.planner import (
     ItemPlanner,
     PlannedWrite,
     build_successor,
-    check_existing,
     explain_taken,
     to_seconds,
 )
@@ -66,12 +66,13 @@ class ItemWriter:
     table: Table
     clock: Callable[[], dt.datetime]
     history: VersionHistory
+    access: Access = SYSTEM
     planner: ItemPlanner = field(init=False)
     sender: Sender = field(init=False)
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver)
+        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver, self.access)
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -167,10 +168,12 @@ class ItemWriter:
         key, now = self.key_resolver.resolve_key(ref), self.clock()
         if key is None:
             raise build_not_found(ref)
+        owner = self.access.find_required_owner(ref.entity)
+        removal = conditions.build_removal(key, to_seconds(now), if_match, owner)
         try:
-            self.sender.send_one(key, conditions.build_removal(key, to_seconds(now), if_match))
+            self.sender.send_one(key, removal)
         except ConditionFailedError as refused:
-            check_existing(ref, refused.item, now, if_match)
+            self.planner.check_existing(ref, refused.item, now, if_match)
             raise
 
     def restore(self, ref: ItemRef[E], *, if_match: int | None) -> E:
@@ -223,6 +226,8 @@ class ItemWriter:
         except ConditionFailedError as refused:
             existing = refused.item
             if existing is None or not attributes.equal_images(existing, new.image):
+                if existing is not None and error is PreconditionFailed:
+                    self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
         return mapper.to_item(new.entity, new.image, self.ledger)

@@ -21,6 +21,7 @@ from daicho.items import mapper
 from daicho.layout import base_item
 from daicho.layout.expiry import compute_ttl, find_retention_start, has_older_retention
 from daicho.plan import EntityPlan, Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
@@ -80,14 +81,17 @@ class ItemPlanner:
     ledger: Ledger
     tenant: str
     key_resolver: KeyResolver
+    access: Access = SYSTEM
 
     def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
-        """The write of a new item, with the values that are copied into it.
+        """The write of a new item, with its owner and the values that are copied into it.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
             Invalid: the item cannot be stored or derived.
+            Forbidden: the caller may not write it.
         """
+        self.access.assign_owner(item)
         return self._plan_write(type(item), self._build_fields(item), created)
 
     def plan_put(
@@ -106,8 +110,9 @@ class ItemPlanner:
                 ``if_none_match``, it exists.
             Conflict: an expired item waits for the archive.
             Invalid: the item cannot be stored or derived with the values that are set once.
+            NotFound, Forbidden: see `Access.check_write`.
         """
-        current = select_live(existing, now)
+        current = self.check_replaceable(new, existing, now)
         if current is None:
             check_version(None, if_match)
         if current is None or if_none_match:
@@ -130,10 +135,10 @@ class ItemPlanner:
         """The write of an item with some fields changed. If a key field changes, the item moves.
 
         Raises:
-            NotFound, PreconditionFailed: as in `check_existing`.
+            NotFound, Forbidden, PreconditionFailed: as in `check_existing`.
             Invalid: names the field.
         """
-        current = check_existing(ref, existing, now, if_match)
+        current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
         return self._plan_write(ref.entity, fields, _read_created(current), current)
 
@@ -151,14 +156,48 @@ class ItemPlanner:
         Raises:
             PreconditionFailed: the item is not of version ``if_match``.
             Invalid: the declaration no longer accepts a value of the old version.
+            NotFound, Forbidden: see `Access.check_write`.
         """
         current = select_live(existing, now)
+        if not self.access.may_read(ref.entity, old_version):
+            raise build_not_found(ref)
+        self.access.check_write(ref, old_version if current is None else current)
         check_version(None if current is None else base_item.get_version(current), if_match)
         fields = read_fields(ref.entity, old_version, self.ledger)
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
         return self._plan_write(ref.entity, fields, _read_created(current or old_version))
+
+    def check_replaceable(
+        self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
+    ) -> Image | None:
+        """The item that a new one replaces; None if there is none, or it has expired.
+
+        Raises:
+            NotFound, Forbidden: see `Access.check_write`.
+        """
+        current = select_live(existing, now)
+        if current is not None:
+            self.access.check_write(_build_ref(new), current)
+        return current
+
+    def check_existing(
+        self, ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
+    ) -> Image:
+        """The item that is changed or removed.
+
+        Raises:
+            NotFound: there is none, or it has expired, or the caller may not read it.
+            Forbidden: the caller may not write it.
+            PreconditionFailed: it is not of version ``if_match``.
+        """
+        current = select_live(existing, now)
+        if current is None:
+            raise build_not_found(ref)
+        self.access.check_write(ref, current)
+        check_version(base_item.get_version(current), if_match)
+        return current
 
     def check_vacant(
         self,
@@ -294,20 +333,11 @@ def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
     return existing
 
 
-def check_existing(
-    ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
-) -> Image:
-    """The item that is changed or removed.
-
-    Raises:
-        NotFound: there is none, or it has expired.
-        PreconditionFailed: it is not of version ``if_match``.
-    """
-    current = select_live(existing, now)
-    if current is None:
-        raise build_not_found(ref)
-    check_version(base_item.get_version(current), if_match)
-    return current
+def _build_ref(new: PlannedWrite[E]) -> ItemRef[E]:
+    """The item that a new item replaces."""
+    names = new.plan.key.fields
+    values = attributes.from_image({name: new.image[name] for name in names})
+    return ItemRef(new.entity, tuple(values[name] for name in names))
 
 
 def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:

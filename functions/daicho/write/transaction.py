@@ -36,7 +36,7 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.conditions import ConditionalWrite
 from daicho.write.copy_writer import CopyWriter, check_writable, explain_refusal
-from daicho.write.planner import ItemPlanner, PlannedWrite, check_existing, select_live
+from daicho.write.planner import ItemPlanner, PlannedWrite, select_live
 from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
@@ -83,7 +83,9 @@ class Transaction:
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
         image = select_live(self._read_item(ref), self._clock())
-        return None if image is None else mapper.to_item(ref.entity, image, self._planner.ledger)
+        if image is None or not self._planner.access.may_read(ref.entity, image):
+            return None
+        return mapper.to_item(ref.entity, image, self._planner.ledger)
 
     def get(self, ref: ItemRef[E]) -> E:
         """One item; the commit fails if it has changed by then.
@@ -158,7 +160,7 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        check_existing(ref, self._read_image(ref.entity, key), now, if_match)
+        self._planner.check_existing(ref, self._read_image(ref.entity, key), now, if_match)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -271,7 +273,7 @@ class Transaction:
             id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or previous.get(name) == image[name]:
                 continue  # the reference was checked when it was set
-            if self.find(ItemRef(target, (id,))) is None:
+            if select_live(self._read_item(ItemRef(target, (id,))), self._clock()) is None:
                 raise build_reference_not_found(target, id, name)
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:
