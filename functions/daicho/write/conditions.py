@@ -79,7 +79,7 @@ def build_replacement(
     plan: EntityPlan,
     *,
     absent: Iterable[str],
-    unchanged: Mapping[str, AttributeValue | None],
+    unchanged: Mapping[str, AttributeValue | tuple[AttributeValue, ...] | None],
     expiry: ExpiryRule,
     if_match: int | None,
     must_exist: bool = False,
@@ -87,8 +87,9 @@ def build_replacement(
     """Set every field of ``image`` and remove the ``absent`` ones, on an existing or a new item.
 
     Attributes that are set once (creation, expiry) keep their values. ``unchanged`` holds the
-    frozen fields of the checked image, None for an absent field. The write is refused if the item's
-    frozen fields differ, because the result would not be the item that was checked.
+    frozen fields of the checked image, None for an absent field, and of a state field all values
+    that the image may follow. The write is refused if the item's fields differ from them, because
+    the result would not be the item that was checked.
     """
     write = ConditionalWrite()
     assignments = []
@@ -171,7 +172,14 @@ def _join_all(conditions: Sequence[str]) -> str:
     return " AND ".join(f"({each})" if " OR " in each else each for each in conditions)
 
 
-def _equals(write: ConditionalWrite, name: str, value: AttributeValue | None) -> str:
+def _equals(
+    write: ConditionalWrite,
+    name: str,
+    value: AttributeValue | tuple[AttributeValue, ...] | None,
+) -> str:
+    if isinstance(value, tuple):
+        allowed = ", ".join(write.add_value(each) for each in value)
+        return f"{write.add_name(name)} IN ({allowed})"
     if value is None:
         return f"attribute_not_exists({write.add_name(name)})"
     return f"{write.add_name(name)} = {write.add_value(value)}"

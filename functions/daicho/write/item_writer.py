@@ -19,6 +19,7 @@ from daicho.declare.queries import ItemRef
 from daicho.errors import (
     ConditionFailedError,
     Conflict,
+    Invalid,
     PreconditionFailed,
     Raced,
     RefusedError,
@@ -35,13 +36,8 @@ from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.copy_writer import check_writable, is_copied
-from daicho.write.planner import (
-    ItemPlanner,
-    PlannedWrite,
-    build_successor,
-    explain_taken,
-    to_seconds,
-)
+from daicho.write.planner import ItemPlanner, PlannedWrite, build_successor
+from daicho.write.refusals import explain_taken, to_seconds
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 
@@ -129,7 +125,8 @@ class ItemWriter:
         if if_none_match:
             return self._create(item, PreconditionFailed, if_match)
         now = self.clock()
-        planned = new = self.planner.plan_creation(item, now)
+        new = self.planner.plan_candidate(item, now)
+        planned = self._plan_first_put(new, now, if_match)
         for _ in range(ATTEMPTS):
             try:
                 return self._update(planned, self.planner.build_put(planned, now, if_match))
@@ -137,10 +134,10 @@ class ItemWriter:
                 existing = refused.item
             planned = self.planner.plan_put(new, existing, now, if_match=if_match)
             if existing is not None and not planned.predecessor:  # it has expired
-                write = conditions.if_unchanged(existing).to_put(new.image)
+                write = conditions.if_unchanged(existing).to_put(planned.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return mapper.to_item(new.entity, new.image, self.ledger)
+                    return mapper.to_item(new.entity, planned.image, self.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -205,6 +202,21 @@ class ItemWriter:
                     result = write(transaction)
                 return result
         raise Raced
+
+    def _plan_first_put(
+        self, new: PlannedWrite[E], now: dt.datetime, if_match: int | None
+    ) -> PlannedWrite[E]:
+        """The first attempt of a PUT. It needs no read, unless a rule refuses the new item.
+
+        The stored item may have other values that are set once, with which the rules hold.
+        """
+        try:
+            return self.planner.plan_replacement(new, now)
+        except Invalid:
+            if not mapper.list_frozen_fields(new.entity, new.plan):
+                raise
+        existing = self.table.get(new.key, consistent=True)
+        return self.planner.plan_put(new, existing, now, if_match=if_match)
 
     def _create(
         self,

@@ -36,8 +36,8 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.conditions import ConditionalWrite
 from daicho.write.copy_writer import CopyWriter, check_writable, explain_refusal
-from daicho.write.planner import ItemPlanner, PlannedWrite, select_live
-from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
+from daicho.write.planner import ItemPlanner, PlannedWrite
+from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found, select_live
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
 
@@ -121,7 +121,7 @@ class Transaction:
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         now = self._clock()
-        new = self._planner.plan_creation(item, now)
+        new = self._planner.plan_candidate(item, now)
         existing = self._read_image(new.entity, new.key)
         planned = self._planner.plan_put(
             new, existing, now, if_match=if_match, if_none_match=if_none_match
@@ -172,7 +172,12 @@ class Transaction:
         if key is None or old_version is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        planned = self._planner.plan_restoration(ref, old_version, existing, now, if_match=if_match)
+        # To take back a deletion is no change of state. An older version follows the newest one.
+        is_newest = ref.version == self._versions.existing[key].last - 1
+        follows = old_version if existing is None and is_newest else None
+        planned = self._planner.plan_restoration(
+            ref, old_version, existing, now, if_match=if_match, follows=follows
+        )
         return self._stage(planned, now)
 
     def add(self, writes: Sequence[Write]) -> None:
