@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from daicho.declare.results import Score as Score
     from daicho.declare.results import SectionValue as SectionValue
     from daicho.declare.results import VoteResult as VoteResult
+    from daicho.declare.rules.unique import Unique as Unique
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
     from daicho.declare.split import Split as Split
@@ -70,6 +71,7 @@ _NAMES = {
     "declare.listings": ("Listing",),
     "declare.parts": ("day", "each", "folded", "month", "one_of"),
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
+    "declare.rules.unique": ("Unique",),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),
     "declare.stored_objects": ("StoredObject", "stored_object"),

@@ -17,8 +17,9 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
-from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.results import Score
+from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
@@ -44,6 +45,9 @@ LIVE = Parameter(
 )
 
 
+_QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
+
+
 class DeclaredQuery:
     """A declaration as a query: its parameters in order, and the variant that it builds."""
 
@@ -59,7 +63,7 @@ class DeclaredQuery:
         """
         owner = queries.__self__ if isinstance(queries, MethodType) else queries
         mode = queries.__name__ if isinstance(queries, MethodType) else ""
-        if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
+        if not isinstance(owner, _QUERIES):
             raise DeclarationError(
                 f"{queries!r} is no declaration: domain.mount(path, Song.titled)"
             )
@@ -110,6 +114,10 @@ class DeclaredQuery:
                 return (*parameters, key_prefix.build_parameter(remaining))
             case KeyQueries(), "":
                 return _list_fields(self.entity, models.list_key_names(self.entity))
+            case UniqueQueries(), "":
+                unique = owner.declaration
+                names = tuple(spec.name for spec in (*unique.within, *unique.fields))
+                return _list_fields(self.entity, names)
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
     @property
@@ -138,7 +146,19 @@ class DeclaredQuery:
                 return f"{verb} {selected}"
             case KeyQueries(), "":
                 return f"Show one {entity}"
+            case UniqueQueries(), _ if self.shows_one:
+                return f"Show the {selected}"
+            case UniqueQueries(), _:
+                return f"List the one {selected}, if there is one"
         return f"List {selected}"
+
+    @property
+    def shows_one(self) -> bool:
+        """Whether the answer is one item, not a list: of a unique value that is in the path."""
+        variables = set(self.names)
+        return isinstance(self.owner, UniqueQueries) and variables.issuperset(
+            parameter.name for parameter in self.parameters
+        )
 
     @property
     def flag(self) -> str | None:
@@ -158,6 +178,8 @@ class DeclaredQuery:
                 return models.build_page_model(_make_score_model(self.owner.declaration))
             case KeyQueries(), "":
                 return models.build_item_model(self.entity)
+            case UniqueQueries(), "" if self.shows_one:
+                return models.build_item_model(self.entity)
         return models.build_page_model(models.build_item_model(self.entity))
 
     def build_variant(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> QueryVariant:
@@ -175,7 +197,7 @@ class DeclaredQuery:
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
-        elif isinstance(self.owner, KeyQueries) and not self.mode:
+        elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif self.window:
             optional = (*PAGING, time_window.build_parameter(self.window))
@@ -210,7 +232,8 @@ class DeclaredQuery:
             values = key_prefix.check_query(self.owner, [*values, *prefix])
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
-            return responses.show_one(call, query)
+            is_listed = isinstance(query, UniqueRef) and not self.shows_one
+            return responses.list_one(call, query) if is_listed else responses.show_one(call, query)
         if self.window:
             query = time_window.limit_to_window(call, self.window, query)
         return responses.show_list(call, query)

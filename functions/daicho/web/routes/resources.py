@@ -192,4 +192,7 @@ def build_listing(
         Parameter(name, typed[name].annotation, place="path") for name in list_variables(path)
     )
     variant = query.build_variant(list_variables(path), fixed or {})
-    return Operation("GET", path, tag, [variant], inside)
+    operation = Operation("GET", path, tag, [variant], inside)
+    if query.shows_one:
+        operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
+    return operation

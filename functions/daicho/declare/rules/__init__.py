@@ -1,0 +1,1 @@
+"""Rules that the items of an entity follow."""
