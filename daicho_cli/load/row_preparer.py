@@ -20,6 +20,8 @@ from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
+from daicho.web.schema.addresses import is_dot_segment
+from daicho.web.schema.models import list_key_names
 from daicho.write.planner import ItemPlanner
 from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_reader import NumberedRow
@@ -50,9 +52,11 @@ class RowPreparer:
     progress: LoadProgress
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
+    _key_names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.progress.started)
+        self._key_names = list_key_names(self.entity)
         resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
         self._planner = ItemPlanner(self.ledger, self.tenant, resolver)
 
@@ -82,6 +86,9 @@ class RowPreparer:
                 values[name] = self._build_id(row.line, name)
             elif name not in values and spec.factory is now:
                 values[name] = self._started
+        for name in self._key_names:
+            if isinstance(values.get(name), str) and is_dot_segment(values[name]):
+                raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
             return self._planner.plan_creation(item, created).image

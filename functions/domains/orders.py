@@ -48,6 +48,9 @@ class Order(Entity):
 
     key = Key(date, id, shards=10)
     of_customer = Listing(customer, order=(date, created_at), copies=(status, total))
+    of_id = Listing(id)
+    of_status = Listing(status, order=(date, created_at), shards=10)
+    by_date = Listing(order=(date, created_at), shards=10)
     open = Listing(customer, order=(date, created_at), where=one_of(status, "open"))
 
 

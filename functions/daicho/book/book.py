@@ -281,21 +281,21 @@ class Book:
             Invalid: the key was used for another request, or in `transaction`.
             Raced: as in `transaction`; or the same request is in progress.
         """
-        stored_answer = request.find_answer(self._table, self.tenant, self._clock())
-        if stored_answer is not None:
-            return stored_answer
+        record = request.find_record(self._table, self.tenant, self._clock())
+        if record.answer is not None:
+            return record.answer
         try:
             with self._tools.writer.transaction() as transaction:
                 first_answer = answer()
-                transaction.idempotency_record = request.build_record(
-                    self.tenant, first_answer, self._clock()
+                transaction.idempotency_record = request.build_writes(
+                    record, first_answer, self._clock()
                 )
         except UnavailableError:
             # The writes may have succeeded, and only the answer of DynamoDB was lost.
-            stored_answer = request.find_answer(self._table, self.tenant, self._clock())
-            if stored_answer is None:
+            record = request.find_record(self._table, self.tenant, self._clock())
+            if record.answer is None:
                 raise
-            return stored_answer
+            return record.answer
         return first_answer
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:

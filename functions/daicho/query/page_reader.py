@@ -25,6 +25,7 @@ from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
 from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
 from daicho.search.posting_lists import END, Bound
+from daicho.search.reversed_order import invert_order, restore_order
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
@@ -72,7 +73,9 @@ class PageReader:
         list_plan, binding, start = self._plan_page(queries, limit, cursor, related_search)
         if list_plan.collections:
             reader = CollectionReader(self.table, now)
-            listed_images, end = reader.read_page(list_plan.collections, start, limit)
+            listed_images, end = reader.read_page(
+                list_plan.collections, start, limit, forward=not list_plan.is_reversed
+            )
             return self.history.read_whole(listed_images), binding.write_cursor(end)
         images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)
@@ -134,10 +137,18 @@ class PageReader:
         is_copied, posting_cursor = list_plan.is_copied(names), list_plan.build_cursor()
         page_buffer = PageBuffer(list_plan.limit)
         if start is not None:
-            posting_cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
+            order = invert_order(start.order) if list_plan.is_reversed else start.order
+            posting_cursor.skip_to(Bound(order, inclusive=start.list == 1))
         entity, now = list_plan.entity.__name__, related_search.now
         reader = IndexReader(
-            self.table, self.ledger, entity, list_plan.predicates, now, self.parallelism, is_copied
+            self.table,
+            self.ledger,
+            entity,
+            list_plan.predicates,
+            now,
+            self.parallelism,
+            is_copied,
+            list_plan.is_reversed,
         )
         budget = ReadBudget(units=related_search.units, requests=related_search.requests)
         pager = SearchPager(reader, posting_cursor, list_plan.limit, page_buffer.add_image, budget)
@@ -145,8 +156,12 @@ class PageReader:
             page = pager.read_page()
         except OnlyUnprocessedError as error:
             raise UnprocessedError(error.unprocessed) from error
-        order, inclusive = page.bound
-        end = None if page.bound == END else CursorPosition(order, int(inclusive))
+        end = None
+        if page.bound != END:
+            order, inclusive = page.bound
+            if list_plan.is_reversed:
+                order = restore_order(order)
+            end = CursorPosition(order, int(inclusive))
         if is_copied or entity not in self.ledger.pointer_types:
             return page.items, end
         # The base item of an entity versioned by pointer has the key only.

@@ -11,7 +11,7 @@ import dataclasses
 import datetime as dt
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -174,6 +174,10 @@ class RebuildJob(TableJob):
     effective_rate: float = 0.0
     items_per_second: float = 0.0
     units_per_second: float = 0.0
+
+    def covers(self, targets: Mapping[str, int]) -> bool:
+        """Whether resuming the job builds ``targets``: generations by entity."""
+        return self.state != "succeeded" and targets.keys() <= self.targets.keys()
 
     @property
     def seconds_left(self) -> int | None:

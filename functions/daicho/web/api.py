@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
@@ -18,8 +19,9 @@ from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
-from daicho.web.openapi.pages import PROBLEM_PAGES, PUBLIC_PATHS, ApiPages
+from daicho.web.openapi.pages import ApiPages, is_public
 from daicho.web.routes.builder import build_operations
+from daicho.web.routes.pattern_examples import collect_pattern_examples
 from daicho.web.routes.tenant_admin import build_admin_operations
 from daicho.write.idempotency import HEADER
 
@@ -57,12 +59,14 @@ class Api:
         self.operations = [*served, *administered]
         self.resolver = Resolver()
         self._server, self._tenants, self._open_tenant_book = server, tenants, open_book
-        self._claim_names = claim_names
+        self._claim_names, self._entities = claim_names, daicho.entities
         for operation in served:
             self._route(operation, self._open_book)
         for operation in administered:
             self._route(operation, self._open_admin)
-        pages = ApiPages(self.operations, server, daicho.examples, title)
+        pages = ApiPages(
+            self.operations, server, daicho.examples, title, self.resolver.get_current_request
+        )
         for path, page in pages.list_routes().items():
             self.resolver.get(path, include_in_schema=False)(page)
         self._handle_errors()
@@ -70,9 +74,14 @@ class Api:
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
         incoming = HttpRequest(event, self._claim_names)
+        if incoming.method != "HEAD":
+            return self._answer(incoming, context)
+        answer = self._answer(incoming.to_get(), context)
+        return {**answer, "body": "", "isBase64Encoded": False}
+
+    def _answer(self, incoming: HttpRequest, context: Any) -> dict[str, Any]:
         try:
-            path = str(event.get("rawPath"))
-            if path not in PUBLIC_PATHS and not path.startswith(PROBLEM_PAGES):
+            if not is_public(str(incoming.event.get("rawPath"))):
                 _ = incoming.tenant
             incoming.check()
         except HttpError as error:
@@ -97,8 +106,8 @@ class Api:
     def _handle_errors(self) -> None:
         answered: Mapping[type[Exception], Callable[[Any], HttpError]] = {
             HttpError: lambda error: error,
-            RequestValidationError: _to_invalid,
-            ValidationError: _to_invalid,
+            RequestValidationError: self._make_invalid,
+            ValidationError: self._make_invalid,
             Raced: _to_raced,
             BeingBuilt: _to_being_built,
             Refusal: _to_refused,
@@ -120,6 +129,13 @@ class Api:
             error.status, error.render_body(self._server), error.headers, problems.CONTENT_TYPE
         )
 
+    @cached_property
+    def _pattern_examples(self) -> Mapping[str, str]:
+        return collect_pattern_examples(self._entities, self.operations)
+
+    def _make_invalid(self, error: RequestValidationError | ValidationError) -> HttpError:
+        return problems.from_validation(error.errors(), self._pattern_examples)
+
     def _make_not_found(self) -> HttpError:
         event = self.resolver.current_event
         methods = self.resolver.list_allowed_methods(event.path)
@@ -132,10 +148,6 @@ class Api:
         request = self.resolver.get_current_request().id
         logger.error("unexpected error", exc_info=error, extra={"request_id": request})
         return HttpError(500, f"unexpected error; request {request}")
-
-
-def _to_invalid(error: RequestValidationError | ValidationError) -> HttpError:
-    return problems.from_validation(error.errors())
 
 
 def _to_refused(error: Refusal) -> HttpError:

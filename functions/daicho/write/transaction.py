@@ -87,8 +87,8 @@ class Transaction:
         self._vacant_values: dict[ItemKey, ConditionCheck] = {}
         """The checks that no item has the unique values that were looked up in vain."""
         self._versions = VersionWriter(history)
-        self.idempotency_record: Put | None = None
-        """The item with the stored answer, if the request has an Idempotency-Key."""
+        self.idempotency_record: Sequence[Write] = ()
+        """The writes of the stored answer, if the request has an Idempotency-Key."""
 
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
@@ -236,9 +236,8 @@ class Transaction:
             Conflict: the key of a copy is taken (ADR 0123).
             NotUnique: another item has a value that is unique.
         """
-        record = [] if self.idempotency_record is None else [self.idempotency_record]
-        writes: list[Write] = [*self._build_writes(), *self._complete_writes.values(), *record]
-        writes += self._build_copy_writes()
+        writes: list[Write] = [*self._build_writes(), *self._complete_writes.values()]
+        writes += (*self.idempotency_record, *self._build_copy_writes())
         if all(isinstance(write, ConditionCheck) for write in writes):
             return  # it has only read: no write depends on what was read
         reservations = ReservationWriter.build(

@@ -14,6 +14,7 @@ from pydantic import BaseModel, RootModel
 
 from daicho.errors import Raced
 from daicho.runtime.retry import RetryBudget
+from daicho.runtime.unique_keys import RepeatedKeyError, check_unique_keys
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, PRECONDITION_HEADERS
@@ -67,6 +68,7 @@ class Endpoint:
         assert model is not None  # noqa: S101  # only a signature with a body has a reader
         if len(text) > max_bytes or len(text.encode()) > max_bytes:
             raise HttpError(413, f"a body here has at most {max_bytes} bytes")
+        _check_unique_keys(text)
         if issubclass(model, RootModel):  # it has no field names to check
             return model.model_validate_json(text, strict=True)
         return model.model_validate_json(text, strict=True, extra="forbid")
@@ -211,6 +213,14 @@ class Execution:
             if limit == 1 or fits_in_answer(reply.body or ""):
                 return reply
             call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
+
+
+def _check_unique_keys(text: str) -> None:
+    """Refuse a body in which a key is given twice, with 400: a parser would drop a value."""
+    try:
+        check_unique_keys(text)
+    except RepeatedKeyError as error:
+        raise HttpError(400, str(error), [(error.key, "given twice")]) from None
 
 
 def to_response(reply: Reply) -> Response[str]:

@@ -70,7 +70,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     also = {200, 201} if route.method == "PUT" and _list_entities(returns) else set()
-    also |= {202} if VoteResult in _list_kinds(returns) else set()
+    also |= {200, 202} if VoteResult in _list_kinds(returns) else set()
     return Operation(
         route.method,
         path,

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from types import MethodType
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -27,7 +27,8 @@ from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, R
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, time_window
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import DecimalText, Month, to_text_type
+from daicho.web.schema.text_forms import BucketDay, Month
+from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -293,7 +294,7 @@ def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
     if part.bucket == "month":
         return Month
     if part.bucket == "day":
-        return Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+        return BucketDay
     if part.each:
         return str
     return models.choose_parameter_type(entity, part.field.name)
@@ -320,7 +321,9 @@ def _describe_list(fields: Sequence[FieldSpec]) -> str:
 
 
 def build_only(value: str) -> Any:
-    """The type of a parameter that has one value."""
+    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
+    if value in ("true", "false"):
+        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
     return Literal[value]
 
 
