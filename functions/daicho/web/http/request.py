@@ -122,9 +122,7 @@ class HttpRequest:
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The identity of the request under an Idempotency-Key."""
         path = str(self.event.get("rawPath", ""))
-        return IdempotentRequest.from_http(
-            key, self.method, path, self.query, self.body, self.user
-        )
+        return IdempotentRequest.from_http(key, self.method, path, self.query, self.body, self.user)
 
     def check(self) -> None:
         """Refuse a request that no operation can read.
