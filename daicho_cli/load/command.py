@@ -24,6 +24,7 @@ from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader, read_rejected
 from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import is_array
+from daicho_cli.load.unique_writer import UniqueWriter
 from daicho_cli.options import (
     LOCAL,
     Endpoint,
@@ -65,7 +66,8 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
 
     A row whose key exists already replaces that item. If a load is interrupted, the same command
     continues it. Rows that the entity rejects are written to FILE.rejected.ndjson, and all other
-    rows are loaded; the exit code is then 3.
+    rows are loaded; the exit code is then 3. So are rows with a unique value that an item, or an
+    earlier row, has.
     """
     try:
         entity_class = _find_loadable_entity(entity)
@@ -122,7 +124,11 @@ def _open_loader(
     admission.check()
     table = table.with_announcement(admission.check)
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress)
-    return Loader(file, checkpoint, preparer, BatchWriter(table, writers, RateLimiter(rate)))
+    plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
+    if plan.derived_uniques:
+        unique = UniqueWriter(table, ledger, plan, writers, pace, utc_now)
+        return Loader(file, checkpoint, preparer, unique)
+    return Loader(file, checkpoint, preparer, BatchWriter(table, writers, pace))
 
 
 def _run_with_progress_bar(loader: Loader) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from daicho.errors import Invalid, NotUnique, Raced, TransactionFailedError
+from daicho.errors import NotUnique, Raced, TransactionFailedError
 from daicho.layout import reservations
 from daicho.layout.base_item import is_expired
-from daicho.layout.reservations import OWNER, Reservations, ReservedValueError
+from daicho.layout.reservations import OWNER, Reservations
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
@@ -35,15 +35,8 @@ def has_reservations(plan: EntityPlan) -> bool:
 def keeps_reservations(
     ledger: Ledger, plan: EntityPlan, stored: Image, image: Image, now: int
 ) -> bool:
-    """Whether a change of an item writes no reservation. ``now``: in epoch seconds.
-
-    Raises:
-        Invalid: a value cannot be reserved.
-    """
-    try:
-        return reservations.is_unchanged(ledger, stored, image, plan, now)
-    except ReservedValueError as error:
-        raise Invalid(str(error), field=error.field) from error
+    """Whether a change of an item writes no reservation. ``now``: in epoch seconds."""
+    return reservations.is_unchanged(ledger, stored, image, plan, now)
 
 
 @dataclass
@@ -74,7 +67,6 @@ class ReservationWriter:
         """The writer for items that a transaction changes; None if they reserve nothing.
 
         Raises:
-            Invalid: a value cannot be reserved.
             NotUnique: two items of the transaction would have one value.
         """
         writer = cls(ledger, table, now)
@@ -124,10 +116,7 @@ class ReservationWriter:
         after: Reservations = {}
         kept: Iterable[ItemKey] = ()
         if image is not None:
-            try:
-                after = reservations.build_reservations(plan, image)
-            except ReservedValueError as error:
-                raise Invalid(str(error), field=error.field) from error
+            after = reservations.build_reservations(plan, image)
             # Code that was rolled back does not know all that the newest generation reserves.
             kept = reservations.list_stored(self.ledger, image)[0]
         for key, reservation in after.items():

@@ -61,7 +61,7 @@ def find(house: House, customer: str) -> Any:
 
 def test_lookups_wait_until_every_item_has_its_reservation(house: House) -> None:
     deploy(house, make_unique)
-    with pytest.raises(BeingBuilt, match="Invoice.one is being built"):
+    with pytest.raises(BeingBuilt, match=r"Invoice\.one is being built"):
         find(house, "Ada 1")
     put(house, "new", customer="Bob")
     with pytest.raises(NotUnique):
