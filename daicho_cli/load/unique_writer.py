@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from daicho.errors import NotUnique, Raced, TransactionFailedError, UnavailableError
+from daicho.layout.reservation_writer import ReservationWriter
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, Ledger
 from daicho.runtime.rate_limit import RateLimiter
@@ -22,7 +23,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.write import conditions
-from daicho.write.reservation_writer import ReservationWriter
 from daicho_cli.load.batch_writer import RETRY_S
 
 

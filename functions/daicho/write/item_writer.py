@@ -24,6 +24,7 @@ from daicho.errors import (
     RefusedError,
 )
 from daicho.items import mapper
+from daicho.layout.reservation_writer import has_reservations, keeps_reservations
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
@@ -42,7 +43,6 @@ from daicho.write.planner import (
     explain_taken,
     to_seconds,
 )
-from daicho.write.reservation_writer import has_reservations, keeps_reservations
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 

@@ -20,6 +20,7 @@ from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
 from daicho.layout.migrations import read_migrated
+from daicho.layout.reservation_writer import ReservationWriter
 from daicho.query.key_resolver import build_not_found
 from daicho.query.unique_finder import UniqueFinder
 from daicho.query.version_history import VersionHistory
@@ -45,7 +46,6 @@ from daicho.write.planner import (
     to_seconds,
 )
 from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
-from daicho.write.reservation_writer import ReservationWriter
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
 

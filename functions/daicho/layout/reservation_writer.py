@@ -18,11 +18,11 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import GetsItems
 from daicho.storage.requests import ConditionCheck, Delete, Write, get_write_key
-from daicho.storage.table import Table
-from daicho.write.copy_writer import ItemChange
-from daicho.write.refusals import CHANGED_MEANWHILE
 
+ItemChange = tuple[Image | None, Image | None]
+"""An item as it was read, and as it will be; None if there is none."""
 ATTEMPTS = 8
 """How often a transaction is sent, each time with what the last refusals returned."""
 
@@ -49,7 +49,7 @@ class ReservationWriter:
     """
 
     ledger: Ledger
-    table: Table
+    store: GetsItems
     now: int
     claims: Reservations = field(default_factory=dict)
     owners: dict[ItemKey, list[AttributeValue]] = field(default_factory=dict)
@@ -62,14 +62,14 @@ class ReservationWriter:
 
     @classmethod
     def build(
-        cls, ledger: Ledger, table: Table, changes: Iterable[ItemChange], now: int
+        cls, ledger: Ledger, store: GetsItems, changes: Iterable[ItemChange], now: int
     ) -> ReservationWriter | None:
         """The writer for items that a transaction changes; None if they reserve nothing.
 
         Raises:
             NotUnique: two items of the transaction would have one value.
         """
-        writer = cls(ledger, table, now)
+        writer = cls(ledger, store, now)
         reserves = False
         for stored, image in changes:
             entity = attributes.get_text(image or stored or {}, "type") or ""
@@ -108,7 +108,7 @@ class ReservationWriter:
                     raise
                 for place, existing in refused.items():
                     self._solve_refusal(own[place], existing)
-        raise Raced(CHANGED_MEANWHILE)
+        raise Raced
 
     def _add_change(self, plan: EntityPlan, stored: Image | None, image: Image | None) -> None:
         before, is_exact = reservations.list_stored(self.ledger, stored)
@@ -179,7 +179,7 @@ class ReservationWriter:
         plan = self.plans[key]
         if owner_key is None:
             raise build_conflict(plan, key)
-        owner = self.table.get(owner_key, consistent=True)
+        owner = self.store.get(owner_key, consistent=True)
         if reservations.is_held(self.ledger, owner, key, self.now):
             raise build_conflict(plan, key)
         check = reservations.check_not_held(owner_key, owner)
@@ -192,3 +192,19 @@ def build_conflict(plan: EntityPlan, key: ItemKey) -> NotUnique:
     if unique is None:
         raise AssertionError(f"{plan.name} has no reservation {key}")
     return NotUnique(reservations.describe_conflict(plan, unique), field=unique.fields[0])
+
+
+def check_free(ledger: Ledger, store: GetsItems, plan: EntityPlan, image: Image, now: int) -> None:
+    """Check that no other item has a unique value of an item that is not written.
+
+    Raises:
+        NotUnique: another item has one.
+    """
+    for key, reservation in reservations.build_reservations(plan, image).items():
+        existing = store.get(key, consistent=True)
+        if existing is None or existing.get(OWNER) == reservation[OWNER]:
+            continue
+        owner = reservations.get_owner(existing)
+        holder = None if owner is None else store.get(owner, consistent=True)
+        if owner is None or reservations.is_held(ledger, holder, key, now):
+            raise build_conflict(plan, key)
