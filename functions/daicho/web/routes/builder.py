@@ -31,7 +31,14 @@ from daicho.declare.searches import Search
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, get_shape, list_variables
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
-from daicho.web.routes import custom, resources, tenant_admin, time_window
+from daicho.web.routes import (
+    custom,
+    list_options,
+    resources,
+    several_values,
+    tenant_admin,
+    time_window,
+)
 from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.routes.includes import Includes
 from daicho.web.routes.objects import ObjectUrls
@@ -56,6 +63,8 @@ def build_operations(daicho: Daicho) -> list[Operation]:
     for operation in builder.operations.values():
         for addition in additions:
             addition.show(operation)
+        several_values.take_single_values(operation)
+        list_options.share_parameters(operation)
         _ = operation.parameters  # raises if variants use one name for different types
         _accept_idempotency_key(operation)
         if operation.method == "PUT":

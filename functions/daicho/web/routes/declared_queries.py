@@ -25,7 +25,7 @@ from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
-from daicho.web.routes import key_prefix, time_window
+from daicho.web.routes import key_prefix, list_options, several_values, time_window
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
 from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
@@ -93,7 +93,13 @@ class DeclaredQuery:
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
-                return _list_parts(self.entity, owner.declaration.partition)
+                partition = owner.declaration.partition
+                return tuple(
+                    several_values.accept(parameter, part)
+                    for parameter, part in zip(
+                        _list_parts(self.entity, partition), partition, strict=True
+                    )
+                )
             case TallyQueries(), "":
                 declared = owner.declaration
                 return _list_parts(self.entity, (*declared.within, *declared.by))
@@ -169,6 +175,11 @@ class DeclaredQuery:
             return declared.name
         return None
 
+    @cached_property
+    def order_kind(self) -> str | None:
+        """The kind of the field that orders the list; see `list_options.find_kind`."""
+        return list_options.find_kind(self.owner, self.mode, self.names)
+
     @property
     def returns(self) -> Any:
         """The model of the answer."""
@@ -200,8 +211,9 @@ class DeclaredQuery:
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
-        elif self.window:
-            optional = (*PAGING, time_window.build_parameter(self.window))
+        elif not isinstance(self.owner, SearchQueries | UniqueQueries):
+            window = (time_window.build_parameter(self.window),) if self.window else ()
+            optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
         searched: tuple[str, ...] = ()
@@ -231,13 +243,26 @@ class DeclaredQuery:
         if values and self.mode == self.parameters[-1].name == key_prefix.UNDER:
             prefix = key_prefix.split_components(values.pop())
             values = key_prefix.check_query(self.owner, [*values, *prefix])
+            if len(values) == len(models.list_key_names(self.entity)):
+                list_options.refuse_range(call)
+        if isinstance(self.owner, ListingQueries):
+            combinations = several_values.combine(
+                self.parameters, values, self.owner.declaration.shards
+            )
+            return responses.show_list(
+                call, *(self._limit(call, self.queries(*parts)) for parts in combinations)
+            )
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
             is_listed = isinstance(query, UniqueRef) and not self.shows_one
             return responses.list_one(call, query) if is_listed else responses.show_one(call, query)
+        return responses.show_list(call, self._limit(call, query))
+
+    def _limit(self, call: Call, query: ListQuery[Any]) -> ListQuery[Any]:
+        """The part of a list that a request selects."""
         if self.window:
             query = time_window.limit_to_window(call, self.window, query)
-        return responses.show_list(call, query)
+        return list_options.limit_list(call, self.order_kind, query)
 
     def _answer_search(self, call: Call) -> Reply:
         """Answer with a page of items. A problem of the keyword names the query parameter."""
