@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from daicho.declare.rules.caller import Caller as Caller
     from daicho.declare.rules.checks import Check as Check
     from daicho.declare.rules.computed import computed as computed
+    from daicho.declare.rules.unique import Unique as Unique
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
     from daicho.declare.split import Split as Split
@@ -78,6 +79,7 @@ _NAMES = {
     "declare.rules.caller": ("Caller",),
     "declare.rules.checks": ("Check",),
     "declare.rules.computed": ("computed",),
+    "declare.rules.unique": ("Unique",),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),
     "declare.stored_objects": ("StoredObject", "stored_object"),

@@ -17,6 +17,7 @@ from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.rules.declared_places import list_scale_attributes
+from daicho.declare.rules.unique import compile_uniques
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check_sections
 from daicho.declare.versioned import Versioned
@@ -61,18 +62,14 @@ class _Compiler:
             listings=tuple(
                 self._compile_listing(listing) for listing in self._list_declarations(Listing)
             ),
-            aggregates=tuple(
-                self._compile_aggregate(aggregate)
-                for aggregate in self._list_declarations(Aggregate)
-            ),
-            counters=tuple(
-                self._compile_counter(counter) for counter in self._list_declarations(Counter)
-            ),
+            aggregates=tuple(map(self._compile_aggregate, self._list_declarations(Aggregate))),
+            counters=tuple(map(self._compile_counter, self._list_declarations(Counter))),
             expires=self._compile_expires(),
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
             copied_to=compile_copied_to(self.declarations.values()),
+            uniques=compile_uniques(self.entity),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)
