@@ -84,7 +84,7 @@ class RowPreparer:
                 values[name] = self._started
         try:
             item = self.entity(**values)
-            return self._planner.plan_creation(item, created).image
+            return self._planner.plan_creation(item, created, self._started).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error

@@ -19,8 +19,15 @@ from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper
 from daicho.layout import base_item
-from daicho.layout.expiry import compute_ttl, find_retention_start, has_older_retention
+from daicho.layout.expiry import (
+    ORIGIN,
+    compute_ttl,
+    find_retention_start,
+    has_older_retention,
+)
+from daicho.layout.restorations import RESTORED_MARK
 from daicho.plan import EntityPlan, Ledger
+from daicho.plan.expiry import CREATED_AT
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
@@ -46,8 +53,8 @@ class PlannedWrite(Generic[E]):
         image: the whole item. Its version is 1, also if it replaces another item.
         predecessor: the stored item that it replaces; empty for a new item. Its creation, its
             expiry and its attributes that are no fields are kept; its version is increased.
-        renews_expiry: the predecessor is from before a change of the retention, so it gets the
-            expiry of ``image``.
+        renews_expiry: the predecessor gets the expiry of ``image``, or loses its own if the image
+            has none. Otherwise it keeps its own.
     """
 
     entity: type[E]
@@ -81,14 +88,18 @@ class ItemPlanner:
     tenant: str
     key_resolver: KeyResolver
 
-    def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
+    def plan_creation(
+        self, item: E, created: dt.datetime, now: dt.datetime | None = None
+    ) -> PlannedWrite[E]:
         """The write of a new item, with the values that are copied into it.
+
+        ``now``: the time of the write, if the item was created earlier, in another system.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
             Invalid: the item cannot be stored or derived.
         """
-        return self._plan_write(type(item), self._build_fields(item), created)
+        return self._plan_write(type(item), self._build_fields(item), created, now or created)
 
     def plan_put(
         self,
@@ -116,7 +127,7 @@ class ItemPlanner:
             return new
         check_version(base_item.get_version(current), if_match)
         fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
-        return self._plan_write(new.entity, fields, now, current)
+        return self._plan_write(new.entity, fields, now, now, current)
 
     def plan_change(
         self,
@@ -135,7 +146,7 @@ class ItemPlanner:
         """
         current = check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
-        return self._plan_write(ref.entity, fields, _read_created(current), current)
+        return self._plan_write(ref.entity, fields, _read_created(current), now, current)
 
     def plan_restoration(
         self,
@@ -158,7 +169,7 @@ class ItemPlanner:
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
-        return self._plan_write(ref.entity, fields, _read_created(current or old_version))
+        return self._plan_write(ref.entity, fields, _read_created(current or old_version), now)
 
     def check_vacant(
         self,
@@ -186,26 +197,24 @@ class ItemPlanner:
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
         """The request that creates the item, or replaces the stored one, without a read before it.
 
-        DynamoDB refuses it if the stored item has expired, is from before a change of the
-        retention, or has other frozen fields than the ones that were checked. With a predecessor it
-        also refuses it if the stored item is not the predecessor, but was created later.
+        DynamoDB refuses it if the stored item has expired, has an expiry that only its image tells,
+        or has other frozen fields than the ones that were checked. With a predecessor it also
+        refuses it if the stored item is not the predecessor, but was created or restored later.
         """
         checked = planned.predecessor or planned.image
         frozen = mapper.list_frozen_fields(planned.entity, planned.plan)
         unchanged = {name: checked.get(name) for name in frozen}
         if planned.predecessor:
             unchanged["created_at"] = checked["created_at"]
+        rule = self._choose_expiry_rule(planned, now)
+        if rule.is_renewed and "ttl" in planned.image and self._is_archived(planned.entity):
+            unchanged[RESTORED_MARK] = planned.predecessor.get(RESTORED_MARK)
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            planned.plan,
             absent=_list_absent_fields(planned),
             unchanged=unchanged,
-            expiry=conditions.ExpiryRule(
-                to_seconds(now) if self._may_expire(planned.entity) else None,
-                0 if planned.predecessor else self._find_retention_start(planned.entity),
-                planned.renews_expiry,
-            ),
+            expiry=rule,
             if_match=if_match,
             must_exist=bool(planned.predecessor) and if_match is None,
         )
@@ -215,7 +224,6 @@ class ItemPlanner:
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            planned.plan,
             absent=_list_absent_fields(planned),
             unchanged={"created_at": planned.predecessor["created_at"]},
             expiry=conditions.ExpiryRule(is_renewed=planned.renews_expiry),
@@ -231,19 +239,22 @@ class ItemPlanner:
         entity: type[E],
         fields: Fields,
         created: dt.datetime,
+        now: dt.datetime,
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
-        """The write of an item with these fields, after the checks of its image."""
+        """The write of an item with these fields at ``now``, after the checks of its image."""
         check_writable(self.ledger, entity)
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
-        image = base_item.build_base_item(self.tenant, generation, fields, created)
-        number = generation.number
-        renews_expiry = predecessor is not None and has_older_retention(
-            self.ledger, plan.name, predecessor, number
+        image = base_item.build_base_item(self.tenant, generation, fields, created, now)
+        renews_expiry = predecessor is not None and (
+            (plan.expires is not None and not plan.expires.is_fixed)
+            or has_older_retention(self.ledger, plan.name, predecessor, generation.number)
         )
         if predecessor is not None and renews_expiry:
-            ttl = compute_ttl(plan, predecessor)
+            kept = {name: predecessor[name] for name in ORIGIN if name in predecessor}
+            ttl = compute_ttl(plan, {**image, **kept}, now)
+            image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
         validation.check_image(plan, image)
         key = get_key(image)
@@ -269,6 +280,24 @@ class ItemPlanner:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
         return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
+
+    def _choose_expiry_rule(
+        self, planned: PlannedWrite[E], now: dt.datetime
+    ) -> conditions.ExpiryRule:
+        """The expiry of the stored item, which a write without a read before it knows in part.
+
+        What counts from a field or from the change is in the new image, and so is that the item
+        does not expire. What counts from the creation is the expiry that the stored item has.
+        """
+        entity, expires = planned.entity, planned.plan.expires
+        alive_at = to_seconds(now) if self._may_expire(entity) else None
+        if planned.predecessor:
+            return conditions.ExpiryRule(alive_at, is_renewed=planned.renews_expiry)
+        if expires is None or expires.is_fixed:
+            return conditions.ExpiryRule(alive_at, self._find_retention_start(entity))
+        if expires.of != CREATED_AT or "ttl" not in planned.image:
+            return conditions.ExpiryRule(alive_at, is_renewed=True)
+        return conditions.ExpiryRule(alive_at, self._find_retention_start(entity), is_required=True)
 
     def _find_retention_start(self, entity: type[Entity]) -> int:
         """The first generation with this retention; 0 if all generations have it."""
