@@ -132,6 +132,12 @@ class BadCursor(Refusal):
         super().__init__(detail, field="cursor")
 
 
+class Forbidden(Refusal):
+    """The caller may not do this, and may know that what it asked for exists."""
+
+    status = 403
+
+
 class NotFound(Refusal):
     """No such item, or it has expired."""
 
@@ -156,6 +162,12 @@ class Raced(Conflict):
         field: str | None = None,
     ) -> None:
         super().__init__(detail, field=field)
+
+
+class NotUnique(Conflict):
+    """Another item has the value already. ``field``: the first of the fields that are unique."""
+
+    type = "not-unique"
 
 
 class Unwritable(Conflict):

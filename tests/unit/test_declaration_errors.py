@@ -32,9 +32,9 @@ VERBS = (
 )
 REMEDY = re.compile(rf"(?:[;:.,] |, or |otherwise )(?:{'|'.join(VERBS)})\b", re.IGNORECASE)
 """An instruction: a verb that begins a clause."""
-EXAMPLE = re.compile(r": (?:\S+(?:: .+?)? = \w+\(|\w+=\(|domain\.mount\()")
+EXAMPLE = re.compile(r": (?:\S+(?:: .+?)? = \w+\(|\w+=|(?:domain\.)?\w+\()")
 """What to write: a declaration, or an argument."""
-KINDS = re.compile(r"\b(?:Key|Edge|Aggregate|Counter|Search|copied|ranking)\b")
+KINDS = re.compile(r"\b(?:Key|Edge|Aggregate|Counter|Search|copied|ranking|Unique|Expires)\b")
 """The word of a declaration whose name is not known before the class is complete."""
 OTHER_TEXTS = {
     "lost": explain_lost("User", MigrationPlan("split_name", 2, ("given_name",))),

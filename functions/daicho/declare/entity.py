@@ -20,12 +20,13 @@ from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
 from daicho.plan import VersionMode
+from daicho.plan.expiry import CHANGED_AT
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
-RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
 E = TypeVar("E", bound="Entity")
 
 
@@ -67,6 +68,8 @@ class EntityMeta(type):
     """The field whose sections are items of their own, if one is split."""
     object_fields_: tuple[str, ...]
     """The names of the fields that are objects in S3."""
+    owner_field_: FieldSpec | None
+    """The field with the subject that owns the item, if one is declared."""
     rules_: RuleSet = NO_RULES
     """What every write of an item computes and checks."""
 
@@ -227,9 +230,26 @@ def _collect_declarations(cls: EntityMeta) -> None:
         None,
     )
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
+    cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
     cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())
     cls.model_ = _make_model(cls)
+
+
+def _find_owner(cls: EntityMeta, fields: Iterable[FieldSpec]) -> FieldSpec | None:
+    """The field with the owner.
+
+    Raises:
+        DeclarationError: there are two, or it is no text.
+    """
+    owners = [spec for spec in fields if spec.role == "owner"]
+    if len(owners) > 1:
+        raise DeclarationError(
+            f"{cls.__name__} has two owners: {owners[0]} and {owners[1]}; remove one of them"
+        )
+    if owners and owners[0].annotation is not str:
+        raise DeclarationError(f"{owners[0]} is a subject; write {owners[0].name}: str")
+    return owners[0] if owners else None
 
 
 def _read_annotations(cls: EntityMeta) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ulid import ULID
 from daicho.errors import DeclarationError
 from daicho.search.variants import Kind
 
-Role = Literal["plain", "uid", "ref", "refs", "copied", "computed", "object"]
+Role = Literal["plain", "uid", "ref", "refs", "copied", "computed", "object", "owner"]
 
 
 class _Missing:
@@ -203,6 +203,9 @@ def now() -> dt.datetime:
 
 created_at: Any = FieldSpec(name="created_at", entity="Entity", annotation=dt.datetime)
 """The moment an item was created, for a declaration that reads it. Inherited by every entity."""
+changed_at: Any = FieldSpec(name="changed_at", entity="Entity", annotation=dt.datetime)
+"""The moment of the last write of an item, for `Expires`. Only entities that read it keep it."""
+
 
 _KINDS: dict[Any, str] = {
     str: "str",

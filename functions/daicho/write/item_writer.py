@@ -3,7 +3,7 @@
 A write that is refused is planned again for the item that was found (`daicho.write.planner`).
 While a transaction is open (`daicho.write.transaction`), the writes are parts of it instead. An
 item whose versions are kept uses a transaction for each of its writes. So does an item that refers
-to another item that must exist.
+to another item that must exist, and one with unique values, unless a change keeps all of these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from daicho.errors import (
     RefusedError,
 )
 from daicho.items import mapper
+from daicho.layout.reservation_writer import has_reservations, keeps_reservations
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.retry import RetryBudget
@@ -36,7 +38,7 @@ from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.copy_writer import check_writable, is_copied
 from daicho.write.planner import ItemPlanner, PlannedWrite, build_successor
-from daicho.write.refusals import check_existing, explain_taken, to_seconds
+from daicho.write.refusals import explain_taken, to_seconds
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 
@@ -61,12 +63,13 @@ class ItemWriter:
     table: Table
     clock: Callable[[], dt.datetime]
     history: VersionHistory
+    access: Access = SYSTEM
     planner: ItemPlanner = field(init=False)
     sender: Sender = field(init=False)
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver)
+        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver, self.access)
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -110,13 +113,13 @@ class ItemWriter:
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self._needs_transaction(type(item), type(item).fields_):
+        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
             return self._retry_transaction(lambda transaction: transaction.create(item))
         return self._create(item, Conflict)
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._needs_transaction(type(item), type(item).fields_):
+        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
             return self._retry_transaction(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
@@ -149,6 +152,8 @@ class ItemWriter:
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
             planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
+            if has_reservations(planned.plan) and not self._keeps_reservations(planned, now):
+                return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
             # Refused if somebody was faster, or if the answer to this very write was lost.
             with suppress(ConditionFailedError):
                 return self._update(planned, self.planner.build_change(planned))
@@ -156,17 +161,19 @@ class ItemWriter:
 
     def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
-        if self._needs_transaction(ref.entity):
+        if self._needs_transaction(ref.entity) or self._reserves(ref.entity):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
         check_writable(self.ledger, ref.entity)
         key, now = self.key_resolver.resolve_key(ref), self.clock()
         if key is None:
             raise build_not_found(ref)
+        owner = self.access.find_required_owner(ref.entity)
+        removal = conditions.build_removal(key, to_seconds(now), if_match, owner)
         try:
-            self.sender.send_one(key, conditions.build_removal(key, to_seconds(now), if_match))
+            self.sender.send_one(key, removal)
         except ConditionFailedError as refused:
-            check_existing(ref, refused.item, now, if_match)
+            self.planner.check_existing(ref, refused.item, now, if_match)
             raise
 
     def restore(self, ref: ItemRef[E], *, if_match: int | None) -> E:
@@ -187,6 +194,14 @@ class ItemWriter:
             return True
         fields = entity.fields_
         return any(fields[name].must_exist for name in names if name in fields)
+
+    def _reserves(self, entity: type[Entity]) -> bool:
+        """Whether the values of an entity's items are reserved, so that others cannot have them."""
+        return has_reservations(self.planner.get_entity_plan(entity))
+
+    def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
+        stored, image = planned.predecessor, planned.build_successor()
+        return keeps_reservations(self.ledger, planned.plan, stored, image, to_seconds(now))
 
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write in the open transaction, or in a new one that is retried if others are faster."""
@@ -234,6 +249,8 @@ class ItemWriter:
         except ConditionFailedError as refused:
             existing = refused.item
             if existing is None or not attributes.equal_images(existing, new.image):
+                if existing is not None and error is PreconditionFailed:
+                    self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
         return mapper.to_item(new.entity, new.image, self.ledger)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import ItemRef
 from daicho.errors import PreconditionFailed, ReferenceNotFound
 from daicho.layout import base_item
-from daicho.query.key_resolver import build_not_found
 from daicho.storage.attributes import Image
 
 CHANGED_MEANWHILE = "others changed the same at this moment; try again"
@@ -42,22 +39,6 @@ def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
     if existing is None or base_item.is_expired(existing, to_seconds(now)):
         return None
     return existing
-
-
-def check_existing(
-    ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
-) -> Image:
-    """The item that is changed or removed.
-
-    Raises:
-        NotFound: there is none, or it has expired.
-        PreconditionFailed: it is not of version ``if_match``.
-    """
-    current = select_live(existing, now)
-    if current is None:
-        raise build_not_found(ref)
-    check_version(base_item.get_version(current), if_match)
-    return current
 
 
 def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:

@@ -24,7 +24,7 @@ from examples.bookings import Booking
 
 NOW = dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC)
 STATES = ("held", "confirmed", "cancelled")
-FOLLOWING = {
+FOLLOWING: dict[str, set[str]] = {
     "held": {"confirmed", "cancelled"},
     "confirmed": {"cancelled"},
     "cancelled": set[str](),
@@ -39,7 +39,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "rate": st.sampled_from([Decimal("7.1"), Decimal("0.00"), Decimal("12.50"), Decimal(3)]),
 }
 CHANGES = st.fixed_dictionaries({}, optional=VALUES)
-ACTIONS = st.one_of(
+ACTIONS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
     st.tuples(st.just("put"), st.fixed_dictionaries(VALUES)),
     st.tuples(st.sampled_from(["change", "change in a transaction"]), CHANGES),
     st.tuples(st.just("delete"), st.just({})),
@@ -66,7 +66,7 @@ def act(book: Book, action: str, values: dict[str, Any]) -> None:
 
 def is_allowed(before: Booking | None, after: dict[str, Any]) -> bool:
     """The model: whether a write may be accepted."""
-    old, new = before and before.status, after["status"]
+    old, new = before.status if before else None, after["status"]
     follows = new == "held" if old is None else new == old or new in FOLLOWING[old]
     return follows and after["departure"] > after["arrival"]
 

@@ -1,1 +1,1 @@
-"""Rules that the items of an entity keep with every write: what is computed, checked, allowed."""
+"""Rules of an entity: what its items must fulfil, and who may read and write them."""

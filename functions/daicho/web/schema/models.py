@@ -27,6 +27,7 @@ from daicho.web.schema.wire_types import (
     to_text_type,
 )
 
+OWNER_DESCRIPTION = "The subject of your token. Only some roles may name another owner."
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 _READ_ONLY: dict[str, Any] = {"readOnly": True}
 
@@ -55,6 +56,8 @@ def build_creation_model(
     for field_name, spec in _list_writable_fields(entity, omitted_names).items():
         if spec.factory is not None:
             default = Field(default_factory=spec.factory)
+        elif spec.role == "owner":
+            default = Field(default=None, description=OWNER_DESCRIPTION)
         elif spec.default is not MISSING:
             default = Field(default=spec.default)
         else:
