@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from daicho.runtime.unique_keys import build_object
+
 ARRAY = b"["
 _BYTE_ORDER_MARK = "\ufeff"
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -54,7 +56,7 @@ def _read_lines(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
 def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
     # Only a whole array is valid JSON, so it is read whole: NDJSON is the format for big files.
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
-    decoder = json.JSONDecoder(parse_constant=_refuse)
+    decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=build_object)
     position, separator = (start, ",") if start else (text.index("["), "[")
     line = line if start else text.count("\n", 0, position) + 1
     while True:
@@ -88,7 +90,7 @@ def _parse_row(line: int, end: int, text: str, *, valid: bool) -> NumberedRow:
     if not valid:
         return NumberedRow(line, end, line + 1, None, text, "not UTF-8")
     try:
-        values = json.loads(text, parse_constant=_refuse)
+        values = json.loads(text, parse_constant=_refuse, object_pairs_hook=build_object)
     except (ValueError, RecursionError) as error:
         return NumberedRow(line, end, line + 1, None, text, f"not JSON: {error}")
     return _check_row(line, end, line + 1, values, text)

@@ -160,7 +160,7 @@ def _start(
     if resume and (job is None or job.state == "succeeded"):
         raise OptionError("there is no rebuild to resume")
     targets = plan_targets(load_ledger(), read_stage_states(table).states)
-    if job is not None and job.state != "succeeded" and targets.keys() <= job.targets.keys():
+    if job is not None and job.covers(targets):
         requested = resume_job(table, job, utc_now(), rate=rate, without=without)
     elif targets:
         size = read_table_size(connection)

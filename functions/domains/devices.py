@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal
 
-from daicho import Domain, Entity, Key, Listing, field, now, one_of, uid
+from daicho import Aggregate, Count, Domain, Entity, Key, Listing, field, now, one_of, uid
 
 
 class Report(Entity):
@@ -21,11 +21,13 @@ class Report(Entity):
 
     key = Key(device, at, id)
     escalated = Listing(escalated_to, order=at, where=one_of(resolved, False))
+    per_device = Aggregate(Count(), device, ranked=True)
 
 
 domain = Domain("devices", Report, examples={
     "device": "pump-7", "escalated_to": "sato", "message": "Pressure is falling", "minutes": 60,
 })  # fmt: skip
 domain.resource("/devices/{device}/reports/{id}", Report, "POST GET PATCH DELETE")
+domain.mount("/devices", Report.per_device.top)
 domain.mount("/devices/{device}/reports", Report.key.all, window="minutes")
 domain.mount("/escalations/{escalated_to}", Report.escalated, window="minutes")

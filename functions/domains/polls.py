@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from daicho import Book, Domain, Entity, Key, field, refuse, shards_for, uid
+from daicho import Book, Domain, Entity, Key, Listing, field, one_of, refuse, shards_for, uid
 
 
 class Poll(Entity):
@@ -24,6 +24,7 @@ class Poll(Entity):
     salt: str = uid(token_hex, hidden=True)
 
     key = Key(id)
+    listed = Listing(where=one_of(state, "open", "closed"))
 
 
 class NewPoll(BaseModel):
@@ -43,6 +44,7 @@ class PollChange(BaseModel):
 domain = Domain("polls", Poll, examples={
     "candidates": ["Aja", "Heroes"], "expected_votes_per_second": 20000, "shards": 8,
 })  # fmt: skip
+domain.mount("/polls", Poll.listed)
 
 
 @domain.route("POST", "/polls")

@@ -95,6 +95,8 @@ class Shelf(Table):
         return BatchGetResult(found, tuple(left))
 
     def query(self, query: Query) -> ItemPage:
+        if query.low is not None and query.high is not None:
+            assert query.low <= query.high, "DynamoDB refuses an empty range"
         index = query.index or ""
         pool = self.rows if index == "GSI2" else self.items
         names = (f"{index}SK", "PK", "SK")

@@ -21,7 +21,7 @@ from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
-PUBLIC_PATHS = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
+PUBLIC_PATHS = ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""
@@ -101,11 +101,12 @@ class Api(Construct):
         # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
         # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".
         methods = CORS_METHODS if settings.cors_origins else ("ANY",)
-        self.http.add_routes(
-            path="/{proxy+}",
-            methods=[apigateway.HttpMethod[method] for method in methods],
-            integration=integration,
-        )
+        for path in ("/", "/{proxy+}"):  # the variable does not match the root
+            self.http.add_routes(
+                path=path,
+                methods=[apigateway.HttpMethod[method] for method in methods],
+                integration=integration,
+            )
         for path in PUBLIC_PATHS:
             self._add_public_route(path, integration=integration)
         stage = self._add_stage(settings)
@@ -113,18 +114,19 @@ class Api(Construct):
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
 
     def _add_public_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
-        (route,) = self.http.add_routes(
+        routes = self.http.add_routes(
             path=path,
-            methods=[apigateway.HttpMethod.GET],
+            methods=[apigateway.HttpMethod.GET, apigateway.HttpMethod.HEAD],
             integration=integration,
             authorizer=apigateway.HttpNoneAuthorizer(),
         )
-        suppress_finding(
-            route,
-            rule="APIG4",
-            reason="The API's description holds no tenant's data, and has to be readable "
-            "before one has a token.",
-        )
+        for route in routes:
+            suppress_finding(
+                route,
+                rule="APIG4",
+                reason="The API's description holds no tenant's data, and has to be readable "
+                "before one has a token.",
+            )
 
     def _add_domain(self, settings: Settings, stage: apigateway.CfnStage) -> str:
         """Give the API its own host name; the name that its DNS record has to point at."""

@@ -167,9 +167,10 @@ def _list_functions(
         footprint.IDLE_UNITS.get(scheduled.name, Units()) * runs[scheduled.name][0]
         for scheduled in stack.scheduled
     )
-    for kind in ("read", "write"):
-        quantity = getattr(idle, kind)
-        dollars = prices.price_units(**{"read": 0.0, "write": 0.0, kind: quantity})
+    for kind, quantity, dollars in (
+        ("read", idle.read, prices.price_units(idle.read, 0.0)),
+        ("write", idle.write, prices.price_units(0.0, idle.write)),
+    ):
         yield BillLine("DynamoDB", "sweep, audit and forget", quantity, f"{kind} units", dollars)
     dollars = estimate.requests / 1e6 * prices.http_million
     yield BillLine("API Gateway", "requests", estimate.requests, "requests", dollars)

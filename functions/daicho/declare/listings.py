@@ -50,8 +50,8 @@ class Listing(Declaration, Generic[*Ts]):
         """Whether rows bring anything along."""
         return self.copies_all or bool(self.copies)
 
-    def is_by_reference(self, reference: FieldSpec) -> bool:
-        """Whether it is a newest-first list for each item that a field refers to."""
+    def is_of(self, reference: FieldSpec) -> bool:
+        """Whether it has a newest-first list for each item that a field refers to."""
         if len(self.partition) != 1 or self.order or self.where is not None:
             return False
         (part,) = self.partition

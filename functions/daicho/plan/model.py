@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
+from daicho.plan.unique import UniquePlan
 
 TimeBucket = Literal["month", "day"]
 RollupMode = Literal["by schedule", "at once"]
@@ -201,9 +202,10 @@ class RetiringPlan:
     searches: tuple[SearchPlan, ...] = ()
     listings: tuple[ListingPlan, ...] = ()
     aggregates: tuple[AggregatePlan, ...] = ()
+    uniques: tuple[UniquePlan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.searches or self.listings or self.aggregates)
+        return bool(self.searches or self.listings or self.aggregates or self.uniques)
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,7 @@ class EntityPlan:
     copied_to: CopyPlan | None = None
     """The entity of the copies of its items; None if they are not copied."""
     migrations: tuple[MigrationPlan, ...] = ()
+    uniques: tuple[UniquePlan, ...] = ()
 
     @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
@@ -246,10 +249,16 @@ class EntityPlan:
         return (*self.aggregates, *self.retiring.aggregates)
 
     @cached_property
+    def derived_uniques(self) -> tuple[UniquePlan, ...]:
+        """The unique values that writers reserve: those that it declares, and that retire."""
+        return (*self.uniques, *self.retiring.uniques)
+
+    @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
-        derived: list[SearchPlan | ListingPlan | AggregatePlan] = [*self.derived_searches]
-        derived += [*self.derived_listings, *self.derived_aggregates]
+        derived: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
+        derived = [*self.derived_searches, *self.derived_listings]
+        derived += [*self.derived_aggregates, *self.derived_uniques]
         return frozenset((declaration.name, declaration.since) for declaration in derived)
 
     @property
@@ -275,6 +284,8 @@ class EntityPlan:
         for counter in self.counters:
             names.add(counter.slots)
             parts += (*counter.by, *counter.within)
+        for unique in self.derived_uniques:
+            names |= {*unique.fields, *unique.within}
         if self.expires is not None:
             names |= self.expires.fields
         names |= {part.field for part in parts}
@@ -292,6 +303,8 @@ class EntityPlan:
             for listing in declared["listings"]:
                 if not listing["copies"]:
                     del listing["copies"]
+            if not declared["uniques"]:
+                del declared["uniques"]
         if self.expires is not None:
             plain["expires"] = self.expires.to_json()
         if self.split is None:
@@ -332,6 +345,7 @@ def _parse_derived(data: Mapping[str, Any]) -> dict[str, Any]:
         "searches": tuple(map(_parse_search, data.get("searches", ()))),
         "listings": tuple(map(_parse_listing, data.get("listings", ()))),
         "aggregates": tuple(map(_parse_aggregate, data.get("aggregates", ()))),
+        "uniques": tuple(map(UniquePlan.parse, data.get("uniques", ()))),
     }
 
 

@@ -1,7 +1,7 @@
 """Lists that hold the items themselves, merged in order, a page at a time.
 
 These lists are a partition with its shards, and an edge from its far end (GSI1). They are read
-forward. `daicho.query.index_reader` reads the lists of keys.
+forward, or backward if the query is reversed. `daicho.query.index_reader` reads the lists of keys.
 
 A page does bounded work: after `MAX_ROWS` rows it ends early, with a cursor. No item is skipped.
 """
@@ -18,6 +18,7 @@ from daicho.layout.versions import get_kept_bytes
 from daicho.query.paging import CursorPosition
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.key_range import EVERY_KEY, KeyRange, cover_components
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
@@ -34,6 +35,9 @@ MAX_MERGED = 100
 LOWEST_KEY = keys.DELIMITER
 """Sorts before every sort key, since no component of one is empty."""
 
+HIGHEST_KEY = "\U0010ffff" * (keys.SORT_KEY_BYTES // 4)
+"""Sorts after every sort key."""
+
 CollectionPage = tuple[list[Image], CursorPosition | None]
 
 
@@ -41,14 +45,14 @@ CollectionPage = tuple[list[Image], CursorPosition | None]
 class CollectionSource:
     """One item collection to read, or the part of it whose sort keys begin with ``prefix``.
 
-    ``is_whole``: the prefix is the complete sort key. Rows below ``floor`` are not read.
+    ``is_whole``: the prefix is the complete sort key. ``range``: a limit besides the prefix.
     """
 
     partition: str
     index: str | None = None
     prefix: str = ""
     is_whole: bool = False
-    floor: str = ""
+    range: KeyRange = EVERY_KEY
 
     @property
     def order(self) -> str:
@@ -56,13 +60,14 @@ class CollectionSource:
         return f"{self.index or ''}SK"
 
     @property
-    def bounds(self) -> tuple[str, str]:
-        """The lowest and the highest sort key to read; "" if there is no such bound."""
-        high = self.prefix
-        if high and not self.is_whole:
-            # The escape sorts right after the delimiter. No key ends with an escape.
-            high = f"{high[: -len(keys.DELIMITER)]}{keys.ESCAPE}"
-        return max(self.prefix, self.floor), high
+    def bounds(self) -> KeyRange:
+        """The sort keys to read."""
+        if not self.prefix:
+            return self.range
+        if self.is_whole:
+            return KeyRange(self.prefix, self.prefix).intersect(self.range)
+        components = cover_components(self.prefix.removesuffix(keys.DELIMITER))
+        return KeyRange(self.prefix, components.high).intersect(self.range)
 
 
 @dataclass(frozen=True)
@@ -81,29 +86,35 @@ class CollectionReader:
     now: int
 
     def read_page(
-        self, sources: Sequence[CollectionSource], start: CursorPosition | None, limit: int
+        self,
+        sources: Sequence[CollectionSource],
+        start: CursorPosition | None,
+        limit: int,
+        *,
+        forward: bool = True,
     ) -> CollectionPage:
         """A page of lists that hold the items themselves, and the position of the next page.
 
         The items are in order. If there are over 100 lists, the items of the first 100 come before
         all others, and a page ends at the end of its 100 lists. A poll of a million votes a second
-        has 2,000 lists, each list costs a request, and all of them may be empty.
+        has 2,000 lists, each list costs a request, and all of them may be empty. Backward, all of
+        this is the other way round.
         """
-        # A forged cursor may contain any number.
-        first = 0 if start is None else max(0, start.list - start.list % MAX_MERGED)
-        next_first = first + MAX_MERGED
+        first = _choose_first_list(len(sources), start, forward=forward)
         buffer = PageBuffer(limit)
         last_decided = start
         for examined, entry in enumerate(
-            self._merge_sources(sources[first:next_first], first, start, limit)
+            self._merge_sources(sources[first : first + MAX_MERGED], first, start, limit, forward)
         ):
             if buffer.is_full or examined == MAX_ROWS:
                 return buffer.images, last_decided
             if not is_expired(entry.image, self.now) and not buffer.add_image(entry.image):
                 return buffer.images, last_decided
             last_decided = entry.position
-        if next_first < len(sources):
-            return buffer.images, CursorPosition(LOWEST_KEY, next_first)
+        if forward and first + MAX_MERGED < len(sources):
+            return buffer.images, CursorPosition(LOWEST_KEY, first + MAX_MERGED)
+        if not forward and first > 0:
+            return buffer.images, CursorPosition(HIGHEST_KEY, first - 1)
         return buffer.images, None
 
     def _merge_sources(
@@ -112,39 +123,57 @@ class CollectionReader:
         first: int,
         start: CursorPosition | None,
         limit: int,
+        forward: bool,
     ) -> Iterator[CollectionEntry]:
         # The share of each list in a page, and a deviation more: most lists need one query.
         share = limit / max(1, len(sources))
         block = ceil(share + sqrt(share)) + 1
         lists = [
-            self._read_entries(source, place, start, block)
+            self._read_entries(source, place, start, block, forward)
             for place, source in enumerate(sources, first)
         ]
-        return heapq.merge(*lists, key=lambda entry: entry.position)
+        return heapq.merge(*lists, key=lambda entry: entry.position, reverse=not forward)
 
     def _read_entries(
-        self, source: CollectionSource, place: int, start: CursorPosition | None, block: int
+        self,
+        source: CollectionSource,
+        place: int,
+        start: CursorPosition | None,
+        block: int,
+        forward: bool,
     ) -> Iterator[CollectionEntry]:
         """The undecided rows of one source, page after page by LastEvaluatedKey."""
-        low, high = source.bounds
+        bounds = source.bounds
         if start is not None:
             # Each list has its own rows at the decided order. The loop below skips them.
-            low = max(low, start.order)
-        if high and low > high:
-            return  # DynamoDB refuses an empty range
+            decided = KeyRange(low=start.order) if forward else KeyRange(high=start.order)
+            bounds = bounds.intersect(decided)
+        if bounds.is_empty:
+            return
         query = Query(
             source.partition,
             source.index,
-            low=low or None,
-            high=high or None,
+            low=bounds.low or None,
+            high=bounds.high or None,
+            forward=forward,
             limit=block,
             consistent=source.index is None,
         )
         for page in self.table.query_pages(query):
             for image in page.items:
                 position = CursorPosition(image[source.order]["S"], place)
-                if start is None or position > start:
+                is_undecided = start is None or (position > start if forward else position < start)
+                if is_undecided and bounds.contains(position.order):
                     yield CollectionEntry(position, image)
+
+
+def _choose_first_list(count: int, start: CursorPosition | None, *, forward: bool) -> int:
+    """The first of the lists to merge. A forged cursor may contain any number."""
+    last = max(0, count - 1)
+    place = 0 if forward else last
+    if start is not None:
+        place = max(0, start.list) if forward else min(max(0, start.list), last)
+    return place - place % MAX_MERGED
 
 
 @dataclass

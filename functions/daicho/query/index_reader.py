@@ -1,7 +1,8 @@
 """Posting lists (GSI2: listings and searches), read from the table for `daicho.search.pager`.
 
 Index rows lag behind the items. An item that a row names is shown if it is in the list now. If the
-rows copy all wanted fields, the rows themselves are shown.
+rows copy all wanted fields, the rows themselves are shown. Reversed lists are read forward, and
+their rows get inverted orders.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from daicho.search import analyzer
 from daicho.search.keyword import Keyword
 from daicho.search.pager import FetchedItems
 from daicho.search.posting_lists import TOP, Block, PendingRead, PostingRow
+from daicho.search.reversed_order import invert_order, restore_order
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.key_range import KeyRange
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
@@ -96,6 +99,7 @@ class IndexReader:
 
     ``now`` is in epoch seconds. ``parallelism`` is the number of parallel requests. ``is_copied``:
     the rows contain all wanted fields. Then no item is read, and the values are as old as the rows.
+    ``is_reversed``: the lists are read lowest first.
     """
 
     table: Table
@@ -105,6 +109,7 @@ class IndexReader:
     now: int
     parallelism: int
     is_copied: bool = False
+    is_reversed: bool = False
 
     def read_blocks(self, requests: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists."""
@@ -130,13 +135,14 @@ class IndexReader:
             return False
         if self.is_copied:
             return True
+        listed_order = restore_order(order) if self.is_reversed else order
         try:
             generation = attributes.get_integer(item, "gen") or 0
             plan = self.ledger.find_plan(self.entity, generation)
         except NewerGenerationError:
             # Newer code wrote the item: the newest plan here is the closest one.
             plan = self.ledger.current_generation(self.entity).plan
-        return any(predicate.matches(plan, item, order) for predicate in self.predicates)
+        return any(predicate.matches(plan, item, listed_order) for predicate in self.predicates)
 
     def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of a read that finds no item."""
@@ -146,25 +152,32 @@ class IndexReader:
         return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
 
     def _read_block(self, request: PendingRead) -> Block:
-        query = Query(request.list, INDEX, forward=False, limit=request.limit, start=request.more)
-        order, inclusive = request.bound
-        if request.floor:
-            if order < request.floor:
-                return Block([])  # DynamoDB refuses an empty range
-            query = replace(query, low=request.floor)
-            if request.bound != TOP:
-                query = replace(query, high=order)
-        elif request.bound != TOP:
-            query = replace(query, high=order) if inclusive else replace(query, below=order)
+        bounds, excluded = request.range, None
+        if request.bound != TOP:
+            order, inclusive = request.bound
+            order = restore_order(order) if self.is_reversed else order
+            rest = KeyRange(low=order) if self.is_reversed else KeyRange(high=order)
+            bounds, excluded = bounds.intersect(rest), None if inclusive else order
+        if bounds.is_empty:
+            return Block([])
+        query = Query(
+            request.list, INDEX, forward=self.is_reversed, limit=request.limit, start=request.more
+        )
+        if bounds.high and not bounds.low and (bounds.is_open or excluded == bounds.high):
+            query = replace(query, below=bounds.high)
+        else:
+            query = replace(query, low=bounds.low or None, high=bounds.high or None)
         page = self.table.query(query)
         rows = [
             PostingRow(
-                row[ORDER]["S"],
+                invert_order(order) if self.is_reversed else order,
                 self._get_row_key(row),
                 *(_get_position(row) if request.rests else ()),
             )
             for row in page.items
-            if inclusive or row[ORDER]["S"] < order  # a range with a floor includes its end
+            # A condition with two ends includes both of them. No row is at the open end of a range,
+            # because the key of the item follows in its order.
+            if (order := row[ORDER]["S"]) != excluded
         ]
         return Block(rows, page.last, page.units)
 

@@ -6,13 +6,13 @@ a partition of GSI2: the rows of one value of a listing, or of one gram of a sea
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ListQuery
+from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.searches import DEFAULT_PARAMETER
 from daicho.errors import Invalid, NotFound, refuse
 from daicho.items.arguments import (
@@ -33,6 +33,7 @@ from daicho.query.index_reader import (
 )
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
+from daicho.query.list_range import compute_range, compute_window
 from daicho.query.related_search import RelatedSearch
 from daicho.search import analyzer
 from daicho.search.grams import EVERYTHING, HOT_GRAM, Probe
@@ -46,6 +47,7 @@ from daicho.search.posting_lists import (
 )
 from daicho.search.sparsest_list import SparsestOf
 from daicho.storage import keys
+from daicho.storage.key_range import KeyRange
 
 MAX_LISTS = 100
 
@@ -57,6 +59,7 @@ class ListPlan:
     The result is the union of all of them. ``predicates`` check an item that a posting names.
     ``copied_names`` has the attributes that the rows copy, for each listing.
     ``query_identity`` identifies the queries: the cursor of a page is valid only for the same ones.
+    ``is_reversed``: the order of the lists is the opposite of their default order.
     """
 
     entity: type[Entity]
@@ -66,6 +69,7 @@ class ListPlan:
     predicates: list[ListPredicate] = field(default_factory=list)
     copied_names: list[frozenset[str]] = field(default_factory=list)
     query_identity: tuple[str, ...] = ()
+    is_reversed: bool = False
 
     def build_cursor(self) -> PostingCursor:
         """The union of all cursors. Sets how many rows the first read of each list requests.
@@ -88,6 +92,7 @@ class ListPlan:
         needed = names
         if needed is None:
             needed = (*self.entity.fields_, *list_inherited_names(self.entity))
+        needed = (*needed, *list_scale_attributes(self.entity, needed))
         return all(copied.issuperset(needed) for copied in self.copied_names)
 
 
@@ -111,7 +116,8 @@ class ListPlanner:
         """The lists of queries whose results are merged into one page.
 
         Raises:
-            TypeError: the queries are of several entities, or their lists of different orders.
+            TypeError: the queries are of several entities, or their lists of different orders or
+                directions; or a list does not have the order that its range needs.
             Invalid: there are over 100 lists, or a field does not accept a value.
             BeingBuilt: no listing or search that answers a query includes all items yet.
         """
@@ -122,7 +128,11 @@ class ListPlanner:
         entity = queries[0].entity
         plan = self.ledger.current_generation(entity.__name__).plan
         self.instances.check_copied(plan.name)
-        list_plan = ListPlan(entity, limit)
+        list_plan = ListPlan(entity, limit, is_reversed=queries[0].is_reversed)
+        if list_plan.is_reversed:
+            list_plan.query_identity = ("reversed",)
+        if any(query.is_reversed != list_plan.is_reversed for query in queries):
+            raise TypeError(f"only lists of {entity.__name__} in the same direction can be merged")
         if any(query.entity is not entity for query in queries):
             raise TypeError("only lists of one entity can be merged")
         orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(queries)}
@@ -140,9 +150,9 @@ class ListPlanner:
             list_plan.query_identity += (str(query.window),)
         match query.by:
             case "partition" | "under":
-                sources = self._plan_partition(plan, query)
+                sources = self._plan_partition(plan, query, list_plan)
             case "inverse":
-                sources = [self._plan_inverse(plan, query)]
+                sources = [self._plan_inverse(plan, query, list_plan)]
             case "listing":
                 listing = self.instances.choose_listing(plan, query.name, skip_from=self.skip_from)
                 return self._plan_listing(plan, listing, query, list_plan)
@@ -154,7 +164,9 @@ class ListPlanner:
         list_plan.query_identity += tuple(source.prefix for source in sources if source.prefix)
         return "partition" if query.by == "under" else query.by
 
-    def _plan_partition(self, plan: EntityPlan, query: ListQuery[Any]) -> list[CollectionSource]:
+    def _plan_partition(
+        self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan
+    ) -> list[CollectionSource]:
         """The shards of a collection, or of its items whose sort keys begin with given values."""
         names = plan.key.fields[: len(query.parts)]
         arguments = parse_arguments(query.entity, names, query.parts)
@@ -166,7 +178,8 @@ class ListPlanner:
         if sort_texts:
             prefix = keys.render(*sort_texts) if is_whole else keys.render_prefix(*sort_texts)
             check_key_length(names[-1], prefix, keys.check_sort)
-        floor = self._compute_floor(plan, query, plan.key.sort[len(sort_texts) :])
+        order = plan.key.sort[len(sort_texts) :]
+        bounds = self._compute_bounds(plan, query, order, list_plan, "" if is_whole else prefix)
         shards = self.key_resolver.resolve_shards(query.entity, plan, arguments)
         if shards is None:
             raise NotFound(f"no such collection of {plan.name}")
@@ -178,32 +191,37 @@ class ListPlanner:
                 check_key_length(name, partition, keys.check_partition),
                 prefix=prefix,
                 is_whole=is_whole and bool(prefix),
-                floor=prefix + floor if floor else "",
+                range=bounds,
             )
             for partition in partitions
         ]
 
-    def _compute_floor(self, plan: EntityPlan, query: ListQuery[Any], fields: Sequence[str]) -> str:
-        """The lowest sort key in the query's time window; "" without a window.
+    def _compute_bounds(
+        self,
+        plan: EntityPlan,
+        query: ListQuery[Any],
+        fields: Sequence[str],
+        list_plan: ListPlan,
+        head: str = "",
+    ) -> KeyRange:
+        """The sort keys in the range of a query, which its cursors are bound to, and its window."""
+        bounds = compute_range(plan, query, fields, head)
+        if query.has_range:
+            end = "open" if bounds.is_open else ""
+            list_plan.query_identity += (keys.render("range", bounds.low, bounds.high, end),)
+        return bounds.intersect(compute_window(plan, query, fields, self.now, head))
 
-        ``fields``: the names of the fields that order the list.
-        """
-        if query.window is None:
-            return ""
-        if not fields or not (
-            fields[0] == "created_at" or plan.fields.get(fields[0]) == "datetime"
-        ):
-            raise TypeError(f"{query.name} of {plan.name} is not ordered by an instant")
-        now = dt.datetime.fromtimestamp(self.now, dt.UTC)
-        return keys.escape(keys.render_instant(now - query.window))
-
-    def _plan_inverse(self, plan: EntityPlan, query: ListQuery[Any]) -> CollectionSource:
+    def _plan_inverse(
+        self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan
+    ) -> CollectionSource:
         """The collection of an edge from its other end: a partition of GSI1."""
         arguments = parse_arguments(query.entity, plan.key.sort, query.parts)
         texts = render_fields(plan, plan.key.sort, arguments)
         partition = keys.render(self.tenant, plan.name, *texts)
         return CollectionSource(
-            check_key_length(plan.key.sort[-1], partition, keys.check_partition), "GSI1"
+            check_key_length(plan.key.sort[-1], partition, keys.check_partition),
+            "GSI1",
+            range=self._compute_bounds(plan, query, plan.key.partition, list_plan),
         )
 
     def _plan_listing(
@@ -212,11 +230,11 @@ class ListPlanner:
         """Add the posting lists of one value of a listing; see `_plan_list`."""
         parts = render_parts(query.entity, plan, listing.partition, query.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
-        floor = self._compute_floor(plan, query, listing.order)
+        bounds = self._compute_bounds(plan, query, listing.order, list_plan)
         sharded_parts = [(parts, shard) for shard in range(listing.shards)]
         for partition in item_keys.render_listing_lists(self.tenant, plan, listing, sharded_parts):
             partition_key = check_key_length(name, partition, keys.check_partition)
-            list_plan.cursors.append(PostingList(partition_key, floor=floor))
+            list_plan.cursors.append(PostingList(partition_key, range=bounds))
         list_plan.predicates.append(ListingPredicate(listing, parts))
         list_plan.copied_names.append(self.instances.list_copied_names(plan, listing))
         list_plan.query_identity += (str(listing.since), *parts)

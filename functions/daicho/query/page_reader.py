@@ -15,6 +15,7 @@ from daicho.declare.queries import ListQuery
 from daicho.errors import UnprocessedError
 from daicho.plan import Ledger
 from daicho.plan.instances import list_replacing_generations
+from daicho.query.access import SYSTEM, Access
 from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
 from daicho.query.instance_chooser import InstanceChooser
@@ -25,6 +26,7 @@ from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
 from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
 from daicho.search.posting_lists import END, Bound
+from daicho.search.reversed_order import invert_order, restore_order
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
@@ -46,6 +48,7 @@ class PageReader:
     clock: Callable[[], dt.datetime]
     parallelism: int
     item_cache: ItemCache | None = None
+    access: Access = SYSTEM
 
     def read_page(
         self,
@@ -64,7 +67,9 @@ class PageReader:
             BadCursor: the cursor is of other queries, or of another tenant.
             BeingBuilt: no listing or search that answers includes all items yet.
             UnprocessedError: DynamoDB did not process the first item of the page.
+            Forbidden: the caller may not read all items of a list.
         """
+        self.access.check_lists(queries)
         if queries and queries[0].by == "versions":
             return self.history.read_page(queries, limit, cursor)
         now = int(self.clock().timestamp())
@@ -72,7 +77,9 @@ class PageReader:
         list_plan, binding, start = self._plan_page(queries, limit, cursor, related_search)
         if list_plan.collections:
             reader = CollectionReader(self.table, now)
-            listed_images, end = reader.read_page(list_plan.collections, start, limit)
+            listed_images, end = reader.read_page(
+                list_plan.collections, start, limit, forward=not list_plan.is_reversed
+            )
             return self.history.read_whole(listed_images), binding.write_cursor(end)
         images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)
@@ -134,10 +141,18 @@ class PageReader:
         is_copied, posting_cursor = list_plan.is_copied(names), list_plan.build_cursor()
         page_buffer = PageBuffer(list_plan.limit)
         if start is not None:
-            posting_cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
+            order = invert_order(start.order) if list_plan.is_reversed else start.order
+            posting_cursor.skip_to(Bound(order, inclusive=start.list == 1))
         entity, now = list_plan.entity.__name__, related_search.now
         reader = IndexReader(
-            self.table, self.ledger, entity, list_plan.predicates, now, self.parallelism, is_copied
+            self.table,
+            self.ledger,
+            entity,
+            list_plan.predicates,
+            now,
+            self.parallelism,
+            is_copied,
+            list_plan.is_reversed,
         )
         budget = ReadBudget(units=related_search.units, requests=related_search.requests)
         pager = SearchPager(reader, posting_cursor, list_plan.limit, page_buffer.add_image, budget)
@@ -145,8 +160,12 @@ class PageReader:
             page = pager.read_page()
         except OnlyUnprocessedError as error:
             raise UnprocessedError(error.unprocessed) from error
-        order, inclusive = page.bound
-        end = None if page.bound == END else CursorPosition(order, int(inclusive))
+        end = None
+        if page.bound != END:
+            order, inclusive = page.bound
+            if list_plan.is_reversed:
+                order = restore_order(order)
+            end = CursorPosition(order, int(inclusive))
         if is_copied or entity not in self.ledger.pointer_types:
             return page.items, end
         # The base item of an entity versioned by pointer has the key only.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from daicho.declare.entity import Entity
@@ -14,12 +14,15 @@ from daicho.layout import versions
 from daicho.layout.base_item import get_version, is_expired
 from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan, Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.collection_reader import MAX_ROWS, CollectionPage, PageBuffer
 from daicho.query.key_resolver import KeyResolver, build_not_found
+from daicho.query.list_range import compute_version_range
 from daicho.query.paging import CursorBinding, CursorPosition
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.key_range import EVERY_KEY, KeyRange
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
@@ -37,6 +40,7 @@ class VersionHistory:
     tenant: str
     key_resolver: KeyResolver
     now: Callable[[], int]
+    access: Access = SYSTEM
 
     def find_newest(self, ref: ItemRef[Any], *, consistent: bool = True) -> Image | None:
         """The current item of an entity kept by pointer, in one query; None if there is none."""
@@ -65,26 +69,35 @@ class VersionHistory:
     def read_page(
         self, queries: Sequence[ListQuery[Any]], limit: int, cursor: str | None
     ) -> tuple[Sequence[Image], str | None]:
-        """A page of an item's versions, newest first, and the cursor after it.
+        """A page of an item's versions, newest first unless reversed, and the cursor after it.
 
         Raises:
             NotFound: such an item never existed, or all of its versions are forgotten.
-            TypeError: versions of several items have no common order.
+            TypeError: versions of several items have no common order; or versions have no prefix.
+            Invalid: a bound of the range is no number of a version.
         """
         if len(queries) > 1:
             raise TypeError("versions are listed of one item at a time")
-        ref = ItemRef(queries[0].entity, queries[0].parts)
+        query = queries[0]
+        ref = ItemRef(query.entity, query.parts)
         base = self.key_resolver.resolve_key(ref)
         if base is None:
             raise build_not_found(ref)
         partition = self.check_versioned(ref.entity, base)
-        binding = CursorBinding(self.tenant, ("versions", partition))
+        bounds = compute_version_range(query)
+        identity: tuple[str, ...] = ("versions", partition)
+        if query.is_reversed or query.has_range:
+            identity += (str(query.is_reversed), bounds.low, bounds.high)
+        binding = CursorBinding(self.tenant, identity)
         start = binding.read_cursor(cursor)
-        first = self._find_unkept(ref.entity, base) if start is None else None
-        images, end = self._read_pages(partition, first, start, limit)
-        if start is None and end is None and not images:
+        read = self._read_rising if query.is_reversed else self._read_falling
+        images, end = read(ref.entity, base, bounds, start, PageBuffer(limit))
+        if start is None and end is None and not images and not query.has_range:
             raise build_not_found(ref)
-        return images, binding.write_cursor(end)
+        readable = [image for image in images if self.access.may_read(ref.entity, image)]
+        if images and not readable:
+            raise build_not_found(ref)
+        return readable, binding.write_cursor(end)
 
     def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
         """Base items with their content, in their order, without items that are gone by now."""
@@ -125,6 +138,7 @@ class VersionHistory:
             raise build_not_found(ref)
         older = versions.render_version_number(last - 1)
         partition = versions.render_history_partition(base, ref.entity.__name__)
+        self._check_forget(ref, base, partition)
         needed = ("PK", "SK", "version", "ttl")
         query = Query(partition, high=older, attributes=needed, limit=BLOCK_ITEMS, consistent=True)
         removed = 0
@@ -138,6 +152,18 @@ class VersionHistory:
                 return ForgetVersionsResult(removed, done=page.last is None)
         return ForgetVersionsResult(removed, done=True)
 
+    def _check_forget(self, ref: ItemRef[Any], base: ItemKey, partition: str) -> None:
+        """Refuse a caller that may not write the item, or the newest version of a deleted one."""
+        if self.access.find_required_owner(ref.entity) is None:
+            return
+        query = Query(partition, forward=False, consistent=True)
+        images = (image for page in self.table.query_pages(query) for image in page.items)
+        newest = next((image for image in images if not versions.is_marker(image)), None)
+        current = newest or self.table.get(base, consistent=True)
+        if current is None:
+            raise build_not_found(ref)
+        self.access.check_write(ref, current)
+
     def check_versioned(self, entity: type[Entity], base: ItemKey) -> str:
         """The partition of an item's versions.
 
@@ -149,32 +175,91 @@ class VersionHistory:
             name, base.pk, lambda _: versions.render_history_partition(base, entity.__name__)
         )
 
-    def _read_pages(
-        self, partition: str, first: Image | None, start: CursorPosition | None, limit: int
+    def _read_falling(
+        self,
+        entity: type[Entity],
+        base: ItemKey,
+        bounds: KeyRange,
+        start: CursorPosition | None,
+        buffer: PageBuffer,
     ) -> CollectionPage:
-        """Versions below ``start``, newest first; ``first`` is a version that has no item yet."""
-        buffer, last_decided = PageBuffer(limit), start
+        """Versions below ``start``, newest first."""
+        first = self._find_unkept(entity, base, bounds) if start is None else None
+        last_decided = start
         if first is not None and buffer.add_image(first):
             last_decided = CursorPosition(versions.render_version_number(get_version(first)))
-        below = None if last_decided is None else last_decided.order
-        query = Query(partition, below=below, forward=False, limit=limit + 1, consistent=True)
+        if last_decided is not None:
+            bounds = bounds.intersect(KeyRange(high=last_decided.order, is_open=True))
+        partition = versions.render_history_partition(base, entity.__name__)
+        return self._fill_page(buffer, partition, bounds, last_decided, forward=False)
+
+    def _read_rising(
+        self,
+        entity: type[Entity],
+        base: ItemKey,
+        bounds: KeyRange,
+        start: CursorPosition | None,
+        buffer: PageBuffer,
+    ) -> CollectionPage:
+        """Versions above ``start``, oldest first."""
+        if start is not None:
+            bounds = bounds.intersect(KeyRange(low=start.order))
+        partition = versions.render_history_partition(base, entity.__name__)
+        images, end = self._fill_page(buffer, partition, bounds, start, forward=True)
+        last = self._find_unkept(entity, base, bounds) if end is None else None
+        if last is None:
+            return images, end
+        number = versions.render_version_number(get_version(last))
+        if start is not None and start.order >= number:
+            return images, None
+        if buffer.is_full or not buffer.add_image(last):
+            return images, CursorPosition(images[-1]["SK"]["S"])
+        return images, None
+
+    def _fill_page(
+        self,
+        buffer: PageBuffer,
+        partition: str,
+        bounds: KeyRange,
+        last_decided: CursorPosition | None,
+        *,
+        forward: bool,
+    ) -> CollectionPage:
+        """Add the versions in a range, besides the last decided one, until the page is full."""
+        if bounds.is_empty:
+            return buffer.images, None
+        query = Query(partition, forward=forward, limit=buffer.limit + 1, consistent=True)
+        if bounds.is_open and not bounds.low:
+            query = replace(query, below=bounds.high)
+        else:
+            query = replace(query, low=bounds.low or None, high=bounds.high or None)
         examined = 0
         for page in self.table.query_pages(query):
             for image in page.items:
+                position = CursorPosition(image["SK"]["S"])
+                if position == last_decided or not bounds.contains(position.order):
+                    continue
                 examined += 1
                 if buffer.is_full or examined > MAX_ROWS:
                     return buffer.images, last_decided
                 if not versions.is_marker(image) and not buffer.add_image(image):
                     return buffer.images, last_decided
-                last_decided = CursorPosition(image["SK"]["S"])
+                last_decided = position
         return buffer.images, None
 
-    def _find_unkept(self, entity: type[Entity], base: ItemKey) -> Image | None:
-        """The current item, if it has no version item: older code or a load wrote it."""
+    def _find_unkept(
+        self, entity: type[Entity], base: ItemKey, bounds: KeyRange = EVERY_KEY
+    ) -> Image | None:
+        """The current item, if it has no version item: older code or a load wrote it.
+
+        None if the number of its version is not within ``bounds``.
+        """
         if entity.versioned_ == "pointer":
             return None
         state = self.read_state(entity, base)
         if state.item is None or not state.unkept:
+            return None
+        if not bounds.contains(versions.render_version_number(state.last)):
             return None
         return {**state.item, "version": {"N": str(state.last)}}
 

@@ -11,7 +11,7 @@ import dataclasses
 import datetime as dt
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -158,7 +158,8 @@ class RebuildJob(TableJob):
     ``filled_behind``: the last object of the archive whose rows were added to aggregates that keep
     expired items, and ``filled_at``: when the last rows were added. ``effective_rate``: the rate to
     which throttling has lowered ``rate``; 0 before the first write. ``items_per_second`` are read,
-    for ``units_per_second`` written.
+    for ``units_per_second`` written. ``taken``: how many of the items that are left have a unique
+    value that another item has.
     """
 
     KEY: ClassVar = JOB_KEY
@@ -174,6 +175,11 @@ class RebuildJob(TableJob):
     effective_rate: float = 0.0
     items_per_second: float = 0.0
     units_per_second: float = 0.0
+    taken: int = 0
+
+    def covers(self, targets: Mapping[str, int]) -> bool:
+        """Whether resuming the job builds ``targets``: generations by entity."""
+        return self.state != "succeeded" and targets.keys() <= self.targets.keys()
 
     @property
     def seconds_left(self) -> int | None:

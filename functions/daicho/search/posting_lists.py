@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from daicho.storage.key_range import EVERY_KEY, KeyRange
+
 FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS = 22, 400
 """Rows of a keys-only index in half a read unit, and the highest number of rows in one request.
 
@@ -76,7 +78,7 @@ class Block:
 class PendingRead:
     """The rows to read: those of a list within a bound, or after the block before (``more``).
 
-    ``rests``: with the text after the gram and the mark before it. ``floor``: rows below it are not
+    ``rests``: with the text after the gram and the mark before it. ``range``: rows outside are not
     in the list.
     """
 
@@ -85,7 +87,7 @@ class PendingRead:
     more: Any
     limit: int
     rests: bool
-    floor: str = ""
+    range: KeyRange = EVERY_KEY
 
 
 class PostingCursor(Protocol):
@@ -113,13 +115,14 @@ class PostingList:
 
     ``inside``: the rest of a row may contain ``rest`` anywhere.
     ``certain``: its rows match, according to its lists. ``first``: the number of rows of its first
-    block. ``floor``: it ends there. ``alone``: no other list decides whether its rows match.
+    block. ``range``: it has no rows outside. ``alone``: no other list decides whether its rows
+    match.
     """
 
     list: str
     rest: str = ""
     certain: bool = True
-    floor: str = ""
+    range: KeyRange = EVERY_KEY
     first: int = FIRST_BLOCK_ROWS
     mark: str = ""
     inside: bool = False
@@ -189,7 +192,7 @@ class PostingList:
             start, more = self._start, self._more
         else:
             start, more = self._ceiling, None
-        return PendingRead(self.list, start, more, limit, reads_rests, self.floor)
+        return PendingRead(self.list, start, more, limit, reads_rests, self.range)
 
     def accept_block(self, request: PendingRead, block: Block) -> None:
         """Continue with the block of the read ``request``."""

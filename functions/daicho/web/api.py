@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from daicho.errors import BeingBuilt, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.declare.rules.caller import Caller
+from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.query.access import Access
 from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import Endpoint, to_response
@@ -18,8 +21,9 @@ from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
-from daicho.web.openapi.pages import PROBLEM_PAGES, PUBLIC_PATHS, ApiPages
+from daicho.web.openapi.pages import ApiPages, is_public
 from daicho.web.routes.builder import build_operations
+from daicho.web.routes.pattern_examples import collect_pattern_examples
 from daicho.web.routes.tenant_admin import build_admin_operations
 from daicho.write.idempotency import HEADER
 
@@ -39,14 +43,14 @@ class Api:
     def __init__(
         self,
         daicho: Daicho,
-        open_book: Callable[[str], Book],
+        open_book: Callable[[Access], Book],
         *,
         server: str = "",
         tenants: Tenants | None = None,
         title: str = "Daicho",
         claim_names: ClaimNames = COGNITO_CLAIMS,
     ) -> None:
-        """``open_book`` gives the book of a tenant; ``server`` is the API's address.
+        """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
@@ -56,13 +60,16 @@ class Api:
         administered = build_admin_operations() if tenants else []
         self.operations = [*served, *administered]
         self.resolver = Resolver()
-        self._server, self._tenants, self._open_tenant_book = server, tenants, open_book
-        self._claim_names = claim_names
+        self._server, self._tenants, self._open_caller_book = server, tenants, open_book
+        self._claim_names, self._access_rules = claim_names, daicho.access_rules
+        self._entities = daicho.entities
         for operation in served:
             self._route(operation, self._open_book)
         for operation in administered:
             self._route(operation, self._open_admin)
-        pages = ApiPages(self.operations, server, daicho.examples, title)
+        pages = ApiPages(
+            self.operations, server, daicho.examples, title, self.resolver.get_current_request
+        )
         for path, page in pages.list_routes().items():
             self.resolver.get(path, include_in_schema=False)(page)
         self._handle_errors()
@@ -70,35 +77,40 @@ class Api:
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
         incoming = HttpRequest(event, self._claim_names)
+        if incoming.method != "HEAD":
+            return self._answer(incoming, context)
+        answer = self._answer(incoming.to_get(), context)
+        return {**answer, "body": "", "isBase64Encoded": False}
+
+    def _answer(self, incoming: HttpRequest, context: Any) -> dict[str, Any]:
         try:
-            path = str(event.get("rawPath"))
-            if path not in PUBLIC_PATHS and not path.startswith(PROBLEM_PAGES):
+            if not is_public(str(incoming.event.get("rawPath"))):
                 _ = incoming.tenant
             incoming.check()
         except HttpError as error:
             return _to_answer(self._to_reply(error))
         return self.resolver.answer(incoming, context)
 
-    def _route(self, operation: Operation, open_book: Callable[[str], Any]) -> None:
+    def _route(self, operation: Operation, open_book: Callable[[Caller], Any]) -> None:
         endpoint = Endpoint(operation, open_book, self.resolver.get_current_request)
         self.resolver.route(operation.path, operation.method, operation_id=operation.id)(endpoint)
 
-    def _open_book(self, tenant: str) -> Book:
-        """The book of a tenant that is not closed."""
+    def _open_book(self, caller: Caller) -> Book:
+        """The book of a caller whose tenant is not closed."""
         if self._tenants is not None:
-            self._tenants.check_open(tenant)
-        return self._open_tenant_book(tenant)
+            self._tenants.check_open(caller.tenant)
+        return self._open_caller_book(Access(caller, self._access_rules))
 
-    def _open_admin(self, tenant: str) -> TenantAdmin | None:
+    def _open_admin(self, caller: Caller) -> TenantAdmin | None:
         """What an administrator does with a whole tenant, closed or not."""
-        user = self.resolver.get_current_request().user
-        return self._tenants.open_admin(tenant, user) if self._tenants else None
+        tenants = self._tenants
+        return tenants.open_admin(caller.tenant, caller.subject) if tenants else None
 
     def _handle_errors(self) -> None:
         answered: Mapping[type[Exception], Callable[[Any], HttpError]] = {
             HttpError: lambda error: error,
-            RequestValidationError: _to_invalid,
-            ValidationError: _to_invalid,
+            RequestValidationError: self._make_invalid,
+            ValidationError: self._make_invalid,
             Raced: _to_raced,
             BeingBuilt: _to_being_built,
             Refusal: _to_refused,
@@ -120,6 +132,13 @@ class Api:
             error.status, error.render_body(self._server), error.headers, problems.CONTENT_TYPE
         )
 
+    @cached_property
+    def _pattern_examples(self) -> Mapping[str, str]:
+        return collect_pattern_examples(self._entities, self.operations)
+
+    def _make_invalid(self, error: RequestValidationError | ValidationError) -> HttpError:
+        return problems.from_validation(error.errors(), self._pattern_examples)
+
     def _make_not_found(self) -> HttpError:
         event = self.resolver.current_event
         methods = self.resolver.list_allowed_methods(event.path)
@@ -134,12 +153,9 @@ class Api:
         return HttpError(500, f"unexpected error; request {request}")
 
 
-def _to_invalid(error: RequestValidationError | ValidationError) -> HttpError:
-    return problems.from_validation(error.errors())
-
-
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
+    named = list(error.failures) if isinstance(error, CheckFailed) else named
     kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
     return HttpError(error.status, error.detail, named, type=kind)
 

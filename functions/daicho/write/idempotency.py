@@ -3,6 +3,11 @@
 The record of a request contains its answer, and is written in the transaction of its effect. If
 the record exists, the request was executed; if no record exists, the request was not executed.
 
+A record belongs to a subject: the caller of the request. The first subject that uses a key has its
+record at the place of the key. Another subject that uses the same key has its record at a place of
+its own, and prolongs the first record, so that no record of a key outlives the one at its place.
+So one read finds whether a key is unused, and a second one is needed only if two subjects share it.
+
 Source: the resource policy in "The Idempotency-Key HTTP Header Field" (IETF draft).
 """
 
@@ -18,9 +23,9 @@ from decimal import MAX_EMAX, MIN_EMIN, Context
 
 from daicho.errors import Invalid
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
-from daicho.storage.requests import Put
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
+from daicho.storage.requests import ConditionCheck, Put, Update, Write
 from daicho.storage.table import Table
 
 HEADER = "Idempotency-Key"
@@ -29,6 +34,8 @@ COMPRESS_FROM_BYTES = 512
 """The size of an answer: a record of up to 1 KB costs the same, whatever its size."""
 NO_CONTENT = 204
 OWNER = "~request"
+PROLONGED_SECONDS = 60 * 60
+"""How much longer than needed a record is kept that is prolonged, so that it is done rarely."""
 
 
 @dataclass(frozen=True)
@@ -41,31 +48,68 @@ class StoredAnswer:
 
 
 @dataclass(frozen=True)
+class RequestRecord:
+    """What is stored about a request: its answer, or None if the request was not executed.
+
+    ``place``: the key of its record. ``first``: the record of another subject, which is stored at
+    the place of the request's key; None if there is none.
+    """
+
+    place: ItemKey
+    answer: StoredAnswer | None = None
+    first: Image | None = None
+
+
+@dataclass(frozen=True)
 class IdempotentRequest:
-    """A request under a key; ``digest`` distinguishes it from others under the same key."""
+    """A request under a key; ``digest`` distinguishes it from others under the same key.
+
+    ``subject``: a digest of the subject that sends it.
+    """
 
     key: str
     digest: str
+    subject: str = ""
 
     @classmethod
     def from_http(
-        cls, key: str, method: str, path: str, query: Mapping[str, str], body: str
+        cls,
+        key: str,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: str,
+        subject: str = "",
     ) -> IdempotentRequest:
-        """The request with this body; the spelling of its JSON does not matter."""
+        """The request of a subject with this body; the spelling of its JSON does not matter."""
         identity = json.dumps([method, path, sorted(query.items()), _canonicalise(body)])
-        return cls(key, hashlib.blake2b(identity.encode(), digest_size=16).hexdigest())
+        return cls(key, _compute_digest(identity), _compute_digest(subject))
 
     def build_key(self, tenant: str) -> ItemKey:
-        """The key of the record: one item collection per request key, so that none is hot."""
+        """The place of the request's key: one item collection per key, so that none is hot."""
         return ItemKey(keys.render(tenant, OWNER, self.key), EMPTY_SORT_KEY)
 
-    def find_answer(self, table: Table, tenant: str, now: dt.datetime) -> StoredAnswer | None:
-        """The stored answer of the request; None if the request was not executed.
+    def build_own_key(self, tenant: str) -> ItemKey:
+        """The place of the subject's record, if another subject has used the key before."""
+        return ItemKey(keys.render(tenant, OWNER, self.key, self.subject), EMPTY_SORT_KEY)
+
+    def find_record(self, table: Table, tenant: str, now: dt.datetime) -> RequestRecord:
+        """What is stored about the request.
+
+        A record of an older version has no subject: it is a record of each of them (ADR 0142).
 
         Raises:
-            Invalid: the key was used for another request.
+            Invalid: the subject used the key for another request.
         """
-        return self.read_answer(table.get(self.build_key(tenant), consistent=True), now)
+        place = self.build_key(tenant)
+        first = table.get(place, consistent=True)
+        if first is None or _is_expired(first, now):
+            return RequestRecord(place)
+        if attributes.get_text(first, "subject") in (None, self.subject):
+            return RequestRecord(place, self.read_answer(first, now))
+        own_place = self.build_own_key(tenant)
+        own = table.get(own_place, consistent=True)
+        return RequestRecord(own_place, self.read_answer(own, now), first)
 
     def read_answer(self, record: Image | None, now: dt.datetime) -> StoredAnswer | None:
         """The answer in the request's record; None if the request was not executed.
@@ -75,7 +119,7 @@ class IdempotentRequest:
         Raises:
             Invalid: the key was used for another request.
         """
-        if record is None or (attributes.get_integer(record, "ttl") or 0) <= now.timestamp():
+        if record is None or _is_expired(record, now):
             return None
         if attributes.get_text(record, "request") != self.digest:
             raise Invalid("it was used for another request before", field=HEADER)
@@ -84,29 +128,33 @@ class IdempotentRequest:
         text = zlib.decompress(body).decode() if isinstance(body, bytes) else body
         return StoredAnswer(stored["status"], stored["headers"], text)
 
-    def build_record(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Put:
-        """The write of the request's record, on the condition that there is none.
+    def build_writes(
+        self, record: RequestRecord, answer: StoredAnswer, now: dt.datetime
+    ) -> list[Write]:
+        """The writes of the request's record, on the condition that there is none.
 
         An answer that does not fit an item, even compressed, is stored without its body. The
         answer to a repeat then reports only that the request was executed, and where.
         """
-        image = self._build_image(tenant, answer, now)
+        image = self._build_image(record.place, answer, now)
         if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
-            image = self._build_image(tenant, replace(answer, status=NO_CONTENT, body=None), now)
-        return Put(
+            short = replace(answer, status=NO_CONTENT, body=None)
+            image = self._build_image(record.place, short, now)
+        put = Put(
             image,
             "attribute_not_exists(PK) OR #ttl <= :now",
             {"#ttl": "ttl"},
             {":now": {"N": str(int(now.timestamp()))}},
         )
+        return [put, *_prolong(record.first, now)]
 
-    def _build_image(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Image:
-        key = self.build_key(tenant)
+    def _build_image(self, place: ItemKey, answer: StoredAnswer, now: dt.datetime) -> Image:
         image = attributes.to_image(
             {
-                "PK": key.pk,
-                "SK": key.sk,
+                "PK": place.pk,
+                "SK": place.sk,
                 "request": self.digest,
+                "subject": self.subject,
                 "status": answer.status,
                 "headers": dict(answer.headers),
                 "ttl": int(now.timestamp()) + KEPT_SECONDS,
@@ -118,6 +166,30 @@ class IdempotentRequest:
         if len(body) < COMPRESS_FROM_BYTES:
             return image | {"body": {"S": body}}
         return image | {"body": {"B": zlib.compress(body.encode())}}
+
+
+def _prolong(first: Image | None, now: dt.datetime) -> list[Write]:
+    """The write that keeps the first record of a key as long as a record of another subject.
+
+    Without it, the key would appear to be unused when the first record has expired.
+    """
+    needed = int(now.timestamp()) + KEPT_SECONDS
+    if first is None:
+        return []
+    condition, names = "#ttl > :now", {"#ttl": "ttl"}
+    values: dict[str, AttributeValue] = {":now": {"N": str(int(now.timestamp()))}}
+    if (attributes.get_integer(first, "ttl") or 0) >= needed:
+        return [ConditionCheck(get_key(first), condition, names, values)]
+    values[":ttl"] = {"N": str(needed + PROLONGED_SECONDS)}
+    return [Update(get_key(first), "SET #ttl = :ttl", condition, names, values)]
+
+
+def _is_expired(record: Image, now: dt.datetime) -> bool:
+    return (attributes.get_integer(record, "ttl") or 0) <= now.timestamp()
+
+
+def _compute_digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _canonicalise(body: str) -> str:

@@ -10,6 +10,7 @@ POLLS: Sequence[Step] = (
     post("/polls", {"candidates": ["Aja", "Heroes"]}, save={"poll": "id"}),
     post("/polls", {"candidates": ["Aja", "Aja"]}),
     get("/polls/{poll}"),
+    get("/polls"),
     patch("/polls/{poll}", {"state": "closed"}, if_match='"2"'),
     patch("/polls/{poll}", {"state": "closed"}),
     delete("/polls/{poll}"),

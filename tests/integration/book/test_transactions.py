@@ -378,7 +378,7 @@ def test_writes_of_ones_own(shelf: Shelf) -> None:
         writer.commit([ConditionCheck(place, nowhere)])
         t.create(Note(id="m"))
     book.once(asked(), lambda: _after(lambda: writer.commit([Delete(place, there)])))
-    assert not shelf.book()._table.get(place)
+    assert not shelf.table.get(place)
 
 
 def _after(write: Callable[[], object]) -> StoredAnswer:

@@ -9,7 +9,13 @@ import pytest
 
 from daicho.errors import Invalid
 from daicho.storage import attributes
-from daicho.write.idempotency import KEPT_SECONDS, IdempotentRequest, StoredAnswer
+from daicho.storage.requests import ConditionCheck, Put, Update
+from daicho.write.idempotency import (
+    KEPT_SECONDS,
+    IdempotentRequest,
+    RequestRecord,
+    StoredAnswer,
+)
 from tests.support.sample_entities import NOON
 
 ASKED = ("PUT", "/notes/1", {"a": "1"}, '{"text": "x", "n": 1}')
@@ -21,12 +27,23 @@ def asked(
     key: str = "k", method: str = "PUT", path: str = "/n/1", **other: str
 ) -> IdempotentRequest:
     return IdempotentRequest.from_http(
-        key, method, path, {"a": other.get("a", "1")}, other.get("body", '{"x": 1}')
+        key,
+        method,
+        path,
+        {"a": other.get("a", "1")},
+        other.get("body", '{"x": 1}'),
+        other.get("subject", "mika"),
     )
 
 
+def build_record(answer: StoredAnswer) -> Put:
+    (put,) = asked().build_writes(RequestRecord(asked().build_key("acme")), answer, NOON)
+    assert isinstance(put, Put)
+    return put
+
+
 def test_an_answer_comes_back_for_a_day() -> None:
-    record = asked().build_record("acme", CREATED, NOON)
+    record = build_record(CREATED)
     assert asked().read_answer(record.item, NOON) == CREATED
     assert asked().read_answer(record.item, LATER - dt.timedelta(seconds=1)) == CREATED
     assert asked().read_answer(record.item, LATER) is None  # whether or not it is deleted yet
@@ -46,7 +63,7 @@ def test_an_answer_comes_back_for_a_day() -> None:
     ],
 )
 def test_another_request_under_the_key_is_refused(other: IdempotentRequest) -> None:
-    record = asked().build_record("acme", CREATED, NOON)
+    record = build_record(CREATED)
     with pytest.raises(Invalid) as refused:
         other.read_answer(record.item, NOON)
     assert refused.value.field == "Idempotency-Key"
@@ -86,25 +103,43 @@ def test_every_key_has_a_place_of_its_own(key: str) -> None:
 
 
 def test_a_record_wakes_no_consumer() -> None:
-    record = asked().build_record("acme", CREATED, NOON)
+    record = build_record(CREATED)
     assert "type" not in record.item
     assert not [name for name in record.item if name.startswith("GSI")]
 
 
 def test_a_long_answer_is_compressed() -> None:
     answer = StoredAnswer(200, {}, '{"text":"' + "台帳" * 200_000 + '"}')
-    record = asked().build_record("acme", answer, NOON)
+    record = build_record(answer)
     assert attributes.measure_image(record.item) < 10_000
     assert asked().read_answer(record.item, NOON) == answer
 
 
 def test_an_answer_that_does_not_fit_is_kept_without_its_body() -> None:
     noise = "".join(random.Random(1).choices([chr(n) for n in range(0x4E00, 0x9FFF)], k=300_000))
-    record = asked().build_record("acme", StoredAnswer(200, {"ETag": '"1"'}, noise), NOON)
+    record = build_record(StoredAnswer(200, {"ETag": '"1"'}, noise))
     assert attributes.measure_image(record.item) < attributes.MAX_ITEM_BYTES
     assert asked().read_answer(record.item, NOON) == StoredAnswer(204, {"ETag": '"1"'}, None)
 
 
 def test_an_answer_without_a_body() -> None:
-    record = asked().build_record("acme", StoredAnswer(204, {}, None), NOON)
+    record = build_record(StoredAnswer(204, {}, None))
     assert asked().read_answer(record.item, NOON) == StoredAnswer(204, {}, None)
+
+
+def test_two_subjects_share_a_key_and_no_record() -> None:
+    mika, yuki = asked(), asked(subject="yuki")
+    assert mika.build_key("acme") == yuki.build_key("acme")
+    assert mika.build_own_key("acme") != yuki.build_own_key("acme")
+    first = dict(build_record(CREATED).item)
+    record = RequestRecord(yuki.build_own_key("acme"), first=first)
+    put, prolonged = yuki.build_writes(record, CREATED, NOON + dt.timedelta(hours=2))
+    assert isinstance(put, Put)
+    assert isinstance(prolonged, Update)
+    assert put.item["PK"]["S"].startswith(first["PK"]["S"] + "#")
+    until = int(prolonged.values[":ttl"]["N"])
+    assert until > int(put.item["ttl"]["N"])
+    first["ttl"] = {"N": str(until)}
+    _, checked = yuki.build_writes(record, CREATED, NOON + dt.timedelta(hours=2, minutes=59))
+    assert isinstance(checked, ConditionCheck)  # it is kept long enough
+    assert "yuki" not in str(put.item)

@@ -12,6 +12,7 @@ from typing import Any
 
 from daicho.release.older_writers import OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
 from daicho.testing.aws.client_errors import build_error
@@ -116,6 +117,9 @@ class ApiRequests:
         is_removed = bool(existing) and self.choices.draw_bool(0.25)
         key = self.choices.pick(existing) if is_removed else get_key(item)
         is_replaced = "version" in item and key == get_key(item) and self.choices.draw_bool(0.5)
+        images: tuple[Image | None, ...] = (None,) if is_removed else (item,)
+        if is_replaced:
+            images = (None, item)
         clock = self.processes.deployment.clock
         is_announced = instance.older is not None and instance.older.is_needed
         end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
@@ -128,7 +132,7 @@ class ApiRequests:
                 table = table.with_announcement(instance.older.announce)
             try:
                 is_written = True
-                for image in (None, item) if is_replaced else (None,) if is_removed else (item,):
+                for image in images:
                     is_written = write_item(table, instance.ledger, key, image, clock.now())
             except ReleaseRefusedError as error:
                 self.note(f"{instance}: a request is refused: {error}")

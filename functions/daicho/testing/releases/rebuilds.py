@@ -342,11 +342,7 @@ class Rebuilds:
         before = find_job(table)
         targets = plan_targets(ledger, read_stage_states(table).states)
         now = dependencies.now()
-        if (
-            before is not None
-            and before.state != "succeeded"
-            and targets.keys() <= before.targets.keys()
-        ):
+        if before is not None and before.covers(targets):
             job = resume_job(table, before, now)
         elif targets:
             job = request_rebuild(table, targets, now, rate=RATE)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated
-
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from daicho.declare.entity import Entity
 from daicho.items.projection import list_field_names
 from daicho.web.http.operation import Call, Parameter
+from daicho.web.schema.text_forms import build_names_type
 
 FIELDS = "fields"
 DESCRIPTION = "Show only these fields, separated by commas."
@@ -20,18 +17,8 @@ DESCRIPTION = "Show only these fields, separated by commas."
 def build_parameter(entity: type[Entity]) -> Parameter:
     """The parameter that names fields of an entity; 422 for one that it does not have."""
     names = list_field_names(entity)
-
-    def check(text: str) -> str:
-        for name in text.split(","):
-            if name not in names:
-                message = "Unknown field {name}; there are {known}"
-                context = {"name": repr(name[:100]), "known": ", ".join(names)}
-                raise PydanticCustomError("fields", message, context)
-        return text
-
-    annotation = Annotated[str, Field(examples=[names[0]]), AfterValidator(check)]
     description = f"{DESCRIPTION} Fields: {', '.join(names)}."
-    return Parameter(FIELDS, annotation, description)
+    return Parameter(FIELDS, build_names_type(names, "field"), description)
 
 
 def selected_fields(call: Call) -> tuple[str, ...]:

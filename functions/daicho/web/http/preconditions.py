@@ -22,7 +22,8 @@ PRECONDITION_HEADERS = (IF_MATCH.name, IF_NONE_MATCH.name)
 IDEMPOTENCY_KEY = Parameter(
     HEADER,
     Annotated[str, MinLen(1), MaxLen(255)],
-    "A key for this request alone: a repeat within 24 hours gets the same answer.",
+    "A key for this request alone, such as a new UUID: a repeat within 24 hours gets the same "
+    "answer.",
     "header",
 )
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')

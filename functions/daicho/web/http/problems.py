@@ -13,6 +13,7 @@ from daicho.web.http.problem_types import ProblemType, find_type
 
 CONTENT_TYPE = "application/problem+json"
 PLACES = ("body", "query", "path", "header")
+NO_EXAMPLES: Mapping[str, str] = {}
 _NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
 """Pydantic's message for these names a class, which is unknown to clients."""
 
@@ -82,19 +83,37 @@ def render_problem(
     return json.dumps(document, ensure_ascii=False)
 
 
-def from_validation(errors: Iterable[Mapping[str, Any]]) -> HttpError:
-    """Pydantic's errors by field. Errors of unreadable JSON and of headers are a 400."""
+def from_validation(
+    errors: Iterable[Mapping[str, Any]], pattern_examples: Mapping[str, str] = NO_EXAMPLES
+) -> HttpError:
+    """Pydantic's errors by field. Errors of unreadable JSON and of headers are a 400.
+
+    ``pattern_examples``: text that matches a pattern, by the pattern; the message shows it instead.
+    """
     failures = list(errors)
     for failure in failures:
         if failure["type"] == "json_invalid":
             return HttpError(400, str(failure["msg"]))
-    named = [(_render_name(failure["loc"]), _render_message(failure)) for failure in failures]
+    named = [
+        (_render_name(failure["loc"]), _render_message(failure, pattern_examples))
+        for failure in failures
+    ]
     status = 400 if any(failure["loc"][:1] == ("header",) for failure in failures) else 422
     return HttpError(status, "; ".join(f"{name}: {message}" for name, message in named[:3]), named)
 
 
-def _render_message(error: Mapping[str, Any]) -> str:
-    return "Input should be an object" if error["type"] in _NO_OBJECT else str(error["msg"])
+def _render_message(error: Mapping[str, Any], pattern_examples: Mapping[str, str]) -> str:
+    if error["type"] in _NO_OBJECT:
+        return "Input should be an object"
+    if error["type"] == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        example = pattern_examples.get(pattern)
+        return (
+            f"Input should have the form of {example}"
+            if example
+            else f"Input should match the regular expression {pattern}"
+        )
+    return str(error["msg"])
 
 
 def _render_name(loc: Iterable[Any]) -> str:

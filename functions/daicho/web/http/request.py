@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
 
+from daicho.declare.rules.caller import Caller
 from daicho.runtime.token_claims import TENANT
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, Claims
 from daicho.web.http.problems import HttpError
+from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
@@ -34,6 +36,13 @@ class HttpRequest:
     def method(self) -> str:
         """GET, PUT..."""
         return str(self.event["requestContext"]["http"]["method"]).upper()
+
+    def to_get(self) -> HttpRequest:
+        """The GET request to the same address: a HEAD request has its status and its headers."""
+        context = self.event["requestContext"]
+        http = {**context["http"], "method": "GET"}
+        event = {**self.event, "requestContext": {**context, "http": http}}
+        return HttpRequest(event, self.claim_names)
 
     @property
     def id(self) -> str:
@@ -101,10 +110,19 @@ class HttpRequest:
             raise HttpError(403, f"the token contains no tenant: {_describe_claim(name, claimed)}")
         return claimed
 
+    @cached_property
+    def caller(self) -> Caller:
+        """The token's subject, groups and tenant.
+
+        Raises:
+            HttpError: see `tenant`.
+        """
+        return Caller(self.user, self.roles, self.tenant)
+
     @property
     def user(self) -> str:
-        """The caller: the token's subject."""
-        return str(self.claims.get(self.claim_names.subject, ""))
+        """The token's subject; empty if it has none."""
+        return str(self.claims.get(self.claim_names.subject) or "")
 
     @property
     def roles(self) -> frozenset[str]:
@@ -114,7 +132,9 @@ class HttpRequest:
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The identity of the request under an Idempotency-Key."""
         path = str(self.event.get("rawPath", ""))
-        return IdempotentRequest.from_http(key, self.method, path, self.query, self.body)
+        return IdempotentRequest.from_http(
+            key, self.method, path, self.query, self.body, self.caller.subject
+        )
 
     def check(self) -> None:
         """Refuse a request that no operation can read.
@@ -122,8 +142,8 @@ class HttpRequest:
         Raises:
             HttpError: 400, 413 or 415.
         """
+        check_path(str(self.event.get("rawPath", "")))
         try:
-            str(self.event.get("rawPath", "")).encode()
             "".join(self.headers.values()).encode()
         except UnicodeEncodeError as error:
             raise HttpError(400, "the request is not well-formed Unicode") from error
@@ -132,6 +152,24 @@ class HttpRequest:
             kind = self.headers.get("content-type", "application/json").partition(";")[0].strip()
             if not _JSON.fullmatch(kind):
                 raise HttpError(415, f"a body is application/json, not {kind[:100]}")
+
+
+def check_path(path: str) -> None:
+    """Refuse a path that is not UTF-8; an HTTP API has decoded all of it but ``%25``.
+
+    Of bytes that are not UTF-8 it makes U+FFFD, the same for all, so that paths of different items
+    would become one.
+
+    Raises:
+        HttpError: 400.
+    """
+    try:
+        path.encode()
+        is_text = addresses.REPLACEMENT not in unquote(path, errors="strict")
+    except UnicodeError:
+        is_text = False
+    if not is_text:
+        raise HttpError(400, "the path is not UTF-8; U+FFFD is not accepted in paths")
 
 
 def _describe_claim(name: str, claimed: object) -> str:

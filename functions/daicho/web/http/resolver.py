@@ -82,9 +82,10 @@ class Resolver(APIGatewayHttpResolver):
         return self.resolve({**incoming.event, "_incoming": incoming}, context)
 
     def list_allowed_methods(self, path: str) -> list[str]:
-        """The methods that a path has."""
+        """The methods that a path has. A HEAD request is answered wherever GET is."""
         routes = (*self._static_routes, *self._dynamic_routes)
-        return sorted({route.method for route in routes if route.rule.match(path)})
+        methods = {route.method for route in routes if route.rule.match(path)}
+        return sorted({*methods, "HEAD"} if "GET" in methods else methods)
 
     def _to_proxy_event(self, event: Mapping[str, Any]) -> Event:
         self._thread.event = Event(dict(event), self._json_body_deserializer)

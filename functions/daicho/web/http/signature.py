@@ -10,6 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Pat
 from pydantic import BaseModel, WrapValidator
 
 from daicho.web.http.operation import REQUIRED, Operation, Parameter
+from daicho.web.schema.wire_types import ADDRESSABLE
 
 BODY = "body_"
 """The argument that passes the body."""
@@ -39,6 +40,8 @@ def build_signature(
 def _make_argument(name: str, parameter: Parameter) -> inspect.Parameter:
     """The argument of a parameter. A missing parameter is None, unless it has a default."""
     annotation, default = parameter.annotation, parameter.default
+    if parameter.place == "path":
+        annotation = Annotated[annotation, ADDRESSABLE]
     if parameter.place == "path" or default is REQUIRED:
         default = inspect.Parameter.empty
     kind = PARAMETER_KINDS[parameter.place](

@@ -12,8 +12,14 @@ from daicho.runtime.lazy_names import lazy_imports
 if TYPE_CHECKING:
     from daicho.web.openapi.document import describe_api as describe_api
     from daicho.web.openapi.document import describe_operations as describe_operations
-    from daicho.web.openapi.document import render_page as render_page
+    from daicho.web.openapi.static_page import StaticPage as StaticPage
+    from daicho.web.openapi.swagger import SwaggerUi as SwaggerUi
 
 __getattr__ = lazy_imports(
-    __name__, {"document": ("describe_api", "describe_operations", "render_page")}
+    __name__,
+    {
+        "document": ("describe_api", "describe_operations"),
+        "static_page": ("StaticPage",),
+        "swagger": ("SwaggerUi",),
+    },
 )

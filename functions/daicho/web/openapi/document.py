@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from importlib.resources import files
-from typing import Any, get_args
-
-from aws_lambda_powertools.event_handler.openapi.swagger_ui import generate_swagger_html
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from daicho.declare.registry import Daicho
+from daicho.declare.rules.caller import Caller
 from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
 from daicho.web.http import problems
@@ -19,12 +18,15 @@ from daicho.web.http.operation import Operation
 from daicho.web.http.problem_types import find_type, get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.resolver import Resolver
+from daicho.web.openapi import gateway_answers
+from daicho.web.openapi.access import describe_access
 from daicho.web.openapi.examples import Examples
+from daicho.web.openapi.links import add_links
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant_admin import build_admin_operations
 
 TITLE = "Daicho"
-ANYWHERE = (400, 403, 404, 410, 422, 429)
+ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
 """Problems that every operation may answer."""
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
@@ -44,7 +46,10 @@ ABOUT = """The entities and queries of this stack.
   `If-None-Match: *` restricts a PUT to new items. An operation that supports neither refuses both.
 - **Repeats**: a change with an `Idempotency-Key` is applied once, however often it is sent.
 - **Problems** are RFC 9457 documents. Their `type` is the address of a page that describes the
-  problem and its remedy. `/problems` lists all of them.
+  problem and its remedy. `/problems` lists all of them. The gateway itself answers 401, and 429
+  or 503 under load, with `{"message": …}`.
+- **Booleans** in a query are `true` or `false`, also written `1` or `0`.
+- **HEAD** is answered wherever GET is: with the same status and headers, and no body.
 """
 
 NO_EXAMPLES: Mapping[str, Mapping[str, Any]] = {}
@@ -99,11 +104,13 @@ def describe_operations(
         schema = schemas.get(f"{body}{WRITTEN}", schemas[body])
         if "properties" in schema:
             schema["additionalProperties"] = False
+    schemas[gateway_answers.SCHEMA_NAME] = dict(gateway_answers.SCHEMA)
     Examples(examples).add(document)
     document["info"]["description"] = ABOUT
     document["servers"] = [{"url": server or "/"}]
     document["tags"] = [{"name": tag} for tag in dict.fromkeys(route.tag for route in served)]
-    document["components"]["responses"] = {
+    add_links(document, served)
+    document["components"]["responses"] = {"401": gateway_answers.describe_unauthorized()} | {
         str(status): _describe_problem(status)
         for status in sorted({*ANYWHERE, *(error for route in served for error in route.errors)})
     }
@@ -112,18 +119,6 @@ def describe_operations(
     }
     document["security"] = [{SECURITY_SCHEME: []}]
     return document
-
-
-def render_page(text: str) -> str:
-    """Swagger UI with a description in it; script and style come with Powertools."""
-    assets = files("aws_lambda_powertools.event_handler.openapi.swagger_ui")
-    script, style = (
-        assets.joinpath(name).read_text("utf-8")
-        for name in ("swagger-ui-bundle.min.js", "swagger-ui.min.css")
-    )
-    return generate_swagger_html(
-        text.replace("</", "<\\/"), script, style, "", None, persist_authorization=True
-    )
 
 
 def _describe_variants(operation: Operation) -> str | None:
@@ -137,16 +132,37 @@ def _describe_variants(operation: Operation) -> str | None:
 
 
 def _describe_responses(operation: Operation) -> dict[int, Any]:
-    returns = operation.returns
-    content = {"content": {"application/json": {"model": _union_of(returns)}}} if returns else {}
-    responses: dict[int, Any] = {
-        status: {"description": get_phrase(status), **({} if status == 304 else content)}
-        for status in (operation.status, *operation.also)
-    }
+    responses: dict[int, Any] = {401: {"description": get_phrase(401)}}
+    for status in (operation.status, *operation.also):
+        responses[status] = {"description": get_phrase(status)}
+        if (models := _list_models(operation, status)) and status != 304:
+            content = {"application/json": {"model": _union_of(models)}}
+            responses[status]["content"] = content
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
     for status in sorted({*ANYWHERE, *operation.errors}):
         responses[status] = {"description": get_phrase(status), "content": problem}
     return responses
+
+
+def _list_models(operation: Operation, status: int) -> tuple[Any, ...]:
+    """The models of the answers with a status, of those that the operation returns.
+
+    201 is answered with an item that was created, 202 with the result of a vote.
+    """
+    members = [kind for result in operation.returns for kind in _list_members(result)]
+    items = [kind for kind in members if _is_item(kind)]
+    if not items or len(items) == len(members) or status not in (201, 202):
+        return operation.returns
+    return tuple(kind for kind in members if _is_item(kind) == (status == 201))
+
+
+def _list_members(result: Any) -> tuple[Any, ...]:
+    """The members of a union; a generic type is none."""
+    return get_args(result) if get_origin(result) in (Union, UnionType) else (result,)
+
+
+def _is_item(model: Any) -> bool:
+    return "version" in getattr(model, "model_fields", {})
 
 
 def _describe_problem(status: int) -> dict[str, Any]:
@@ -155,10 +171,12 @@ def _describe_problem(status: int) -> dict[str, Any]:
     if status == 422:
         example["errors"] = [{"field": "name", "message": "Field required"}]
     content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
+    content |= gateway_answers.describe_content(status)
     response: dict[str, Any] = {"description": get_phrase(status), "content": content}
-    if status == 429:
+    if status in gateway_answers.MESSAGES:
         wait = {
-            "description": "The number of seconds to wait before a repeat.",
+            "description": "The number of seconds to wait before a repeat. Not in the gateway's "
+            "own answers.",
             "schema": {"type": "string"},
         }
         response["headers"] = {"Retry-After": wait}
@@ -206,8 +224,7 @@ def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
 
 def _complete(described: dict[str, Any], operation: Operation) -> None:
     """Add what Powertools cannot describe: required parameters, headers of answers, the role."""
-    if operation.role:
-        described["security"] = [{SECURITY_SCHEME: [operation.role]}]
+    describe_access(described, operation, SECURITY_SCHEME)
     needed = frozenset.intersection(*(variant.needed for variant in operation.variants))
     names = {header.name.lower(): header.name for header in operation.headers}
     for parameter in described.get("parameters", ()):
@@ -230,15 +247,16 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
 
 def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
-    models = (kind for result in operation.returns for kind in get_args(result) or (result,))
-    has_version = any("version" in getattr(model, "model_fields", {}) for model in models)
+    models = _list_models(operation, status)
+    members = [kind for result in models for kind in _list_members(result)]
+    has_version = any(map(_is_item, members))
     if has_version:
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and has_version:
         yield "Location", {"description": "The address of the item.", **text}
 
 
-def _refuse_book(_tenant: str) -> Any:
+def _refuse_book(_caller: Caller) -> Any:
     raise NotImplementedError("a description answers no requests")
 
 

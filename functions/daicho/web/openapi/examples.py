@@ -31,14 +31,13 @@ COMMON: Mapping[str, Any] = {
     "url": "https://daicho-objects.s3.amazonaws.com/acme/Photo.image/01KAKZ0C7SJ7W9V0E3M4N5P6Q7"
     "?X-Amz-Expires=3600",
     "headers": {"Content-Type": "image/jpeg", "Content-Length": "245760", "If-None-Match": "*"},
-    "Idempotency-Key": "7c0f9b1e-5a41-4f5e-9a53-0d6f8a6f2b11",
     "If-Match": '"3"',
     "If-None-Match": '"3"',
 }
 """Values by the names that the library gives, or that mean the same in every domain."""
 
-_OPAQUE = ("cursor",)
-"""Text that only an answer of the API can give."""
+_OPAQUE = ("cursor", "Idempotency-Key")
+"""Text without an example: only an answer of the API can give it, or each request needs its own."""
 
 _SAMPLES = {"boolean": True, "array": [], "object": {}, "null": None}
 _INSTANT = "2026-11-21T01:05:40.123456Z"

@@ -16,55 +16,82 @@ from daicho.web import openapi
 from daicho.web.http import problem_types
 from daicho.web.http.operation import Operation
 from daicho.web.http.problems import HttpError
+from daicho.web.http.request import HttpRequest
 
 DOCS_PATH = "/docs"
 DOCUMENT_PATH = "/openapi.json"
 PUBLIC_PATHS = (DOCS_PATH, DOCUMENT_PATH, problem_types.PATH)
-"""Paths that need no token: they describe the API. So do the paths below `PROBLEM_PAGES`."""
-PROBLEM_PAGES = f"{problem_types.PATH}/"
+"""Paths that need no token: they describe the API. So do the paths below `PUBLIC_FOLDERS`."""
+PUBLIC_FOLDERS = (f"{DOCS_PATH}/", f"{problem_types.PATH}/")
 HTML = "text/html; charset=utf-8"
+_PROBLEMS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+def is_public(path: str) -> bool:
+    """Whether a path needs no token."""
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS)
 
 
 class ApiPages:
     """The pages of one API. ``examples`` are those of the document, by entity."""
 
     def __init__(
-        self, operations: Sequence[Operation], server: str, examples: Mapping[str, Any], title: str
+        self,
+        operations: Sequence[Operation],
+        server: str,
+        examples: Mapping[str, Any],
+        title: str,
+        get_request: Callable[[], HttpRequest],
     ) -> None:
         self._operations, self._server = operations, server
-        self._examples, self._title = examples, title
+        self._examples, self._title, self._get_request = examples, title, get_request
 
     def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
         """The functions that answer GET, by path."""
         return {
             DOCS_PATH: self.show_docs,
+            f"{DOCS_PATH}/{{asset}}": self.show_asset,
             DOCUMENT_PATH: self.show_document,
             problem_types.PATH: self.list_problems,
-            f"{PROBLEM_PAGES}{{name}}": self.show_problem,
+            f"{problem_types.PATH}/{{name}}": self.show_problem,
         }
 
     @cached_property
-    def _document(self) -> str:
-        return json.dumps(
-            openapi.describe_operations(
-                self._operations,
-                server=self._server,
-                examples=self._examples,
-                title=self._title,
-            )
+    def _document(self) -> openapi.StaticPage:
+        document = openapi.describe_operations(
+            self._operations,
+            server=self._server,
+            examples=self._examples,
+            title=self._title,
         )
+        return openapi.StaticPage(json.dumps(document), "application/json")
+
+    @cached_property
+    def _swagger_ui(self) -> openapi.SwaggerUi:
+        return openapi.SwaggerUi(self._title, self._server)
 
     def show_document(self) -> Response[str]:
         """The OpenAPI document."""
-        return Response(200, "application/json", self._document, compress=True)
+        return self._answer(self._document)
 
     def show_docs(self) -> Response[str]:
         """The page to read the document and to try the API."""
-        return Response(200, HTML, openapi.render_page(self._document), compress=True)
+        return self._answer(self._swagger_ui.page)
+
+    def show_asset(self, asset: str) -> Response[str]:
+        """A script or a style of the page.
+
+        Raises:
+            HttpError: 404, the page has no such asset, or has another version of it.
+        """
+        page = self._swagger_ui.assets.get(asset)
+        if page is None:
+            raise HttpError(404, f"{DOCS_PATH} has no asset {asset[:100]}; load it again")
+        return self._answer(page)
 
     def list_problems(self) -> Response[str]:
         """The page of all problems."""
-        return Response(200, HTML, problem_types.render_page() or "")
+        return self._answer_problems(problem_types.render_page() or "")
 
     def show_problem(self, name: str) -> Response[str]:
         """The page of one problem.
@@ -75,4 +102,11 @@ class ApiPages:
         page = problem_types.render_page(name)
         if page is None:
             raise HttpError(404, f"no problem is called {name}")
-        return Response(200, HTML, page)
+        return self._answer_problems(page)
+
+    def _answer_problems(self, text: str) -> Response[str]:
+        headers = {"Content-Security-Policy": _PROBLEMS_POLICY}
+        return self._answer(openapi.StaticPage(text, HTML, headers=headers))
+
+    def _answer(self, page: openapi.StaticPage) -> Response[str]:
+        return page.answer(self._get_request().headers)

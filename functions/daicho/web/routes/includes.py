@@ -11,7 +11,7 @@ import typing
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
@@ -21,6 +21,7 @@ from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.schema import models
+from daicho.web.schema.text_forms import build_names_type
 
 INCLUDE = "include"
 
@@ -99,9 +100,8 @@ class Includes:
 def _build_include_parameter(names: Sequence[str]) -> tuple[Parameter, ...]:
     if not names:
         return ()
-    any_of = "|".join(names)
-    listed = Annotated[str, Field(pattern=f"^({any_of})(,({any_of}))*$")]
-    return (Parameter(INCLUDE, listed, f"Values to add to each item: {', '.join(names)}."),)
+    description = f"Values to add to each item, separated by commas: {', '.join(names)}."
+    return (Parameter(INCLUDE, build_names_type(names, "value"), description),)
 
 
 def _find_value_type(include: Include) -> Any:

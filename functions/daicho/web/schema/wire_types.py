@@ -11,7 +11,7 @@ import datetime as dt
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Union
 
@@ -19,15 +19,19 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from daicho.storage.attributes import to_value
+from daicho.web.schema.addresses import describe_unaddressable
 
 FLOAT_DIGITS = 15
 """A float keeps that many digits of any decimal number."""
+
+TRUTHS: Mapping[str, str] = {"true": "true", "false": "false", "1": "true", "0": "false"}
+"""How a path or a query may write a boolean."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _DECIMAL = re.compile(r"-?\d{1,40}(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,40}", re.ASCII)
 _ISO = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
 )
 
 
@@ -93,23 +97,24 @@ def _parse_integer_text(value: Any) -> Any:
     return value
 
 
-def _parse_truth_text(value: Any) -> Any:
-    if isinstance(value, str) and value not in ("true", "false"):
-        raise PydanticCustomError("bool_parsing", "Input should be true or false")
-    return value
+def parse_truth_text(value: Any) -> Any:
+    """A boolean of a path or a query as Pydantic reads it: true or false, also written 1 or 0."""
+    if not isinstance(value, str):
+        return value
+    if value not in TRUTHS:
+        raise PydanticCustomError("bool_parsing", "Input should be true or false, or 1 or 0")
+    return TRUTHS[value]
 
 
 def _check_addressable(value: Any) -> Any:
-    if isinstance(value, str) and ("/" in value or value in (".", "..")):
-        raise PydanticCustomError("path", "Input stands in paths: it has no slash, nor is . or ..")
+    problem = describe_unaddressable(value) if isinstance(value, str) else None
+    if problem:
+        raise PydanticCustomError("path", "{problem}", {"problem": problem})
     return value
 
 
 def list_addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
-    """Refuse names that have no address.
-
-    An HTTP API decodes ``%2F`` before it routes a path, and most clients remove dots from a path.
-    """
+    """Refuse names that have no address (`describe_unaddressable`)."""
     for name in sections:
         _check_addressable(name)
     return sections
@@ -123,7 +128,6 @@ Instant = Annotated[
     dt.datetime, BeforeValidator(_render_instant), AfterValidator(_to_utc), _INSTANT_EXAMPLE
 ]
 Day = Annotated[dt.date, BeforeValidator(_render_day), Field(examples=["2026-11-21"])]
-Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", examples=["2026-11"])]
 
 _DECIMAL_FORMAT = {"type": "string", "format": "decimal"}
 ShownDecimal = Annotated[Decimal, WithJsonSchema(_DECIMAL_FORMAT, mode="serialization")]
@@ -145,8 +149,29 @@ _IN_JSON: dict[Any, Any] = {
 _IN_TEXT: dict[Any, Any] = {
     **_IN_JSON,
     int: Annotated[int, BeforeValidator(_parse_integer_text), AfterValidator(_check_storable)],
-    bool: Annotated[bool, BeforeValidator(_parse_truth_text)],
+    bool: Annotated[bool, BeforeValidator(parse_truth_text)],
 }
+
+
+def _parse_instant_or_day(value: Any) -> Any:
+    try:
+        return _render_day(value) if len(value) == len("2026-11-21") else _render_instant(value)
+    except PydanticCustomError:
+        raise PydanticCustomError(
+            "instant",
+            "Input should be a day, or a date and time with a time zone: 2026-11-21 or "
+            "2026-11-21T01:05:40Z",
+        ) from None
+
+
+RANGE_TYPES: dict[str, Any] = {
+    "str": str,
+    "int": _IN_TEXT[int],
+    "bool": _IN_TEXT[bool],
+    "date": Day,
+    "datetime": Annotated[dt.datetime | dt.date, BeforeValidator(_parse_instant_or_day)],
+}
+"""The types of the bounds of ranges in a query, by the kind of the field."""
 
 
 def to_json_type(annotation: Any) -> Any:

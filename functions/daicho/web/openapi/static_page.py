@@ -1,0 +1,73 @@
+"""Pages whose content changes only with a deployment: compressed, and not sent again unchanged."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from aws_lambda_powertools.event_handler import Response
+
+from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
+
+REVALIDATED = "no-cache"
+"""A browser keeps the page, and asks each time whether it has changed: 304 without a body."""
+FOREVER = "public, max-age=31536000, immutable"
+"""For an address that changes with the content."""
+MIN_COMPRESSED_BYTES = 1_000
+
+_GZIP = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?P<weight>[\d.]+))?\s*(?:,|$)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class StaticPage:
+    """A page: its text, its media type, how long it is kept, and further headers."""
+
+    text: str
+    media_type: str
+    cache_control: str = REVALIDATED
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name of the content."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:20]
+
+    @cached_property
+    def _compressed(self) -> str:
+        """The compressed text in Base64, as Lambda takes bytes."""
+        return base64.b64encode(gzip.compress(self.text.encode(), mtime=0)).decode()
+
+    def answer(self, request_headers: Mapping[str, str]) -> Response[str]:
+        """The page, compressed if the client takes gzip; 304 if it has the page already.
+
+        Raises:
+            HttpError: 400, the If-None-Match is no list of ETags.
+        """
+        headers = {
+            # Weak: the compressed page has the same tag.
+            "ETag": f'W/"{self.digest}"',
+            "Cache-Control": self.cache_control,
+            "Vary": "Accept-Encoding",
+            "X-Content-Type-Options": "nosniff",
+            **self.headers,
+        }
+        tags = request_headers.get(IF_NONE_MATCH.name.lower())
+        if tags is not None and matches_any(tags, f'"{self.digest}"'):
+            return Response(304, None, "", headers)
+        if len(self.text) < MIN_COMPRESSED_BYTES or not _takes_gzip(request_headers):
+            return Response(200, self.media_type, self.text, headers)
+        headers["Content-Encoding"] = "gzip"
+        response = Response(200, self.media_type, self._compressed, headers)
+        response.base64_encoded = True
+        return response
+
+
+def _takes_gzip(request_headers: Mapping[str, str]) -> bool:
+    """Whether Accept-Encoding admits gzip (RFC 9110, section 12.5.3)."""
+    match = _GZIP.search(request_headers.get("accept-encoding", "").lower())
+    return match is not None and (match["weight"] or "1").strip("0.") != ""

@@ -1,0 +1,62 @@
+"""The lists of polls, of devices and of orders without a date over HTTP (seeds 002, 003)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.demonstration.e2e.delivery import delivered
+from tests.e2e.api import client, eventually, everything
+
+
+def test_polls_are_listed_until_they_are_deleted(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        made = [
+            api.post("/polls", json={"candidates": ["Aja", name]}).raise_for_status().json()["id"]
+            for name in ("Low", "Heroes", "Lodger")
+        ]
+        api.patch(f"/polls/{made[1]}", json={"state": "closed"}).raise_for_status()
+        api.delete(f"/polls/{made[0]}").raise_for_status()
+        delivered(api)
+        listed = [poll["id"] for poll in everything(api, "/polls")]
+        assert [id for id in listed if id in made] == [made[2], made[1]]
+    with client(stack, "acme") as other:
+        assert not {poll["id"] for poll in everything(other, "/polls")} & set(made)
+
+
+def test_devices_are_listed_by_their_number_of_reports(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        for device, count in {"listed-a": 1, "listed b": 3}.items():
+            for _ in range(count):
+                body = {"message": "Pressure is falling"}
+                api.post(f"/devices/{device}/reports", json=body).raise_for_status()
+        delivered(api)
+
+        def list_devices() -> dict[str, int]:
+            rows = everything(api, "/devices")
+            return {row["device"]: row["count"] for row in rows if "listed" in row["device"]}
+
+        expected = {"listed b": 3, "listed-a": 1}
+        counts = eventually(list_devices, lambda found: found == expected)
+        assert list(counts.items()) == list(expected.items())
+
+
+def test_an_order_is_found_by_its_id_and_by_its_status(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        dates = ("2031-01-31", "2031-02-01", "2031-02-28", "2031-03-01")
+        body = {"customer": "mika", "lines": [{"sku": "cd", "price": "9.90"}]}
+        orders = [
+            api.post("/orders", json=body | {"date": date}).raise_for_status().json()
+            for date in dates
+        ]
+        last = orders[-1]
+        there = f"/orders/{last['id']}?date={last['date']}"
+        last = api.patch(there, json={"status": "shipped"}).raise_for_status().json()
+        delivered(api)
+        assert everything(api, "/orders", id=last["id"]) == [last]
+        assert everything(api, "/orders", id="nothing") == []
+        newest = [order["id"] for order in everything(api, "/orders")]
+        ids = [order["id"] for order in orders]
+        assert [id for id in newest if id in ids] == ids[::-1]
+        for status, expected in (("open", ids[2::-1]), ("shipped", ids[3:])):
+            found = [order["id"] for order in everything(api, "/orders", status=status)]
+            assert [id for id in found if id in ids] == expected

@@ -1,0 +1,46 @@
+"""Text of a form: another one is refused in words, and the schema has the pattern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from daicho.web.schema.text_forms import BucketDay, Month, build_names_type
+
+NAMES = build_names_type(["name", "age"], "field")
+
+
+def read_message(annotation: Any, text: str) -> str:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(annotation).validate_python(text)
+    return str(caught.value.errors()[0]["msg"])
+
+
+@pytest.mark.parametrize("text", ["1996-13", "1996-1", "1996", "٢٠٢٦-11", "2026-11\n", "", "x"])
+def test_a_month_is_asked_for_in_words(text: str) -> None:
+    assert read_message(Month, text) == "Input should be a month, such as 2026-11"
+
+
+@pytest.mark.parametrize("text", ["2026-02-30", "2026-11-1", "2026-11", "20261121", "2026-W01-1"])
+def test_a_day_exists_in_the_calendar(text: str) -> None:
+    assert read_message(BucketDay, text) == "Input should be a day, such as 2026-11-21"
+
+
+def test_text_of_the_form_is_read_as_it_is() -> None:
+    assert TypeAdapter(Month).validate_python("2026-11") == "2026-11"
+    assert TypeAdapter(BucketDay).validate_python("2024-02-29") == "2024-02-29"
+    assert TypeAdapter(NAMES).validate_python("age,name,age") == "age,name,age"
+
+
+def test_an_unknown_name_is_shown_with_those_that_exist() -> None:
+    assert read_message(NAMES, "name,agee") == "Unknown field 'agee'; there are name, age"
+    assert read_message(NAMES, "name,") == "Unknown field ''; there are name, age"
+
+
+def test_the_schema_has_the_pattern_and_an_example() -> None:
+    schema = TypeAdapter(Month).json_schema()
+    assert schema["pattern"] == "^[0-9]{4}-(0[1-9]|1[0-2])$"
+    assert schema["examples"] == ["2026-11"]
+    assert TypeAdapter(NAMES).json_schema()["pattern"] == "^(name|age)(,(name|age))*$"
