@@ -48,7 +48,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "34": ("rebuild disabled", "rebuild replaced"),
     "42": ("restores",),
     "fast": (LIKES,),
-    "expiry": ("expiry rules",),
+    "expiry": ("expiry rules", "expiry restores"),
     "versions": ("callers",),
     "sections": ("documents",),
 }
