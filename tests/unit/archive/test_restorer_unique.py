@@ -31,7 +31,7 @@ def deployment() -> MemoryDeployment:
 
 
 def restore(deployment: MemoryDeployment, **options: Any) -> RestoreReport:
-    bucket: Any = deployment._open_bucket(ARCHIVE_BUCKET)  # noqa: SLF001
+    bucket: Any = deployment._open_bucket(ARCHIVE_BUCKET)
     restorer = Restorer(
         deployment.table, ArchiveReader(bucket), LEDGER, threads=1, now=deployment.clock.now
     )
@@ -39,7 +39,7 @@ def restore(deployment: MemoryDeployment, **options: Any) -> RestoreReport:
 
 
 def check(deployment: MemoryDeployment, items: int) -> None:
-    images = [item for _, item in deployment._dynamodb.items]  # noqa: SLF001
+    images = [item for _, item in deployment._dynamodb.items]
     now = int(deployment.clock.now().timestamp())
     compared = compare_unique_values(images, LEDGER, now)
     assert (compared.items, compared.differences, compared.unowned) == (items, [], [])
