@@ -14,8 +14,10 @@ from typing import Any
 
 from daicho.book.book import Book
 from daicho.errors import NotUnique
+from daicho.layout.reservations import get_owner
+from daicho.storage import keys
 from daicho.storage.table import Table
-from daicho.testing.oracle.unique_values import compare_unique_values
+from daicho.testing.oracle.unique_values import compare_unique_values, is_reservation
 from daicho.testing.simulated_entities import TENANT
 from daicho.testing.stack_settings import TABLE
 from tests.delivery.book_requests import BookRequests
@@ -33,10 +35,31 @@ RACES = (("put", "put"), ("create", "create"), ("change", "put"), ("delete", "cr
 class UniqueRequests(BookRequests):
     """Draws requests about the entities with unique values."""
 
+    _value: str | None = None
+    """The value that the prepared requests are about."""
+
     def prepare_race(self) -> None:
-        """Let the next two requests be about items with one value, and disturb each other."""
+        """Let the next two requests be about items with one value, and disturb each other.
+
+        If DynamoDB has deleted an item, and not its reservation yet, one request takes the value
+        over, and the other one creates the item again.
+        """
         name, verbs = self._choices.pick(self._names), self._choices.pick(RACES)
+        self._value = self._choices.pick(VALUES)
         self._prepared = deque((name, "", verb) for verb in verbs)
+        dynamodb = self._deployment.dynamodb
+        left = [
+            (owner, keys.parse(key.pk)[-1])
+            for key, item in dynamodb.items
+            if is_reservation(item) and "=Badge." in key.pk
+            for owner in [get_owner(item)]
+            if owner is not None and dynamodb.find(owner) is None
+        ]
+        if left:
+            owner, self._value = self._choices.pick(left)
+            owner_id = keys.parse(owner.pk)[-1]
+            other_id = next(id for id in self._ids if id != owner_id)
+            self._prepared = deque((("Badge", other_id, "put"), ("Badge", owner_id, "put")))
 
     def find_differences(self) -> list[str]:
         """The errors in reservations and versions, in a line each.
@@ -86,7 +109,9 @@ class UniqueRequests(BookRequests):
     def _draw_request_for(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an entity; ``id`` and ``verb`` are drawn if they are empty."""
         pick = self._choices.pick
-        id, other, value, scope = id or pick(self._ids), pick(self._ids), pick(VALUES), pick((0, 1))
+        is_prepared = bool(verb)
+        id, other, scope = id or pick(self._ids), pick(self._ids), pick((0, 1))
+        value = self._value if is_prepared else pick(VALUES)
         entity: Any = {"Badge": Badge, "Desk": Desk, "Member": Member}[name]
         item = self._build_item(name, id, value, scope)
         key = entity.key(*self._list_parts(name, id, scope))
@@ -122,7 +147,8 @@ class UniqueRequests(BookRequests):
             case "Badge":
                 return Badge(id=id, name=value)
             case "Desk":
-                return Desk(room=ROOMS[scope], id=id, name=value, number=scope)
+                room: Any = ROOMS[scope]
+                return Desk(room=room, id=id, name=value, number=scope)
             case _:
                 return Member(id=id, org=ORGS[scope], name=value)
 
