@@ -146,6 +146,9 @@ def test_the_owner_reads_what_others_do_not(house: House) -> None:
     assert yuki.good("GET", "/drafts") == {"items": [], "cursor": None}
     assert yuki.good("GET", "/everything")["items"]  # on purpose
     assert yuki.good("GET", f"/scans/{house.scan}")["owner"] == "mika"
+    for names in ("owner", "owner,customer", "customer"):
+        shown = mika.good("GET", f"/bills/{house.bill}?fields={names}")
+        assert sorted(shown) == sorted(names.split(","))
 
 
 def list_stored(house: House) -> list[Any]:
