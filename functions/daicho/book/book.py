@@ -109,7 +109,7 @@ class Book:
         Raises:
             NotFound: there is none, or it has expired.
         """
-        image = self._tools.reader.find_image(ref, names=list_attributes(names))
+        image = self._tools.reader.find_image(ref, names=list_attributes(ref.entity, names))
         if image is None:
             raise build_not_found(ref)
         return build_view(ref.entity, image, names, self._ledger)

@@ -59,7 +59,7 @@ class BookTotals:
                 amounts = self.counters.read_live(query.entity, group)
             else:
                 amounts = self.totals.read_members_live(group)
-            scores, end = self.totals.rank_amounts(amounts, start, limit)
+            scores, end = self.totals.rank_amounts(group, amounts, start, limit)
         return Chart(scores, binding.write_cursor(end))
 
     def _resolve_ranking(

@@ -16,15 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import MISSING, FieldSpec, field, ref
+from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
 from daicho.plan import VersionMode
+from daicho.plan.expiry import CHANGED_AT
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
-RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
 E = TypeVar("E", bound="Entity")
 
 
@@ -66,6 +68,8 @@ class EntityMeta(type):
     """The names of the fields that are objects in S3."""
     owner_field_: FieldSpec | None
     """The field with the subject that owns the item, if one is declared."""
+    rules_: RuleSet = NO_RULES
+    """What every write of an item computes and checks."""
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -179,7 +183,7 @@ def _make_lenient_model(cls: EntityMeta) -> type[BaseModel]:
     for name, spec in cls.fields_.items():
         if spec.factory is not None:
             fields[name] = (spec.annotation, Field(default_factory=spec.factory))
-        elif spec.required or spec.role == "copied":
+        elif spec.required or spec.is_derived:
             fields[name] = (spec.annotation | None, None)
         else:
             fields[name] = (spec.annotation, spec.default)
@@ -226,6 +230,7 @@ def _collect_declarations(cls: EntityMeta) -> None:
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
     cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
+    cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())
     cls.model_ = _make_model(cls)
 
 
@@ -292,7 +297,7 @@ def _make_model(cls: EntityMeta) -> type[BaseModel]:
                 limits.setdefault("min_length", 1)  # nobody would find what is called nothing
         if spec in key_fields and spec.kind == "str" and not spec.literals:
             limits.setdefault("min_length", 1)  # an empty part would be no part
-        if spec.role == "copied":
+        if spec.is_derived:
             fields[name] = (spec.annotation | None, Field(default=None, **limits))
         elif spec.factory is not None:
             fields[name] = (spec.annotation, Field(default_factory=spec.factory, **limits))

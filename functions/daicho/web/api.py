@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from pydantic import ValidationError
 
 from daicho.declare.rules.caller import Caller
-from daicho.errors import BeingBuilt, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.query.access import Access
 from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
@@ -155,6 +155,7 @@ class Api:
 
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
+    named = list(error.failures) if isinstance(error, CheckFailed) else named
     kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
     return HttpError(error.status, error.detail, named, type=kind)
 

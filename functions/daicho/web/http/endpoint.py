@@ -178,7 +178,9 @@ class Execution:
             return max(matching, key=lambda variant: len(variant.needed))
         allowed_names = frozenset().union(*(variant.allowed for variant in variants))
         unknown = [(name, "unknown parameter") for name in sorted(query_names - allowed_names)]
-        detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
+        if not unknown:
+            unknown = self._list_not_taken(query_names)
+        detail = "; ".join(f"{message} {name!r}" for name, message in unknown)
         if any(variant.needed for variant in variants):
             alternatives = " or ".join(
                 str(variant) if variant.needed else "no parameter" for variant in variants
@@ -186,11 +188,20 @@ class Execution:
             detail += f"{'; ' if detail else ''}ask with {alternatives}"
         raise HttpError(400, detail, unknown)
 
+    def _list_not_taken(self, query_names: frozenset[str]) -> list[tuple[str, str]]:
+        """The parameters that only other queries of the path take."""
+        named = [each for each in self.operation.variants if each.needed <= query_names]
+        if not named:
+            return []
+        chosen = max(named, key=lambda variant: len(variant.needed))
+        message = f"{chosen if chosen.needed else 'the list'} takes no parameter"
+        return [(name, message) for name in sorted(query_names - chosen.allowed)]
+
     def _select_values(self, variant: QueryVariant) -> Mapping[str, Any]:
-        """The values that the variant accepts, by their names in the HTTP request."""
+        """The values that the variant accepts, by the keys of their parameters."""
         allowed = variant.allowed
         return {
-            parameter.name: self.arguments[argument]
+            parameter.key: self.arguments[argument]
             for argument, parameter in self.parameters.items()
             if parameter.place != "query" or parameter.name in allowed
         }
@@ -221,7 +232,7 @@ def _check_unique_keys(text: str) -> None:
     try:
         check_unique_keys(text)
     except RepeatedKeyError as error:
-        raise HttpError(400, str(error), [(error.key, "given twice")]) from None
+        raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
 
 
 def to_response(reply: Reply) -> Response[str]:

@@ -48,6 +48,7 @@ ABOUT = """The entities and queries of this stack.
 - **Problems** are RFC 9457 documents. Their `type` is the address of a page that describes the
   problem and its remedy. `/problems` lists all of them. The gateway itself answers 401, and 429
   or 503 under load, with `{"message": …}`.
+- **Booleans** in a query are `true` or `false`, also written `1` or `0`.
 - **HEAD** is answered wherever GET is: with the same status and headers, and no body.
 """
 

@@ -17,14 +17,15 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
-from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.results import Score
+from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Forbidden, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
-from daicho.web.routes import key_prefix, time_window
+from daicho.web.routes import key_prefix, list_options, several_values, time_window
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
 from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
@@ -45,6 +46,9 @@ LIVE = Parameter(
 )
 
 
+_QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
+
+
 class DeclaredQuery:
     """A declaration as a query: its parameters in order, and the variant that it builds."""
 
@@ -60,7 +64,7 @@ class DeclaredQuery:
         """
         owner = queries.__self__ if isinstance(queries, MethodType) else queries
         mode = queries.__name__ if isinstance(queries, MethodType) else ""
-        if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
+        if not isinstance(owner, _QUERIES):
             raise DeclarationError(
                 f"{queries!r} is no declaration: domain.mount(path, Song.titled)"
             )
@@ -89,7 +93,13 @@ class DeclaredQuery:
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
-                return _list_parts(self.entity, owner.declaration.partition)
+                partition = owner.declaration.partition
+                return tuple(
+                    several_values.accept(parameter, part)
+                    for parameter, part in zip(
+                        _list_parts(self.entity, partition), partition, strict=True
+                    )
+                )
             case TallyQueries(), "":
                 declared = owner.declaration
                 return _list_parts(self.entity, (*declared.within, *declared.by))
@@ -111,6 +121,10 @@ class DeclaredQuery:
                 return (*parameters, key_prefix.build_parameter(remaining))
             case KeyQueries(), "":
                 return _list_fields(self.entity, models.list_key_names(self.entity))
+            case UniqueQueries(), "":
+                unique = owner.declaration
+                names = tuple(spec.name for spec in (*unique.within, *unique.fields))
+                return _list_fields(self.entity, names)
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
     @property
@@ -139,7 +153,19 @@ class DeclaredQuery:
                 return f"{verb} {selected}"
             case KeyQueries(), "":
                 return f"Show one {entity}"
+            case UniqueQueries(), _ if self.shows_one:
+                return f"Show the {selected}"
+            case UniqueQueries(), _:
+                return f"List the one {selected}, if there is one"
         return f"List {selected}"
+
+    @property
+    def shows_one(self) -> bool:
+        """Whether the answer is one item, not a list: of a unique value that is in the path."""
+        variables = set(self.names)
+        return isinstance(self.owner, UniqueQueries) and variables.issuperset(
+            parameter.name for parameter in self.parameters
+        )
 
     @property
     def flag(self) -> str | None:
@@ -148,6 +174,11 @@ class DeclaredQuery:
         if isinstance(declared, Listing) and declared.where is not None:
             return declared.name
         return None
+
+    @cached_property
+    def order_kind(self) -> str | None:
+        """The kind of the field that orders the list; see `list_options.find_kind`."""
+        return list_options.find_kind(self.owner, self.mode, self.names)
 
     @property
     def returns(self) -> Any:
@@ -158,6 +189,8 @@ class DeclaredQuery:
             case TallyQueries(), _:
                 return models.build_page_model(_make_score_model(self.owner.declaration))
             case KeyQueries(), "":
+                return models.build_item_model(self.entity)
+            case UniqueQueries(), "" if self.shows_one:
                 return models.build_item_model(self.entity)
         return models.build_page_model(models.build_item_model(self.entity))
 
@@ -202,10 +235,11 @@ class DeclaredQuery:
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
-        elif isinstance(self.owner, KeyQueries) and not self.mode:
+        elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
-        elif self.window:
-            optional = (*PAGING, time_window.build_parameter(self.window))
+        elif not isinstance(self.owner, SearchQueries | UniqueQueries):
+            window = (time_window.build_parameter(self.window),) if self.window else ()
+            optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
         if is_own and self.owner_parameter and self.owner_parameter not in inside:
@@ -239,12 +273,26 @@ class DeclaredQuery:
         if values and self.mode == self.parameters[-1].name == key_prefix.UNDER:
             prefix = key_prefix.split_components(values.pop())
             values = key_prefix.check_query(self.owner, [*values, *prefix])
+            if len(values) == len(models.list_key_names(self.entity)):
+                list_options.refuse_range(call)
+        if isinstance(self.owner, ListingQueries):
+            combinations = several_values.combine(
+                self.parameters, values, self.owner.declaration.shards
+            )
+            return responses.show_list(
+                call, *(self._limit(call, self.queries(*parts)) for parts in combinations)
+            )
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
-            return responses.show_one(call, query)
+            is_listed = isinstance(query, UniqueRef) and not self.shows_one
+            return responses.list_one(call, query) if is_listed else responses.show_one(call, query)
+        return responses.show_list(call, self._limit(call, query))
+
+    def _limit(self, call: Call, query: ListQuery[Any]) -> ListQuery[Any]:
+        """The part of a list that a request selects."""
         if self.window:
             query = time_window.limit_to_window(call, self.window, query)
-        return responses.show_list(call, query)
+        return list_options.limit_list(call, self.order_kind, query)
 
     def _answer_search(self, call: Call) -> Reply:
         """Answer with a page of items. A problem of the keyword names the query parameter."""

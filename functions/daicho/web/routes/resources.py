@@ -23,7 +23,7 @@ from daicho.web.http.operation import (
     list_variables,
 )
 from daicho.web.http.preconditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
-from daicho.web.routes import crud, sections, versions
+from daicho.web.routes import crud, sections, several_values, versions
 from daicho.web.routes.access import OPEN, ListAccess
 from daicho.web.routes.declared_queries import DeclaredQuery, build_owner_parameter
 from daicho.web.schema import models
@@ -219,8 +219,12 @@ def build_listing(
         if name not in typed:
             raise DeclarationError(f"{path}: {name} is nothing that {query.name} takes")
     inside = tuple(
-        Parameter(name, typed[name].annotation, place="path") for name in list_variables(path)
+        replace(several_values.get_single(typed[name]), place="path")
+        for name in list_variables(path)
     )
     variant = query.build_variant(list_variables(path), fixed or {}, is_own=access.is_own)
     variant = replace(variant, roles=access.roles)
-    return Operation("GET", path, tag, [variant], inside)
+    operation = Operation("GET", path, tag, [variant], inside)
+    if query.shows_one:
+        operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
+    return operation

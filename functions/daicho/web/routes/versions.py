@@ -16,7 +16,7 @@ from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
-from daicho.web.routes import crud
+from daicho.web.routes import crud, list_options
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import add_limits, to_text_type
 
@@ -69,7 +69,13 @@ def build_operations(
     summary = f"List the versions of one {name}, newest first, also if it was removed"
     fields = field_selection.build_parameter(entity)
     variants = build_variants(
-        "", summary, _list_versions, models.build_page_model(item_model), *PAGING, fields
+        "",
+        summary,
+        _list_versions,
+        models.build_page_model(item_model),
+        *PAGING,
+        *list_options.build_parameters("int"),
+        fields,
     )
     yield Operation("GET", list_path, tag, variants, variables)
     numbered = (*variables, NUMBER)
@@ -94,7 +100,8 @@ def build_operations(
 
 def _list_versions(resource: Resource, call: Call) -> Reply:
     ref = crud.build_ref(resource.entity, call)
-    return responses.show_list(call, ListQuery(ref.entity, "versions", "versions", ref.parts))
+    query = ListQuery(ref.entity, "versions", "versions", ref.parts)
+    return responses.show_list(call, list_options.limit_list(call, "int", query))
 
 
 def _get_version(resource: Resource, call: Call) -> Reply:

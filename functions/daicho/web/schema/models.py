@@ -29,6 +29,7 @@ from daicho.web.schema.wire_types import (
 
 OWNER_DESCRIPTION = "The subject of your token. Only some roles may name another owner."
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+_READ_ONLY: dict[str, Any] = {"readOnly": True}
 
 
 @cache
@@ -84,7 +85,7 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         name: (
             to_shown_type(spec.annotation | None if spec.role == "copied" else spec.annotation),
-            ...,
+            Field(json_schema_extra=_READ_ONLY) if spec.role == "computed" else ...,
         )
         for name, spec in entity.fields_.items()
         if not spec.hidden
@@ -166,5 +167,5 @@ def _list_writable_fields(
     return {
         name: spec
         for name, spec in entity.fields_.items()
-        if name not in omitted and spec.role not in ("copied", "uid")
+        if name not in omitted and not spec.is_derived and spec.role != "uid"
     }
