@@ -92,7 +92,8 @@ class Daicho:
         ]
         for domain in self.domains:
             names += [roles for each in domain.resources for roles in each.roles.values()]
-            names += [each.roles for each in (*domain.mounted, *domain.routes)]
+            names += [mounted.roles for mounted in domain.mounted]
+            names += [route.roles for route in domain.routes]
         return tuple(sorted({role for roles in names for role in roles}))
 
     @property
