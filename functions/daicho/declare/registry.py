@@ -83,6 +83,20 @@ class Daicho:
         return rules
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that routes and access rules name, in order of name."""
+        names = [
+            roles
+            for rule in self.access_rules.values()
+            for roles in (rule.reading_roles, rule.writing_roles)
+        ]
+        for domain in self.domains:
+            names += [roles for each in domain.resources for roles in each.roles.values()]
+            names += [mounted.roles for mounted in domain.mounted]
+            names += [route.roles for route in domain.routes]
+        return tuple(sorted({role for roles in names for role in roles}))
+
+    @property
     def examples(self) -> Mapping[str, Mapping[str, Any]]:
         """Values for the API's description, by domain and the name of a field or parameter."""
         return {domain.name: domain.examples for domain in self.domains}

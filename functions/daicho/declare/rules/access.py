@@ -40,7 +40,7 @@ def owned_by_caller(*, hidden: bool = False, **limits: Any) -> Any:
         default="",
         frozen=True,
         hidden=hidden,
-        limits={"min_length": 1, "max_length": 256, **limits},
+        limits={"min_length": 1, **limits},
     )
 
 

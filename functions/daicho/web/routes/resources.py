@@ -22,10 +22,11 @@ from daicho.web.http.operation import (
     QueryVariant,
     list_variables,
 )
+from daicho.web.http.owner_selection import build_owner_parameter
 from daicho.web.http.preconditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud, sections, several_values, versions
 from daicho.web.routes.access import OPEN, ListAccess
-from daicho.web.routes.declared_queries import DeclaredQuery, build_owner_parameter
+from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.schema import models
 
 VERBS = {
