@@ -69,16 +69,22 @@ class Loader:
     def _prepare_rows(
         self, block: list[NumberedRow]
     ) -> tuple[list[Image], list[dict[str, object]]]:
-        images: list[Image] = []
-        rejected: list[dict[str, object]] = []
+        built: list[tuple[NumberedRow, Image]] = []
+        errors: list[tuple[NumberedRow, RejectedError]] = []
         for row in block:
             try:
-                images.append(self.preparer.build_image(row))
+                built.append((row, self.preparer.build_image(row)))
             except RejectedError as error:
-                problem = {"field": error.field, "detail": error.detail}
-                content = row.raw if row.values is None else row.values
-                rejected.append({"line": row.line, "error": problem, "row": content})
-        return images, rejected
+                errors.append((row, error))
+        images: list[Image] = []
+        checked = self.preparer.check_states([image for _, image in built])
+        for (row, image), refusal in zip(built, checked, strict=True):
+            if refusal is None:
+                images.append(image)
+            else:
+                errors.append((row, refusal))
+        errors.sort(key=lambda each: each[0].line)
+        return images, [_describe_rejected(row, error) for row, error in errors]
 
     def _append_rejected(self, rejected: list[dict[str, object]]) -> None:
         if not rejected:
@@ -98,6 +104,12 @@ class Loader:
                 file.truncate(progress.rejected_bytes)
         elif not progress.rejected:
             self.rejected_file.unlink(missing_ok=True)
+
+
+def _describe_rejected(row: NumberedRow, error: RejectedError) -> dict[str, object]:
+    problem = {"field": error.field, "detail": error.detail}
+    content = row.raw if row.values is None else row.values
+    return {"line": row.line, "error": problem, "row": content}
 
 
 def read_rejected(path: Path) -> Iterator[dict[str, Any]]:

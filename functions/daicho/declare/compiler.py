@@ -16,6 +16,7 @@ from daicho.declare.fields import FieldSpec, created_at
 from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
+from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check_sections
 from daicho.declare.versioned import Versioned
@@ -163,7 +164,7 @@ class _Compiler:
             (
                 candidate
                 for candidate in self._list_declarations(Listing)
-                if _is_listed_by_reference(candidate, reference)
+                if candidate.is_of(reference)
             ),
             None,
         )
@@ -200,10 +201,12 @@ class _Compiler:
                 self._check_in_base_item(listing, self.entity, spec)
         if listing.copies_all:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
-            return (*fields, "created_at", "version", *versioned)
-        key = cast(Key[Any], self.declarations["key"])
-        specs = (*key.parts, *copied) if copied else ()
-        return tuple(dict.fromkeys(spec.name for spec in specs))
+            names = (*fields, "created_at", "version", *versioned)
+        else:
+            key = cast(Key[Any], self.declarations["key"])
+            specs = (*key.parts, *copied) if copied else ()
+            names = tuple(dict.fromkeys(spec.name for spec in specs))
+        return (*names, *list_scale_attributes(self.entity, names))
 
     def _compile_aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None
@@ -390,11 +393,3 @@ class _Compiler:
                 f"{reference.target.__name__}"
             )
         self._check_in_base_item(spec, reference.target, spec.source)
-
-
-def _is_listed_by_reference(listing: Listing[Any], reference: FieldSpec) -> bool:
-    """Whether a listing has a newest-first list for each item that a field refers to."""
-    if len(listing.partition) != 1 or listing.order or listing.where is not None:
-        return False
-    (part,) = listing.partition
-    return part.field is reference and part.each == (reference.role == "refs")

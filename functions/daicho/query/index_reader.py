@@ -175,8 +175,9 @@ class IndexReader:
                 *(_get_position(row) if request.rests else ()),
             )
             for row in page.items
-            # A condition with two ends includes both of them.
-            if (order := row[ORDER]["S"]) != excluded and bounds.contains(order)
+            # A condition with two ends includes both of them. No row is at the open end of a range,
+            # because the key of the item follows in its order.
+            if (order := row[ORDER]["S"]) != excluded
         ]
         return Block(rows, page.last, page.units)
 

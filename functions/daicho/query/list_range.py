@@ -134,6 +134,8 @@ def _cover_prefix(
 
 def _render_value(kind: str, value: Any, name: str) -> str:
     """A value as the text of its component."""
+    if kind in ("date", "datetime") and not isinstance(value, dt.date | str):
+        raise Invalid(f"must be a {kind}, not {value!r}", field=name)
     is_day = kind == "datetime" and (
         (isinstance(value, dt.date) and not isinstance(value, dt.datetime))
         or (isinstance(value, str) and len(value) == DAY_CHARACTERS)

@@ -29,9 +29,9 @@ class KeyRange:
 
     def contains(self, key: str) -> bool:
         """Whether a key is in the range."""
-        if not self.high:
-            return key >= self.low
-        return self.low <= key < self.high or (key == self.high and not self.is_open)
+        if key < self.low:
+            return False
+        return not self.high or key < self.high or (key == self.high and not self.is_open)
 
     def intersect(self, other: KeyRange) -> KeyRange:
         """The keys that are in both ranges."""

@@ -36,8 +36,8 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.conditions import ConditionalWrite
 from daicho.write.copy_writer import CopyWriter, check_writable, explain_refusal
-from daicho.write.planner import ItemPlanner, PlannedWrite, check_existing, select_live
-from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
+from daicho.write.planner import ItemPlanner, PlannedWrite
+from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found, select_live
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
 
@@ -83,7 +83,9 @@ class Transaction:
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
         image = select_live(self._read_item(ref), self._clock())
-        return None if image is None else mapper.to_item(ref.entity, image, self._planner.ledger)
+        if image is None or not self._planner.access.may_read(ref.entity, image):
+            return None
+        return mapper.to_item(ref.entity, image, self._planner.ledger)
 
     def get(self, ref: ItemRef[E]) -> E:
         """One item; the commit fails if it has changed by then.
@@ -119,7 +121,7 @@ class Transaction:
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         now = self._clock()
-        new = self._planner.plan_creation(item, now)
+        new = self._planner.plan_candidate(item, now)
         existing = self._read_image(new.entity, new.key)
         planned = self._planner.plan_put(
             new, existing, now, if_match=if_match, if_none_match=if_none_match
@@ -158,7 +160,7 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        check_existing(ref, self._read_image(ref.entity, key), now, if_match)
+        self._planner.check_existing(ref, self._read_image(ref.entity, key), now, if_match)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -170,7 +172,12 @@ class Transaction:
         if key is None or old_version is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        planned = self._planner.plan_restoration(ref, old_version, existing, now, if_match=if_match)
+        # To take back a deletion is no change of state. An older version follows the newest one.
+        is_newest = ref.version == self._versions.existing[key].last - 1
+        follows = old_version if existing is None and is_newest else None
+        planned = self._planner.plan_restoration(
+            ref, old_version, existing, now, if_match=if_match, follows=follows
+        )
         return self._stage(planned, now)
 
     def add(self, writes: Sequence[Write]) -> None:
@@ -271,7 +278,7 @@ class Transaction:
             id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or previous.get(name) == image[name]:
                 continue  # the reference was checked when it was set
-            if self.find(ItemRef(target, (id,))) is None:
+            if select_live(self._read_item(ItemRef(target, (id,))), self._clock()) is None:
                 raise build_reference_not_found(target, id, name)
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:

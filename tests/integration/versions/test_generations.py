@@ -68,6 +68,11 @@ def test_what_was_written_before_versions_were_kept_becomes_one(kept: Kept) -> N
     # A writer of the old code is still there: what it wrote is kept by the next one of the new.
     old.change(before.key("m"), {"text": "four"})
     assert numbers(new, leaf.versions("m"), limit=1) == [4, 3, 2]
+    for limit in (1, 2, 3):
+        assert numbers(new, leaf.versions("m").reversed(), limit) == [2, 3, 4]
+        assert numbers(new, leaf.versions("m").between(4, None).reversed(), limit) == [4]
+        assert numbers(new, leaf.versions("m").between(None, 3).reversed(), limit) == [2, 3]
+        assert numbers(new, leaf.versions("m").between(None, 3), limit) == [3, 2]
     new.put(leaf(id="m", text="five"))
     assert numbers(new, leaf.versions("m")) == [5, 4, 3, 2]
     assert new.get(leaf.versions.at("m", version=4)).text == "four"

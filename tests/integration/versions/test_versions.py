@@ -324,3 +324,24 @@ def test_time_of_the_item_and_of_its_versions(kept: Kept, entity: Any) -> None:
     first, second = reversed(book.page(entity.versions("m")).items)
     assert second.versioned_at - first.versioned_at == dt.timedelta(seconds=60)
     assert LEDGER.current_generation(entity.__name__).plan.versions is not None
+
+
+def test_versions_in_a_range_and_oldest_first(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 23)
+    versions = entity.versions("m")
+    for limit in (1, 4, 100):
+        assert numbers(book, versions.reversed(), limit) == list(range(1, 24))
+        some = versions.between(9, 12)
+        assert numbers(book, some, limit) == [12, 11, 10, 9]
+        assert numbers(book, some.ascending(), limit) == [9, 10, 11, 12]
+        assert numbers(book, versions.between(22, None), limit) == [23, 22]
+    assert numbers(book, versions.between(24, 30)) == []
+    with pytest.raises(Invalid):
+        book.page(versions.between(2, 1))
+    cursor = book.page(versions.between(9, 12), limit=2).cursor
+    for other in (versions, versions.between(9, 13), versions.between(9, 12).reversed()):
+        with pytest.raises(BadCursor):
+            book.page(other, cursor=cursor)
+    with pytest.raises(NotFound):
+        book.page(entity.versions("other").reversed())

@@ -20,11 +20,11 @@ from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import Score
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
-from daicho.errors import DeclarationError, Refusal
+from daicho.errors import DeclarationError, Forbidden, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
-from daicho.web.routes import key_prefix, time_window
+from daicho.web.routes import key_prefix, list_options, several_values, time_window
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
 from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
@@ -89,7 +89,13 @@ class DeclaredQuery:
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
-                return _list_parts(self.entity, owner.declaration.partition)
+                partition = owner.declaration.partition
+                return tuple(
+                    several_values.accept(parameter, part)
+                    for parameter, part in zip(
+                        _list_parts(self.entity, partition), partition, strict=True
+                    )
+                )
             case TallyQueries(), "":
                 declared = owner.declaration
                 return _list_parts(self.entity, (*declared.within, *declared.by))
@@ -149,6 +155,11 @@ class DeclaredQuery:
             return declared.name
         return None
 
+    @cached_property
+    def order_kind(self) -> str | None:
+        """The kind of the field that orders the list; see `list_options.find_kind`."""
+        return list_options.find_kind(self.owner, self.mode, self.names)
+
     @property
     def returns(self) -> Any:
         """The model of the answer."""
@@ -161,10 +172,36 @@ class DeclaredQuery:
                 return models.build_item_model(self.entity)
         return models.build_page_model(models.build_item_model(self.entity))
 
-    def build_variant(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> QueryVariant:
+    @property
+    def is_item(self) -> bool:
+        """Whether it answers with one item."""
+        return isinstance(self.owner, KeyQueries) and not self.mode
+
+    @cached_property
+    def owner_parameter(self) -> str | None:
+        """The parameter with the owner of all items that it reads; None without one."""
+        spec, owner = self.entity.owner_field_, self.owner
+        parts: tuple[PartSpec, ...] = ()
+        match owner, self.mode:
+            case ListingQueries(), _:
+                parts = owner.declaration.partition
+            case TallyQueries(), "top":
+                parts = owner.declaration.within
+            case TallyQueries(), _:
+                parts = (*owner.declaration.within, *owner.declaration.by)
+            case KeyQueries(), _:
+                names = {parameter.name for parameter in self.parameters}
+                return spec.name if spec is not None and spec.name in names else None
+        whole = [part.field for part in parts if not (part.bucket or part.folded or part.each)]
+        return spec.name if spec is not None and spec in whole else None
+
+    def build_variant(
+        self, inside: tuple[str, ...], fixed: Mapping[str, str], *, is_own: bool = False
+    ) -> QueryVariant:
         """The query on a path with the variables ``inside``; the others are its parameters.
 
-        ``fixed``: parameters with one value each, which select the query.
+        ``fixed``: parameters with one value each, which select the query. ``is_own``: the owner is
+        the caller by default.
         """
         flags = tuple(
             Parameter(name, build_only(value), f"Always {value}.", only=value)
@@ -178,10 +215,15 @@ class DeclaredQuery:
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
         elif isinstance(self.owner, KeyQueries) and not self.mode:
             optional = (field_selection.build_parameter(self.entity),)
-        elif self.window:
-            optional = (*PAGING, time_window.build_parameter(self.window))
+        elif not isinstance(self.owner, SearchQueries):
+            window = (time_window.build_parameter(self.window),) if self.window else ()
+            optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
+        if is_own and self.owner_parameter and self.owner_parameter not in inside:
+            own = build_owner_parameter(self.entity, self.owner_parameter)
+            parameters = tuple(each for each in parameters if each.name != own.name)
+            optional = (own, *optional)
         searched: tuple[str, ...] = ()
         if isinstance(self.owner, SearchQueries):
             searched = self.owner.declaration.reads
@@ -209,12 +251,25 @@ class DeclaredQuery:
         if values and self.mode == self.parameters[-1].name == key_prefix.UNDER:
             prefix = key_prefix.split_components(values.pop())
             values = key_prefix.check_query(self.owner, [*values, *prefix])
+            if len(values) == len(models.list_key_names(self.entity)):
+                list_options.refuse_range(call)
+        if isinstance(self.owner, ListingQueries):
+            combinations = several_values.combine(
+                self.parameters, values, self.owner.declaration.shards
+            )
+            return responses.show_list(
+                call, *(self._limit(call, self.queries(*parts)) for parts in combinations)
+            )
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
             return responses.show_one(call, query)
+        return responses.show_list(call, self._limit(call, query))
+
+    def _limit(self, call: Call, query: ListQuery[Any]) -> ListQuery[Any]:
+        """The part of a list that a request selects."""
         if self.window:
             query = time_window.limit_to_window(call, self.window, query)
-        return responses.show_list(call, query)
+        return list_options.limit_list(call, self.order_kind, query)
 
     def _answer_search(self, call: Call) -> Reply:
         """Answer with a page of items. A problem of the keyword names the query parameter."""
@@ -247,7 +302,33 @@ class DeclaredQuery:
 
     def _list_values(self, call: Call) -> list[Any]:
         """The values of a request in the order of the parameters."""
-        return [call.values[parameter.name] for parameter in self.parameters]
+        owner = self.owner_parameter
+        return [
+            choose_owner(call, parameter.name)
+            if parameter.name == owner
+            else call.values[parameter.name]
+            for parameter in self.parameters
+        ]
+
+
+def build_owner_parameter(entity: type[Entity], name: str) -> Parameter:
+    """The parameter that names an owner: the caller by default."""
+    annotation = models.choose_parameter_type(entity, name)
+    return Parameter(name, annotation, "The owner: the subject of your token by default.")
+
+
+def choose_owner(call: Call, name: str) -> str:
+    """The owner that a request names, or the caller.
+
+    Raises:
+        Forbidden: the request names none, and its token has no subject.
+    """
+    given: str | None = call.values.get(name)
+    caller = call.book.caller
+    subject = given or (caller.subject if caller is not None else "")
+    if not subject:
+        raise Forbidden(f"the token names no subject: give {name}", field=name)
+    return subject
 
 
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:

@@ -9,12 +9,10 @@ from annotated_types import Ge, Le
 
 from daicho.declare.domain import Window
 from daicho.declare.entity import E
-from daicho.declare.fields import FieldSpec, created_at
-from daicho.declare.keys import KeyQueries
-from daicho.declare.listings import ListingQueries
 from daicho.declare.queries import ListQuery
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Call, Parameter
+from daicho.web.routes import list_options
 from daicho.web.schema.wire_types import add_limits, to_text_type
 
 MAX_UNITS = dt.timedelta(days=3_660)
@@ -36,13 +34,7 @@ def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
     if window not in get_args(Window):
         units = " or ".join(get_args(Window))
         raise DeclarationError(f"{path}: a window is in {units}, not {window!r}")
-    order: FieldSpec | None = None
-    match owner:
-        case ListingQueries():
-            order = (owner.declaration.order or (created_at,))[0]
-        case KeyQueries() if mode == "all":
-            order = next(iter(owner.declaration.parts[owner.declaration.partition :]), None)
-    if order is None or order.kind != "datetime":
+    if mode == "under" or list_options.find_kind(owner, mode) != "datetime":
         raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
 
 

@@ -16,7 +16,7 @@ from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
-from daicho.web.routes import crud
+from daicho.web.routes import crud, list_options
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import add_limits, to_text_type
 
@@ -57,15 +57,25 @@ def build_operations(
         answer: Callable[[Resource, Call], Reply],
         returns: Any,
         *parameters: Parameter,
+        verbs: tuple[str, ...] = ("GET",),
     ) -> list[QueryVariant]:
         variant_name = ".".join(filter(None, (name, "versions", action)))
         bound, accepted = partial(answer, resource), (*optional, *parameters)
-        return [QueryVariant(variant_name, description, bound, returns, required, accepted)]
+        roles = resource.list_roles(*verbs)
+        return [
+            QueryVariant(variant_name, description, bound, returns, required, accepted, roles=roles)
+        ]
 
     summary = f"List the versions of one {name}, newest first, also if it was removed"
     fields = field_selection.build_parameter(entity)
     variants = build_variants(
-        "", summary, _list_versions, models.build_page_model(item_model), *PAGING, fields
+        "",
+        summary,
+        _list_versions,
+        models.build_page_model(item_model),
+        *PAGING,
+        *list_options.build_parameters("int"),
+        fields,
     )
     yield Operation("GET", list_path, tag, variants, variables)
     numbered = (*variables, NUMBER)
@@ -76,19 +86,22 @@ def build_operations(
     yield get
     if {"PUT", "PATCH"} & set(resource.verbs):
         summary = f"Restore a version of one {name} as the newest"
-        variants = build_variants("restore", summary, _restore_version, item_model)
+        variants = build_variants(
+            "restore", summary, _restore_version, item_model, verbs=("PATCH", "PUT")
+        )
         restore = Operation("POST", f"{version_path}/restore", tag, variants, numbered, (IF_MATCH,))
         restore.errors = (409, 412)
         yield restore
     if "DELETE" in resource.verbs:
         summary = f"Remove up to a thousand versions of one {name}, except the newest"
-        variants = build_variants("forget", summary, _forget_versions, Forgotten)
+        variants = build_variants("forget", summary, _forget_versions, Forgotten, verbs=("DELETE",))
         yield Operation("DELETE", list_path, tag, variants, variables, verb="forget")
 
 
 def _list_versions(resource: Resource, call: Call) -> Reply:
-    ref = crud.build_ref(resource.entity, call.values)
-    return responses.show_list(call, ListQuery(ref.entity, "versions", "versions", ref.parts))
+    ref = crud.build_ref(resource.entity, call)
+    query = ListQuery(ref.entity, "versions", "versions", ref.parts)
+    return responses.show_list(call, list_options.limit_list(call, "int", query))
 
 
 def _get_version(resource: Resource, call: Call) -> Reply:
@@ -97,16 +110,16 @@ def _get_version(resource: Resource, call: Call) -> Reply:
 
 def _restore_version(resource: Resource, call: Call) -> Reply:
     ref = _build_version_ref(resource, call)
-    current = crud.build_ref(resource.entity, call.values)
+    current = crud.build_ref(resource.entity, call)
     version = crud.resolve_known_version(call, current)
     return responses.show_changed(call.book.restore(ref, if_match=version))
 
 
 def _forget_versions(resource: Resource, call: Call) -> Reply:
-    result = call.book.forget(crud.build_ref(resource.entity, call.values))
+    result = call.book.forget(crud.build_ref(resource.entity, call))
     return Reply(200, json.dumps({"removed": result.removed, "done": result.done}))
 
 
 def _build_version_ref(resource: Resource, call: Call) -> ItemRef[Any]:
-    ref = crud.build_ref(resource.entity, call.values)
+    ref = crud.build_ref(resource.entity, call)
     return ItemRef(ref.entity, ref.parts, call.values[NUMBER.name])

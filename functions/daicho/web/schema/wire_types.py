@@ -153,6 +153,27 @@ _IN_TEXT: dict[Any, Any] = {
 }
 
 
+def _parse_instant_or_day(value: Any) -> Any:
+    try:
+        return _render_day(value) if len(value) == len("2026-11-21") else _render_instant(value)
+    except PydanticCustomError:
+        raise PydanticCustomError(
+            "instant",
+            "Input should be a day, or a date and time with a time zone: 2026-11-21 or "
+            "2026-11-21T01:05:40Z",
+        ) from None
+
+
+RANGE_TYPES: dict[str, Any] = {
+    "str": str,
+    "int": _IN_TEXT[int],
+    "bool": _IN_TEXT[bool],
+    "date": Day,
+    "datetime": Annotated[dt.datetime | dt.date, BeforeValidator(_parse_instant_or_day)],
+}
+"""The types of the bounds of ranges in a query, by the kind of the field."""
+
+
 def to_json_type(annotation: Any) -> Any:
     """The type as a body's field."""
     return _replace_types(annotation, _IN_JSON)

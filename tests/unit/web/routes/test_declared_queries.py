@@ -81,6 +81,7 @@ def test_a_problem_of_a_keyword_names_the_parameter() -> None:
 def test_the_description_has_the_parameter_that_a_search_names() -> None:
     described = describe_operations(build_operations(Daicho(people)))["paths"]["/people"]["get"]
     parameters = {each["name"]: each.get("description") for each in described["parameters"]}
-    assert list(parameters) == ["name", "limit", "cursor", "Name", "town"]
+    own = ["name", "limit", "cursor", "Name", "town"]
+    assert list(parameters) == [*own, "from", "to", "order"]
     assert parameters["name"] == "The beginning of any word of name or nick."
     assert "- `?name=`: Find Person by the beginning" in described["description"]

@@ -1,0 +1,189 @@
+"""Ranges and directions over a real DynamoDB interface: cost, cursors, shards, expiry."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from daicho.declare.queries import ListQuery
+from daicho.errors import BadCursor, Invalid
+from tests.support.meter import Meter
+from tests.support.sample_entities import (
+    NOON,
+    Ballot,
+    Copied,
+    Link,
+    Note,
+    Poll,
+    Shelf,
+    Token,
+    Visit,
+    walk,
+)
+
+COUNT = 120
+
+
+@pytest.fixture
+def notes(shelf: Shelf) -> Shelf:
+    """A note a second, with its number as its priority."""
+    book = shelf.book()
+    for number in range(COUNT):
+        book.create(Note(id=f"n{number:03d}", text="x", stage="open", priority=number - 60))
+        shelf.tick(seconds=1)
+    shelf.caught_up()
+    return shelf
+
+
+def list_priorities(shelf: Shelf, query: ListQuery[Any], limit: int = 7) -> list[int]:
+    return [note.priority for note in walk(shelf.book(), query, limit=limit)]
+
+
+def test_a_listing_is_read_from_both_ends(notes: Shelf) -> None:
+    every = list(range(-60, 60))
+    assert list_priorities(notes, Note.staged("open")) == every[::-1]
+    assert list_priorities(notes, Note.staged("open").ascending()) == every
+    some = Note.staged("open").between(-5, 12)
+    for limit in (1, 6, 18, 100):
+        assert list_priorities(notes, some, limit) == list(range(12, -6, -1))
+        assert list_priorities(notes, some.reversed(), limit) == list(range(-5, 13))
+    assert list_priorities(notes, some.between(60, None)) == []
+    assert list_priorities(notes, some.between(None, -61).reversed()) == []
+
+
+def test_a_window_limits_a_range_too(notes: Shelf) -> None:
+    newest = Note.texts("x").last(dt.timedelta(seconds=30))
+    late = newest.between(None, NOON + dt.timedelta(seconds=99))
+    expected = [f"n{number:03d}" for number in range(90, 100)]
+    assert [note.id for note in walk(notes.book(), late.ascending(), limit=4)] == expected
+    assert [note.id for note in walk(notes.book(), late, limit=4)] == expected[::-1]
+    early = newest.between(None, NOON + dt.timedelta(seconds=30))
+    assert walk(notes.book(), early, limit=4) == []
+    day = Note.texts("x").between(NOON.date(), NOON.date())
+    assert len(walk(notes.book(), day, limit=100)) == COUNT
+    tomorrow = NOON.date() + dt.timedelta(days=1)
+    assert walk(notes.book(), day.between(tomorrow, None), limit=100) == []
+
+
+@pytest.mark.dynoxide("capacity units")
+def test_a_page_of_a_range_costs_a_page(notes: Shelf) -> None:
+    """What is outside of the range is not read, in either direction, from the first page on."""
+    meter = Meter(notes.dynamodb)
+
+    def measure(query: ListQuery[Any]) -> tuple[float, int]:
+        with meter.counting() as consumed:
+            page = notes.book().page(query, limit=5)
+        assert len(page.items) == 5
+        return consumed.reads, consumed.requests.total()
+
+    default = measure(Note.staged("open"))
+    priorities: list[ListQuery[Any]] = [
+        Note.staged("open").between(-20, -10),
+        Note.staged("open").between(-20, -10).reversed(),
+        Note.staged("open").between(None, -50),
+        Note.staged("open").ascending(),
+    ]
+    for query in priorities:
+        assert measure(query) == default
+    for entity_query in (Link.key.all("n"), Link.key.inverse("m")):
+        book = notes.book()
+        for number in range(40):
+            book.put(Link(a="n", b=f"b{number:02d}", note="x" * 3_000))
+            book.put(Link(a=f"a{number:02d}", b="m", note="x" * 3_000))
+        first = "b" if entity_query.by == "partition" else "a"
+        whole = measure(entity_query)
+        limited = entity_query.between(f"{first}30", f"{first}36")
+        for part in (limited, limited.reversed(), entity_query.starting_with(f"{first}3")):
+            reads, requests = measure(part)
+            assert requests == whole[1]
+            assert reads <= whole[0]
+
+
+def test_shards_are_merged_in_both_directions(shelf: Shelf) -> None:
+    book = shelf.book()
+    book.create(Poll(id="p"))
+    voters = [f"v{number:03d}" for number in range(45)]
+    for voter in voters:
+        shelf.book().put(Ballot(poll="p", voter=voter, candidate="a"))
+    backward = walk(book, Ballot.key.all("p").reversed(), limit=7)
+    assert [ballot.voter for ballot in backward] == voters[::-1]
+    some = Ballot.key.all("p").between("v010", "v019x").descending()
+    assert [ballot.voter for ballot in walk(book, some, limit=3)] == voters[19:9:-1]
+    start = Ballot.key.under("p").starting_with("v02")
+    assert [ballot.voter for ballot in walk(book, start, limit=3)] == voters[20:30]
+
+
+def test_a_cursor_belongs_to_a_range_and_a_direction(notes: Shelf) -> None:
+    book, query = notes.book(), Note.staged("open")
+    others = [
+        query,
+        query.reversed(),
+        query.between(0, None),
+        query.between(0, 40),
+        query.between(1, 40),
+        query.between(0, 40).reversed(),
+        query.between(-60, 59),
+    ]
+    for own in others:
+        cursor = book.page(own, limit=2).cursor
+        assert cursor is not None
+        for other in others:
+            if other == own:
+                assert book.page(other, limit=2, cursor=cursor).items
+                continue
+            with pytest.raises(BadCursor):
+                book.page(other, limit=2, cursor=cursor)
+
+
+def test_items_that_move_or_go_between_pages(notes: Shelf) -> None:
+    book, query = notes.book(), Note.staged("open").between(0, 9).ascending()
+    page = book.page(query, limit=4)
+    assert [note.priority for note in page.items] == [0, 1, 2, 3]
+    book.change(Note.key("n064"), {"priority": 8})
+    book.delete(Note.key("n065"))
+    book.create(Note(id="new", text="x", stage="open", priority=6))
+    book.create(Note(id="old", text="x", stage="open", priority=2))
+    rest = walk_from(notes, query, page.cursor)
+    assert [note.id for note in rest] == ["n066", "n067", "n068", "n069"]
+    notes.caught_up()
+    rest = walk_from(notes, query, page.cursor)
+    assert [note.id for note in rest] == ["n066", "new", "n067", "n064", "n068", "n069"]
+
+
+def walk_from(shelf: Shelf, query: ListQuery[Any], cursor: str | None) -> list[Any]:
+    items: list[Any] = []
+    while cursor is not None:
+        page = shelf.book().page(query, limit=2, cursor=cursor)
+        items += page.items
+        cursor = page.cursor
+    return items
+
+
+def test_expired_items_and_copies_in_a_reversed_list(shelf: Shelf) -> None:
+    book = shelf.book()
+    for number in range(4):
+        book.create(Visit(id=f"v{number}", at=NOON, kind="k"))
+        book.create(Copied(id=f"c{number}", group="g"))
+        shelf.tick(minutes=20)
+    book = shelf.caught_up()
+    assert [visit.id for visit in walk(book, Visit.newest("k").ascending(), limit=1)] == [
+        "v2",
+        "v3",
+    ]
+    assert [visit.id for visit in walk(book, Visit.key.all().reversed(), limit=1)] == ["v3", "v2"]
+    names = ("id",)
+    views = book.views(Copied.of_group("g").ascending(), names=names, limit=3)
+    assert [view.values["id"] for view in views.items] == ["c0", "c1", "c2"]
+    views = book.views(Copied.of_group("g").ascending(), names=names, limit=3, cursor=views.cursor)
+    assert [view.values["id"] for view in views.items] == ["c3"]
+
+
+def test_lists_of_two_directions_have_no_common_order(shelf: Shelf) -> None:
+    with pytest.raises(TypeError, match="same direction"):
+        shelf.book().page(Note.staged("a"), Note.staged("b").reversed())
+    with pytest.raises(Invalid):
+        shelf.book().page(Note.staged("a").between("x", None))
+    with pytest.raises(TypeError, match="no prefix"):
+        shelf.book().page(Token.of_owner("o").starting_with("2026"))
