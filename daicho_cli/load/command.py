@@ -25,6 +25,7 @@ from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader, read_rejected
 from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import is_array
+from daicho_cli.load.unique_writer import UniqueWriter
 from daicho_cli.options import (
     LOCAL,
     Endpoint,
@@ -70,7 +71,8 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
 
     A row whose key exists already replaces that item. If a load is interrupted, the same command
     continues it. Rows that the entity rejects are written to FILE.rejected.ndjson, and all other
-    rows are loaded; the exit code is then 3.
+    rows are loaded; the exit code is then 3. So are rows with a unique value that an item, or an
+    earlier row, has.
     """
     try:
         entity_class = _find_loadable_entity(entity)
@@ -130,11 +132,16 @@ def _open_loader(  # the command's options
     admission.check()
     table = table.with_announcement(admission.check)
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state)
-    batches = BatchWriter(table, writers, RateLimiter(rate))
+    plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
+    if plan.derived_uniques:
+        check = preparer.find_refusal
+        unique = UniqueWriter(table, ledger, plan, writers, pace, utc_now, check)
+        return Loader(file, checkpoint, preparer, unique)
     if entity.rules_.transitions:
         states = tuple(each.name for each in entity.rules_.transitions)
-        batches = CheckedWriter(table, writers, batches.pace, preparer.replaced.get, states)
-    return Loader(file, checkpoint, preparer, batches)
+        checked = CheckedWriter(table, writers, pace, preparer.replaced.get, states)
+        return Loader(file, checkpoint, preparer, checked)
+    return Loader(file, checkpoint, preparer, BatchWriter(table, writers, pace))
 
 
 def _run_with_progress_bar(loader: Loader) -> None:

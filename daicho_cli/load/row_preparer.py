@@ -106,8 +106,8 @@ class RowPreparer:
                 raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
-            candidate = self._planner.plan_candidate(item, created)
-            image = self._planner.plan_replacement(candidate, created).image
+            candidate = self._planner.plan_candidate(item, created, self._started)
+            image = self._planner.plan_replacement(candidate, self._started).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
@@ -130,10 +130,11 @@ class RowPreparer:
         keys = [get_key(image) for image in images]
         self.replaced.clear()
         self.replaced.update(self.table.batch_get(keys, consistent=True).require_all())
-        return [self._find_refusal(image) for image in images]
+        return [self.find_refusal(image, self.replaced.get(get_key(image))) for image in images]
 
-    def _find_refusal(self, image: Image) -> RejectedError | None:
-        replaced = self.replaced.get(get_key(image), {})
+    def find_refusal(self, image: Image, stored: Image | None) -> RejectedError | None:
+        """Why the state of an item may not follow that of the stored one; None if it may."""
+        replaced = stored or {}
         if replaced and is_expired(replaced, int(self._started.timestamp())):
             replaced = {}
         if not replaced and self.any_state:

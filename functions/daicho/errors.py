@@ -164,6 +164,12 @@ class Raced(Conflict):
         super().__init__(detail, field=field)
 
 
+class NotUnique(Conflict):
+    """Another item has the value already. ``field``: the first of the fields that are unique."""
+
+    type = "not-unique"
+
+
 class Unwritable(Conflict):
     """The entity moves to another key: it is a copy, or was switched to its copy."""
 

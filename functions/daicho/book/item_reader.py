@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.entity import E, Entity
-from daicho.declare.queries import ItemRef
+from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.items.mapper import to_item
 from daicho.layout.base_item import is_expired
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
+from daicho.query.unique_finder import UniqueFinder
 from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -51,6 +52,8 @@ class ItemReader:
     ) -> Image | None:
         if ref.version is not None:
             return self.history.find_version(ref)
+        if isinstance(ref, UniqueRef):
+            return UniqueFinder(self.key_resolver).find_image(ref)
         key = self.key_resolver.resolve_key(ref)
         if key is None:
             return None

@@ -12,6 +12,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from daicho.plan.conditions import Condition, parse_condition
+from daicho.plan.expiry import CREATED_AT, ExpiryPlan
+from daicho.plan.unique import UniquePlan
+
 TimeBucket = Literal["month", "day"]
 RollupMode = Literal["by schedule", "at once"]
 TextKind = Literal["text", "company", "phone"]
@@ -27,14 +31,6 @@ class Part:
     bucket: TimeBucket | None = None
     folded: bool = False
     each: bool = False
-
-
-@dataclass(frozen=True)
-class Condition:
-    """True of an image whose ``field`` has one of the values (text by `keys.render_scalar`)."""
-
-    field: str
-    one_of: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -172,14 +168,6 @@ class CounterPlan:
 
 
 @dataclass(frozen=True)
-class ExpiryPlan:
-    """Seconds from creation to expiry, and whether what expires is archived."""
-
-    seconds: int
-    archive: bool
-
-
-@dataclass(frozen=True)
 class CopyPlan:
     """Each item of the entity has a copy of another ``entity``.
 
@@ -214,9 +202,10 @@ class RetiringPlan:
     searches: tuple[SearchPlan, ...] = ()
     listings: tuple[ListingPlan, ...] = ()
     aggregates: tuple[AggregatePlan, ...] = ()
+    uniques: tuple[UniquePlan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.searches or self.listings or self.aggregates)
+        return bool(self.searches or self.listings or self.aggregates or self.uniques)
 
 
 @dataclass(frozen=True)
@@ -242,6 +231,7 @@ class EntityPlan:
     copied_to: CopyPlan | None = None
     """The entity of the copies of its items; None if they are not copied."""
     migrations: tuple[MigrationPlan, ...] = ()
+    uniques: tuple[UniquePlan, ...] = ()
 
     @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
@@ -259,10 +249,16 @@ class EntityPlan:
         return (*self.aggregates, *self.retiring.aggregates)
 
     @cached_property
+    def derived_uniques(self) -> tuple[UniquePlan, ...]:
+        """The unique values that writers reserve: those that it declares, and that retire."""
+        return (*self.uniques, *self.retiring.uniques)
+
+    @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
-        derived: list[SearchPlan | ListingPlan | AggregatePlan] = [*self.derived_searches]
-        derived += [*self.derived_listings, *self.derived_aggregates]
+        derived: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
+        derived = [*self.derived_searches, *self.derived_listings]
+        derived += [*self.derived_aggregates, *self.derived_uniques]
         return frozenset((declaration.name, declaration.since) for declaration in derived)
 
     @property
@@ -288,9 +284,13 @@ class EntityPlan:
         for counter in self.counters:
             names.add(counter.slots)
             parts += (*counter.by, *counter.within)
+        for unique in self.derived_uniques:
+            names |= {*unique.fields, *unique.within}
+        if self.expires is not None:
+            names |= self.expires.fields
         names |= {part.field for part in parts}
         names |= {condition.field for condition in conditions if condition is not None}
-        return sorted(name for name in names if isinstance(name, str) and name != "created_at")
+        return sorted(name for name in names if isinstance(name, str) and name != CREATED_AT)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
@@ -303,6 +303,10 @@ class EntityPlan:
             for listing in declared["listings"]:
                 if not listing["copies"]:
                     del listing["copies"]
+            if not declared["uniques"]:
+                del declared["uniques"]
+        if self.expires is not None:
+            plain["expires"] = self.expires.to_json()
         if self.split is None:
             del plain["split"]
         if plain["versions"] is None:
@@ -324,7 +328,7 @@ class EntityPlan:
             key=KeyPlan(**_lists_to_tuples(data["key"])),
             **_parse_derived(data),
             counters=tuple(_parse_counter(counter) for counter in data["counters"]),
-            expires=ExpiryPlan(**expires) if expires else None,
+            expires=ExpiryPlan.from_json(expires) if expires else None,
             split=data.get("split"),
             versions=data.get("versions"),
             retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
@@ -341,6 +345,7 @@ def _parse_derived(data: Mapping[str, Any]) -> dict[str, Any]:
         "searches": tuple(map(_parse_search, data.get("searches", ()))),
         "listings": tuple(map(_parse_listing, data.get("listings", ()))),
         "aggregates": tuple(map(_parse_aggregate, data.get("aggregates", ()))),
+        "uniques": tuple(map(UniquePlan.parse, data.get("uniques", ()))),
     }
 
 
@@ -352,17 +357,13 @@ def _parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
     return tuple(Part(**part) for part in data)
 
 
-def _parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
-    return Condition(data["field"], tuple(data["one_of"])) if data else None
-
-
 def _parse_search(data: Mapping[str, Any]) -> SearchPlan:
     through = tuple(ThroughPlan(**entry) for entry in data.get("through", ()))
     return SearchPlan(**{**_lists_to_tuples(data), "through": through})
 
 
 def _parse_listing(data: Mapping[str, Any]) -> ListingPlan:
-    parts = {"partition": _parse_parts(data["partition"]), "where": _parse_condition(data["where"])}
+    parts = {"partition": _parse_parts(data["partition"]), "where": parse_condition(data["where"])}
     return ListingPlan(**{**_lists_to_tuples(data), **parts})
 
 
@@ -375,5 +376,5 @@ def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
 def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
     parts = {name: _parse_parts(data[name]) for name in ("by", "within")}
     return AggregatePlan(
-        **{**_lists_to_tuples(data), **parts, "where": _parse_condition(data["where"])}
+        **{**_lists_to_tuples(data), **parts, "where": parse_condition(data["where"])}
     )

@@ -3,7 +3,7 @@
 A write that is refused is planned again for the item that was found (`daicho.write.planner`).
 While a transaction is open (`daicho.write.transaction`), the writes are parts of it instead. An
 item whose versions are kept uses a transaction for each of its writes. So does an item that refers
-to another item that must exist.
+to another item that must exist, and one with unique values, unless a change keeps all of these.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from daicho.errors import (
     RefusedError,
 )
 from daicho.items import mapper
+from daicho.layout.reservation_writer import has_reservations, keeps_reservations
 from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
@@ -112,13 +113,13 @@ class ItemWriter:
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self._needs_transaction(type(item), type(item).fields_):
+        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
             return self._retry_transaction(lambda transaction: transaction.create(item))
         return self._create(item, Conflict)
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._needs_transaction(type(item), type(item).fields_):
+        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
             return self._retry_transaction(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
@@ -151,6 +152,8 @@ class ItemWriter:
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
             planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
+            if has_reservations(planned.plan) and not self._keeps_reservations(planned, now):
+                return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
             # Refused if somebody was faster, or if the answer to this very write was lost.
             with suppress(ConditionFailedError):
                 return self._update(planned, self.planner.build_change(planned))
@@ -158,7 +161,7 @@ class ItemWriter:
 
     def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
-        if self._needs_transaction(ref.entity):
+        if self._needs_transaction(ref.entity) or self._reserves(ref.entity):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
         check_writable(self.ledger, ref.entity)
@@ -191,6 +194,14 @@ class ItemWriter:
             return True
         fields = entity.fields_
         return any(fields[name].must_exist for name in names if name in fields)
+
+    def _reserves(self, entity: type[Entity]) -> bool:
+        """Whether the values of an entity's items are reserved, so that others cannot have them."""
+        return has_reservations(self.planner.get_entity_plan(entity))
+
+    def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
+        stored, image = planned.predecessor, planned.build_successor()
+        return keeps_reservations(self.ledger, planned.plan, stored, image, to_seconds(now))
 
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write in the open transaction, or in a new one that is retried if others are faster."""

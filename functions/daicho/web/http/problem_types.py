@@ -101,6 +101,14 @@ TYPES: tuple[ProblemType, ...] = (
         "Forbidden Transition",
     ),
     ProblemType(
+        "not-unique",
+        409,
+        "Another item has the same value in a field, or in several fields together, whose values "
+        "are unique. errors names the first of the fields.",
+        "Choose another value, or find the item that has it by a query of the collection.",
+        "Not Unique",
+    ),
+    ProblemType(
         "unwritable",
         409,
         "The items of this kind move to another key. Until the switch, their copies cannot be "

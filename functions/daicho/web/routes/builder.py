@@ -3,9 +3,10 @@
 - The verbs of a resource are mounted at the item's path and at its parent, the collection. Key
   fields that are not in the path are query parameters.
 - Mounted free with a resource: its searches and listings on the collection, distinguished by their
-  parameters (a search wins over a listing by a field that it searches, if both take the same
-  parameter); a listing by exactly one reference under the resource that it refers to; an edge at
-  both ends; the members of `refs`; an aggregate without groups at ``collection/name``.
+  parameters (a search wins over a listing by a field that it searches, and over a unique value of
+  it, if both take the same parameter); a listing by exactly one reference under the resource that
+  it refers to; an edge at both ends; the members of `refs`; an aggregate without groups at
+  ``collection/name``.
 - Every change takes an Idempotency-Key. This needs no declaration and no code.
 - `answer` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.
@@ -25,6 +26,7 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import Edge
 from daicho.declare.listings import Listing
 from daicho.declare.registry import Daicho
+from daicho.declare.rules.unique import Unique
 from daicho.declare.searches import Search
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, get_shape, list_variables
@@ -44,7 +46,7 @@ from daicho.web.routes.includes import Includes
 from daicho.web.routes.objects import ObjectUrls
 from daicho.web.routes.operation_names import name_operations
 
-FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
+FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate | Unique
 
 
 def build_operations(daicho: Daicho) -> list[Operation]:
@@ -220,7 +222,7 @@ class _RouteBuilder:
         """The path at which a declaration is mounted with a resource, or None."""
         collection = resource.collection
         match declaration:
-            case Search():
+            case Search() | Unique():
                 return collection
             case Listing():
                 parts = declaration.partition
@@ -245,7 +247,7 @@ class _RouteBuilder:
 
 def _list_free_declarations(entity: type[Entity]) -> Iterator[FreeDeclaration]:
     """The declarations that may be mounted free, searches first."""
-    for kind in (Search, Listing, Edge, Aggregate):
+    for kind in (Search, Unique, Listing, Edge, Aggregate):
         for declaration in entity.declarations_.values():
             if isinstance(declaration, kind):
                 yield declaration

@@ -17,8 +17,9 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
-from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.results import Score
+from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Forbidden, Refusal
 from daicho.web.http import field_selection, responses
@@ -45,6 +46,9 @@ LIVE = Parameter(
 )
 
 
+_QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
+
+
 class DeclaredQuery:
     """A declaration as a query: its parameters in order, and the variant that it builds."""
 
@@ -60,7 +64,7 @@ class DeclaredQuery:
         """
         owner = queries.__self__ if isinstance(queries, MethodType) else queries
         mode = queries.__name__ if isinstance(queries, MethodType) else ""
-        if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
+        if not isinstance(owner, _QUERIES):
             raise DeclarationError(
                 f"{queries!r} is no declaration: domain.mount(path, Song.titled)"
             )
@@ -117,6 +121,10 @@ class DeclaredQuery:
                 return (*parameters, key_prefix.build_parameter(remaining))
             case KeyQueries(), "":
                 return _list_fields(self.entity, models.list_key_names(self.entity))
+            case UniqueQueries(), "":
+                unique = owner.declaration
+                names = tuple(spec.name for spec in (*unique.within, *unique.fields))
+                return _list_fields(self.entity, names)
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
     @property
@@ -145,7 +153,19 @@ class DeclaredQuery:
                 return f"{verb} {selected}"
             case KeyQueries(), "":
                 return f"Show one {entity}"
+            case UniqueQueries(), _ if self.shows_one:
+                return f"Show the {selected}"
+            case UniqueQueries(), _:
+                return f"List the one {selected}, if there is one"
         return f"List {selected}"
+
+    @property
+    def shows_one(self) -> bool:
+        """Whether the answer is one item, not a list: of a unique value that is in the path."""
+        variables = set(self.names)
+        return isinstance(self.owner, UniqueQueries) and variables.issuperset(
+            parameter.name for parameter in self.parameters
+        )
 
     @property
     def flag(self) -> str | None:
@@ -169,6 +189,8 @@ class DeclaredQuery:
             case TallyQueries(), _:
                 return models.build_page_model(_make_score_model(self.owner.declaration))
             case KeyQueries(), "":
+                return models.build_item_model(self.entity)
+            case UniqueQueries(), "" if self.shows_one:
                 return models.build_item_model(self.entity)
         return models.build_page_model(models.build_item_model(self.entity))
 
@@ -213,9 +235,9 @@ class DeclaredQuery:
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
-        elif isinstance(self.owner, KeyQueries) and not self.mode:
+        elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
-        elif not isinstance(self.owner, SearchQueries):
+        elif not isinstance(self.owner, SearchQueries | UniqueQueries):
             window = (time_window.build_parameter(self.window),) if self.window else ()
             optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
@@ -262,7 +284,8 @@ class DeclaredQuery:
             )
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
-            return responses.show_one(call, query)
+            is_listed = isinstance(query, UniqueRef) and not self.shows_one
+            return responses.list_one(call, query) if is_listed else responses.show_one(call, query)
         return responses.show_list(call, self._limit(call, query))
 
     def _limit(self, call: Call, query: ListQuery[Any]) -> ListQuery[Any]:

@@ -224,4 +224,7 @@ def build_listing(
     )
     variant = query.build_variant(list_variables(path), fixed or {}, is_own=access.is_own)
     variant = replace(variant, roles=access.roles)
-    return Operation("GET", path, tag, [variant], inside)
+    operation = Operation("GET", path, tag, [variant], inside)
+    if query.shows_one:
+        operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
+    return operation
