@@ -25,10 +25,16 @@ from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
-from daicho.web.routes.scores import build_score_values, make_score_model, render_part_name
+from daicho.web.routes.scores import (
+    LIVE,
+    LIVE_RANKING,
+    build_score_values,
+    make_score_model,
+    render_part_name,
+)
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import build_only, to_text_type
+from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -37,14 +43,6 @@ KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
     "contains": "Text anywhere in",
 }
 """How the description of a search's parameter begins, by the mode of the search."""
-
-LIVE = Parameter(
-    "live",
-    to_text_type(bool),
-    "Add up all that is counted now, instead of the last total.",
-    default=False,
-)
-
 
 _QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
 
@@ -234,7 +232,7 @@ class DeclaredQuery:
         )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+            optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):

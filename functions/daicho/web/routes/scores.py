@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any
 
@@ -10,8 +11,18 @@ from pydantic import BaseModel, Field, create_model
 from daicho.declare.aggregates import Count, TallyDeclaration
 from daicho.declare.parts import PartSpec
 from daicho.declare.results import Score
-from daicho.web.schema.wire_types import DecimalText
+from daicho.web.http.operation import Parameter
+from daicho.web.schema.wire_types import DecimalText, to_text_type
 
+LIVE = Parameter(
+    "live",
+    to_text_type(bool),
+    "Add up all that is counted now, instead of the last total.",
+    default=False,
+)
+LIVE_RANKING = replace(
+    LIVE, description="Rank the members of the last rollup, at most 100, by what is counted now."
+)
 RANK_DESCRIPTION = (
     "The place in the ranking, from 1. Members with equal totals have places of their own, in the "
     "order of their names: no place is shared."
