@@ -275,6 +275,19 @@ def test_a_repeat_of_another_subject_is_executed() -> None:
     assert (first["owner"], second["owner"]) == ("mika", "yuki")
 
 
+def test_an_item_without_an_owner_gets_one_by_a_put() -> None:
+    house = build_house()
+    table = house.api.deployment.table
+    (stored,) = [item for item in house.api.list_items() if item.get("id") == {"S": house.bill}]
+    table.put({name: value for name, value in stored.items() if name != "owner"})
+    mika, boss = house.client("mika"), Caller("boss", frozenset({"staff"}), "acme")
+    assert mika("GET", f"/bills/{house.bill}").status == 404
+    book = house.api.open_book(Access(boss, DAICHO.access_rules))
+    assert book.get(Bill.key(house.bill)).owner == ""
+    assert book.put(Bill(id=house.bill, owner="mika", **BILL)).version == 2
+    assert mika.good("GET", f"/bills/{house.bill}")["owner"] == "mika"
+
+
 def test_a_role_names_another_owner(house: House) -> None:
     staff = house.client("boss", "staff")
     bill = staff.good("POST", "/bills", {**BILL, "owner": "ren"})
