@@ -44,7 +44,7 @@ class Daicho:
         names = [entity.__name__ for entity in self.entities]
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate:
-            raise DeclarationError(f"two entities are called {duplicate}")
+            raise DeclarationError(f"two entities are called {duplicate}; rename one of them")
         check_copies(self.entities)
         for each in self.migrations.values():
             self._check_migration(each)
@@ -148,17 +148,29 @@ class Daicho:
         """Refuse a migration of what is set once, or of what is not stored in the base item."""
         entity = next((e for e in self.entities if e.__name__ == migration.entity), None)
         if entity is None:
-            raise DeclarationError(f"{migration.id}: there is no entity {migration.entity}")
+            raise DeclarationError(
+                f"{migration.id}: there is no entity {migration.entity}; "
+                "correct the name in @migration(...), or remove the migration"
+            )
         for name in migration.fields:
             spec = entity.fields_.get(name)
             if spec is None:  # it was removed after the migration was recorded
                 continue
             if spec in entity.declarations_["key"].key_fields:
-                raise DeclarationError(f"{migration.id} writes {spec}, a field of the key")
+                raise DeclarationError(
+                    f"{migration.id} writes {spec}, a field of the key; "
+                    "remove it from writes=, and move the items to another entity: CopiedTo"
+                )
             if spec.frozen or spec.role == "object":
-                raise DeclarationError(f"{migration.id} writes {spec}, which is set once")
+                raise DeclarationError(
+                    f"{migration.id} writes {spec}, which is set once; "
+                    "remove it from writes=, or frozen=True from the field"
+                )
             if spec is entity.split_field_:
-                raise DeclarationError(f"{migration.id} writes {spec}, whose sections are apart")
+                raise DeclarationError(
+                    f"{migration.id} writes {spec}, whose sections are apart; "
+                    "remove it from writes="
+                )
 
 
 def _describe_literals(spec: FieldSpec) -> tuple[Any, ...]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MethodType
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -26,10 +26,16 @@ from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, R
 from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
-from daicho.web.routes.scores import build_score_values, make_score_model, render_part_name
+from daicho.web.routes.scores import (
+    LIVE,
+    LIVE_RANKING,
+    build_score_values,
+    make_score_model,
+    render_part_name,
+)
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import parse_truth_text, to_text_type
+from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -38,14 +44,6 @@ KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
     "contains": "Text anywhere in",
 }
 """How the description of a search's parameter begins, by the mode of the search."""
-
-LIVE = Parameter(
-    "live",
-    to_text_type(bool),
-    "Add up all that is counted now, instead of the last total.",
-    default=False,
-)
-
 
 _QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
 
@@ -106,7 +104,10 @@ class DeclaredQuery:
                 return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
-                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                    raise DeclarationError(
+                        f"{owner.declaration} is not ranked: it has no top; "
+                        f"add ranked=True to it, or mount {owner.declaration} without .top"
+                    )
                 return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
                 return _list_fields(self.entity, (owner.declaration.parts[1].name,))
@@ -126,7 +127,11 @@ class DeclaredQuery:
                 unique = owner.declaration
                 names = tuple(spec.name for spec in (*unique.within, *unique.fields))
                 return _list_fields(self.entity, names)
-        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+        raise DeclarationError(
+            f"{self.name} cannot be asked over HTTP; "
+            "declare a Listing or an Aggregate and mount it, or write a function: "
+            "@domain.route"
+        )
 
     @property
     def summary(self) -> str:
@@ -235,7 +240,7 @@ class DeclaredQuery:
         )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+            optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
@@ -375,10 +380,3 @@ def _describe_search(search: Search) -> str:
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:
     return " or ".join(field.name for field in fields)
-
-
-def build_only(value: str) -> Any:
-    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
-    if value in ("true", "false"):
-        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
-    return Literal[value]
