@@ -10,7 +10,7 @@ from daicho.errors import Forbidden, NotFound
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
-from domains.notes import Note, copy, domain
+from examples.notes import Note, copy, domain
 
 DAICHO = Daicho(domain)
 
