@@ -83,6 +83,7 @@ READS = {
     "/drafts/d/versions/1?owner=mika": 404,
     "/drafts/d/versions/1?owner=mika&fields=text": 404,
     "/folders/f?owner=mika": 404,
+    "/folders/f/a?owner=mika": 404,
     "/folders?owner=mika": 403,
     "/shares/<bill>/<bill>": 404,
     "/shares/<bill>": 403,
@@ -105,6 +106,8 @@ WRITES: dict[tuple[str, str], tuple[Any, int, int]] = {
     ("POST", "/drafts/d/versions/1/restore?owner=mika"): (None, 404, 403),
     ("PUT", "/folders/f?owner=mika"): ({"parts": {"a": 1}}, 403, 403),
     ("DELETE", "/folders/f?owner=mika"): (None, 404, 403),
+    ("PUT", "/folders/f/a?owner=mika"): (7, 404, 403),
+    ("DELETE", "/folders/f/a?owner=mika"): (None, 404, 403),
     ("DELETE", "/scans/<scan>"): (None, 403, 403),
     ("DELETE", "/shares/<bill>/<bill>"): (None, 404, 403),
     ("DELETE", "/remarks/<remark>"): (None, 404, 403),
@@ -187,7 +190,7 @@ def test_a_role_of_a_verb_is_needed_besides_the_rights_of_an_owner(house: House)
 
 
 def test_sections_of_another(house: House) -> None:
-    """Their paths have no owner: they are those of the caller, or a 404."""
+    """Without an owner they are those of the caller, or a 404."""
     yuki, mika = house.client("yuki"), house.client("mika")
     for method, body in (("GET", None), ("PUT", 7), ("DELETE", None)):
         assert yuki(method, "/folders/f/a", body).status == 404
