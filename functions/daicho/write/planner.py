@@ -38,12 +38,14 @@ from daicho.write import conditions, rules, validation
 from daicho.write.copy_writer import check_writable
 from daicho.write.field_changes import (
     Fields,
+    PlannedWrite,
     apply_changes,
+    build_ref,
+    list_absent_fields,
     merge_immutable_fields,
     read_fields,
     read_own_fields,
 )
-from daicho.write.planned_write import PlannedWrite, build_ref, list_absent_fields
 from daicho.write.refusals import (
     build_reference_not_found,
     check_version,

@@ -37,9 +37,14 @@ _NAME = Parameter(
 
 
 def build_operations(
-    tag: str, resource: Resource, inside: tuple[Parameter, ...]
+    tag: str,
+    resource: Resource,
+    inside: tuple[Parameter, ...],
+    outside: tuple[tuple[Parameter, ...], tuple[Parameter, ...]],
 ) -> Iterator[Operation]:
     """The operations that read and write single sections, where the resource's verbs allow it.
+
+    ``outside``: key fields that are parameters, not in the path: required ones and others.
 
     Raises:
         DeclarationError: the item's path has a variable of that name.
@@ -71,7 +76,7 @@ def build_operations(
         model = None if method == "DELETE" else body
         roles = resource.list_roles(*(("GET",) if method == "GET" else ("PATCH", "PUT")))
         variant = QueryVariant(
-            f"{entity.__name__}.{name}.{method}", summary, answer, model, roles=roles
+            f"{entity.__name__}.{name}.{method}", summary, answer, model, *outside, roles=roles
         )
         operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
         match method:
