@@ -15,7 +15,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_declared_places
 from daicho.declare.split import require_split_field
 from daicho.errors import Invalid
-from daicho.layout.scales import NO_PLACES, restore_scales
+from daicho.storage.scales import NO_PLACES, restore_scales
 
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 

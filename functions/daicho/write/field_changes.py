@@ -10,12 +10,11 @@ from pydantic import ValidationError
 from daicho.declare.entity import Entity, get_values
 from daicho.errors import Invalid
 from daicho.items import mapper
-from daicho.layout.scales import SCALES, replace_scales, select_scales
+from daicho.items.rules import Fields
 from daicho.layout.sections import MANIFEST
 from daicho.plan import EntityPlan, Ledger
-from daicho.storage.attributes import AttributeValue, Image
-
-Fields = dict[str, AttributeValue]
+from daicho.storage.attributes import Image
+from daicho.storage.scales import SCALES, replace_scales, select_scales
 
 
 def merge_immutable_fields(

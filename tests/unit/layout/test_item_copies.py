@@ -11,11 +11,11 @@ from daicho.layout.item_copies import (
     remove_copy,
     replace_copy,
 )
-from daicho.layout.scales import SCALES, to_scales_value
 from daicho.plan import EntityPlan, ExpiryPlan, Generation, KeyPlan
 from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Write
+from daicho.storage.scales import SCALES, to_scales_value
 from daicho.testing.aws.memory_stores import MemoryTable
 
 EDGE = KeyPlan(("team",), ("name",), edge=True)

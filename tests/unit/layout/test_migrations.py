@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from daicho.layout.migrations import UnmigratableError, migrate_image, read_migrated
-from daicho.layout.scales import SCALES, read_scales, to_scales_value
 from daicho.plan import EntityPlan, FieldPlan, Generation, KeyPlan, Ledger, Migration, MigrationPlan
 from daicho.storage.attributes import from_image, to_image
+from daicho.storage.scales import SCALES, read_scales, to_scales_value
 
 OLD = to_image({"PK": "t#Thing#1", "SK": "-", "type": "Thing", "gen": 1, "version": 3, "id": "1"})
 KINDS = {"text": "str", "count": "int", "price": "decimal", "day": "date", "at": "datetime"}

@@ -36,9 +36,8 @@ from daicho.web.http.operation import (
 )
 from daicho.web.http.paging import CURSOR, LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, parse_version
-from daicho.web.routes.declared_queries import build_only
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import strip_none, to_text_type
+from daicho.web.schema.wire_types import build_only, strip_none, to_text_type
 
 Homes = Mapping[type[Entity], Resource]
 HEADERS = {

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MethodType
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -26,10 +26,16 @@ from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, R
 from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
-from daicho.web.routes.scores import build_score_values, make_score_model, render_part_name
+from daicho.web.routes.scores import (
+    LIVE,
+    LIVE_RANKING,
+    build_score_values,
+    make_score_model,
+    render_part_name,
+)
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import parse_truth_text, to_text_type
+from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -38,14 +44,6 @@ KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
     "contains": "Text anywhere in",
 }
 """How the description of a search's parameter begins, by the mode of the search."""
-
-LIVE = Parameter(
-    "live",
-    to_text_type(bool),
-    "Add up all that is counted now, instead of the last total.",
-    default=False,
-)
-
 
 _QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
 
@@ -203,9 +201,9 @@ class DeclaredQuery:
         return models.build_page_model(models.build_item_model(self.entity))
 
     @property
-    def is_item(self) -> bool:
-        """Whether it answers with one item."""
-        return isinstance(self.owner, KeyQueries) and not self.mode
+    def reads_one_item(self) -> bool:
+        """Whether it reads one item, which is checked as such; by its key or a unique value."""
+        return isinstance(self.owner, KeyQueries | UniqueQueries) and not self.mode
 
     @cached_property
     def owner_parameter(self) -> str | None:
@@ -242,7 +240,7 @@ class DeclaredQuery:
         )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+            optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
@@ -382,10 +380,3 @@ def _describe_search(search: Search) -> str:
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:
     return " or ".join(field.name for field in fields)
-
-
-def build_only(value: str) -> Any:
-    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
-    if value in ("true", "false"):
-        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
-    return Literal[value]
