@@ -18,6 +18,7 @@ from daicho.declare.queries import ItemRef
 from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper, rules
+from daicho.items.rules import Fields
 from daicho.layout import base_item
 from daicho.layout.expiry import (
     ORIGIN,
@@ -37,7 +38,6 @@ from daicho.storage.requests import Put, Update
 from daicho.write import conditions, validation
 from daicho.write.copy_writer import check_writable
 from daicho.write.field_changes import (
-    Fields,
     apply_changes,
     merge_immutable_fields,
     read_fields,
