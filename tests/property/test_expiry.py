@@ -6,7 +6,7 @@ import datetime as dt
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daicho.book.book import Book
@@ -34,6 +34,7 @@ WRITES = st.lists(
 )
 
 
+@example("Draft", [("put", "void", None, None, 0), ("put", "open", None, None, 30)])
 @given(name=st.sampled_from(NAMES), writes=WRITES)
 @settings(max_examples=120, deadline=None)
 def test_the_expiry_equals_a_plain_function_of_the_image(
