@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from types import MethodType
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import Field
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -18,17 +18,24 @@ from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
-from daicho.declare.results import Score
 from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
-from daicho.errors import DeclarationError, Forbidden, Refusal
+from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
+from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
+from daicho.web.routes.scores import (
+    LIVE,
+    LIVE_RANKING,
+    build_score_values,
+    make_score_model,
+    render_part_name,
+)
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
+from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -37,14 +44,6 @@ KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
     "contains": "Text anywhere in",
 }
 """How the description of a search's parameter begins, by the mode of the search."""
-
-LIVE = Parameter(
-    "live",
-    to_text_type(bool),
-    "Add up all that is counted now, instead of the last total.",
-    default=False,
-)
-
 
 _QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
 
@@ -105,7 +104,10 @@ class DeclaredQuery:
                 return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
-                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                    raise DeclarationError(
+                        f"{owner.declaration} is not ranked: it has no top; "
+                        f"add ranked=True to it, or mount {owner.declaration} without .top"
+                    )
                 return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
                 return _list_fields(self.entity, (owner.declaration.parts[1].name,))
@@ -125,7 +127,11 @@ class DeclaredQuery:
                 unique = owner.declaration
                 names = tuple(spec.name for spec in (*unique.within, *unique.fields))
                 return _list_fields(self.entity, names)
-        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+        raise DeclarationError(
+            f"{self.name} cannot be asked over HTTP; "
+            "declare a Listing or an Aggregate and mount it, or write a function: "
+            "@domain.route"
+        )
 
     @property
     def summary(self) -> str:
@@ -185,9 +191,9 @@ class DeclaredQuery:
         """The model of the answer."""
         match self.owner, self.mode:
             case TallyQueries(), "":
-                return _make_score_model(self.owner.declaration)
+                return make_score_model(self.owner.declaration)
             case TallyQueries(), _:
-                return models.build_page_model(_make_score_model(self.owner.declaration))
+                return models.build_page_model(make_score_model(self.owner.declaration))
             case KeyQueries(), "":
                 return models.build_item_model(self.entity)
             case UniqueQueries(), "" if self.shows_one:
@@ -195,9 +201,9 @@ class DeclaredQuery:
         return models.build_page_model(models.build_item_model(self.entity))
 
     @property
-    def is_item(self) -> bool:
-        """Whether it answers with one item."""
-        return isinstance(self.owner, KeyQueries) and not self.mode
+    def reads_one_item(self) -> bool:
+        """Whether it reads one item, which is checked as such; by its key or a unique value."""
+        return isinstance(self.owner, KeyQueries | UniqueQueries) and not self.mode
 
     @cached_property
     def owner_parameter(self) -> str | None:
@@ -234,7 +240,7 @@ class DeclaredQuery:
         )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+            optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
@@ -334,26 +340,6 @@ class DeclaredQuery:
         ]
 
 
-def build_owner_parameter(entity: type[Entity], name: str) -> Parameter:
-    """The parameter that names an owner: the caller by default."""
-    annotation = models.choose_parameter_type(entity, name)
-    return Parameter(name, annotation, "The owner: the subject of your token by default.")
-
-
-def choose_owner(call: Call, name: str) -> str:
-    """The owner that a request names, or the caller.
-
-    Raises:
-        Forbidden: the request names none, and its token has no subject.
-    """
-    given: str | None = call.values.get(name)
-    caller = call.book.caller
-    subject = given or (caller.subject if caller is not None else "")
-    if not subject:
-        raise Forbidden(f"the token names no subject: give {name}", field=name)
-    return subject
-
-
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
     """A parameter has the name of its field, or of its bucket (``month``) if that is unique."""
     buckets = [part.bucket for part in parts]
@@ -364,11 +350,6 @@ def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Para
         )
         for part in parts
     )
-
-
-def render_part_name(part: PartSpec) -> str:
-    """The name of a component of a listing or an aggregate on the wire."""
-    return part.bucket or part.field.name
 
 
 def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
@@ -399,44 +380,3 @@ def _describe_search(search: Search) -> str:
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:
     return " or ".join(field.name for field in fields)
-
-
-def build_only(value: str) -> Any:
-    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
-    if value in ("true", "false"):
-        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
-    return Literal[value]
-
-
-def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
-    """The values of a score by name: those of its groups (song), count, rank; or total."""
-    names = [render_part_name(part) for part in declared.by]
-    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
-    values["count"] = score.items
-    if not isinstance(declared.measure, Count):
-        # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
-        whole = isinstance(score.total, int) and not _sums_decimals(declared)
-        values["total"] = score.total if whole else str(score.total)
-    if ranked:
-        values["rank"] = score.rank
-        if score.beyond is not None:
-            values["rank_more_than"] = score.beyond
-    return values
-
-
-@cache
-def _sums_decimals(declared: TallyDeclaration) -> bool:
-    measure = declared.measure
-    return not isinstance(measure, Count) and measure.field.kind == "decimal"
-
-
-def _make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
-    fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
-    fields["count"] = (int, ...)
-    if not isinstance(declared.measure, Count):
-        fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
-    if declared.ranked:
-        fields["rank"] = (int | None, ...)
-        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
-    words = "".join(word.title() for word in declared.name.split("_"))
-    return create_model(f"{declared.entity}{words}", **fields)
