@@ -198,7 +198,7 @@ class Book:
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """Create or replace an item, in one write that reads nothing before.
 
-        A replaced item keeps the values that are set once: its creation, expiry, frozen and
+        A replaced item keeps the values that are set once: its creation, frozen and
         copied fields. Derived items depend on them too, so the write succeeds only if they are as
         they were checked. If the existing item has others, a second write follows.
 

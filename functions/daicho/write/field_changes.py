@@ -17,7 +17,7 @@ from daicho.layout import base_item
 from daicho.layout.sections import MANIFEST
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.scales import SCALES, replace_scales, select_scales
 from daicho.write import validation
