@@ -73,19 +73,26 @@ class Loader:
         self, block: list[NumberedRow]
     ) -> tuple[list[Image], list[NumberedRow], list[dict[str, object]]]:
         """The items of a block, their rows, and the rows that cannot be loaded."""
-        images: list[Image] = []
-        prepared: list[NumberedRow] = []
+        built: list[tuple[NumberedRow, Image]] = []
         rejected: list[dict[str, object]] = []
         for row in block:
             try:
-                images.append(self.preparer.build_image(row))
-                prepared.append(row)
+                built.append((row, self.preparer.build_image(row)))
             except RejectedError as error:
                 rejected.append(_describe_rejected(row, error))
+        images: list[Image] = []
+        prepared: list[NumberedRow] = []
+        checked = self.preparer.check_states([image for _, image in built])
+        for (row, image), refusal in zip(built, checked, strict=True):
+            if refusal is None:
+                images.append(image)
+                prepared.append(row)
+            else:
+                rejected.append(_describe_rejected(row, refusal))
         return images, prepared, rejected
 
     def _list_refused(self, rows: list[NumberedRow]) -> list[dict[str, object]]:
-        """The rows of a block that were not written because another item has a unique value."""
+        """The rows of a block that were not written because of another item, or its own state."""
         if not isinstance(self.batches, UniqueWriter):
             return []
         return [

@@ -24,13 +24,15 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho_cli.load.batch_writer import RETRY_S
+from daicho_cli.load.row_preparer import RejectedError
 
 
 @dataclass
 class UniqueWriter:
     """Writes blocks of items that have unique values, with several writers at once.
 
-    ``refused``: of the last block, the items that were not written, by their position in it.
+    ``find_refusal``: why an item may not replace the stored one, if it may not. ``refused``: of the
+    last block, the items that were not written, by their position in it.
     """
 
     table: Table
@@ -39,7 +41,8 @@ class UniqueWriter:
     writers: int
     pace: RateLimiter
     now: Callable[[], dt.datetime]
-    refused: dict[int, NotUnique] = field(default_factory=dict)
+    find_refusal: Callable[[Image, Image | None], RejectedError | None]
+    refused: dict[int, NotUnique | RejectedError] = field(default_factory=dict)
 
     def write(self, items: Sequence[Image]) -> Iterator[int]:
         """Write a block; yield 1 after each item that was written.
@@ -77,7 +80,7 @@ class UniqueWriter:
         self.pace.wait(1)
         try:
             retry(lambda: self._replace(items[position]), RetryBudget.for_seconds(RETRY_S))
-        except NotUnique as error:
+        except (NotUnique, RejectedError) as error:
             self.refused[position] = error
             return 0
         return 1
@@ -87,10 +90,14 @@ class UniqueWriter:
 
         Raises:
             NotUnique: another item has one of its values.
+            RejectedError: it may not replace the stored item.
             UnavailableError: others wrote the item at the same time.
         """
         key, now = get_key(image), int(self.now().timestamp())
         existing = self.table.get(key, consistent=True)
+        refusal = self.find_refusal(image, existing)
+        if refusal is not None:
+            raise refusal
         write = conditions.if_absent() if existing is None else conditions.if_unchanged(existing)
         reserving = ReservationWriter.build(self.ledger, self.table, [(existing, image)], now)
         try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from daicho.declare.domain import Domain as Domain
     from daicho.declare.entity import Entity as Entity
     from daicho.declare.expires import Expires as Expires
+    from daicho.declare.fields import changed_at as changed_at
     from daicho.declare.fields import copied as copied
     from daicho.declare.fields import created_at as created_at
     from daicho.declare.fields import field as field
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from daicho.declare.results import Score as Score
     from daicho.declare.results import SectionValue as SectionValue
     from daicho.declare.results import VoteResult as VoteResult
+    from daicho.declare.rules.access import owned_by_caller as owned_by_caller
+    from daicho.declare.rules.caller import Caller as Caller
+    from daicho.declare.rules.checks import Check as Check
+    from daicho.declare.rules.computed import computed as computed
     from daicho.declare.rules.unique import Unique as Unique
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
@@ -65,12 +70,17 @@ _NAMES = {
     "declare.entity": ("Entity",),
     "declare.expires": ("Expires",),
     "declare.fields": (
-        "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid",
+        "changed_at", "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs",
+        "uid",
     ),
     "declare.keys": ("CopiedTo", "Edge", "Key"),
     "declare.listings": ("Listing",),
     "declare.parts": ("day", "each", "folded", "month", "one_of"),
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
+    "declare.rules.access": ("owned_by_caller",),
+    "declare.rules.caller": ("Caller",),
+    "declare.rules.checks": ("Check",),
+    "declare.rules.computed": ("computed",),
     "declare.rules.unique": ("Unique",),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),

@@ -16,15 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import MISSING, FieldSpec, field, ref
+from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
 from daicho.plan import VersionMode
+from daicho.plan.expiry import CHANGED_AT
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
-RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
 E = TypeVar("E", bound="Entity")
 
 
@@ -48,8 +50,10 @@ class _Body(dict[str, Any]):
         similar_names = difflib.get_close_matches(
             name, [defined_name for defined_name in self if defined_name[0] != "_"], 1
         )
-        hint = f"; did you mean {similar_names[0]!r}?" if similar_names else ""
-        raise DeclarationError(f"{self.entity} reads undeclared {name!r}{hint}")
+        hint = f"declare it above: {name}: str = field()"
+        if similar_names:
+            hint = f"did you mean {similar_names[0]!r}?"
+        raise DeclarationError(f"{self.entity} reads undeclared {name!r}; {hint}")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, ref))
@@ -64,6 +68,10 @@ class EntityMeta(type):
     """The field whose sections are items of their own, if one is split."""
     object_fields_: tuple[str, ...]
     """The names of the fields that are objects in S3."""
+    owner_field_: FieldSpec | None
+    """The field with the subject that owns the item, if one is declared."""
+    rules_: RuleSet = NO_RULES
+    """What every write of an item computes and checks."""
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -177,7 +185,7 @@ def _make_lenient_model(cls: EntityMeta) -> type[BaseModel]:
     for name, spec in cls.fields_.items():
         if spec.factory is not None:
             fields[name] = (spec.annotation, Field(default_factory=spec.factory))
-        elif spec.required or spec.role == "copied":
+        elif spec.required or spec.is_derived:
             fields[name] = (spec.annotation | None, None)
         else:
             fields[name] = (spec.annotation, spec.default)
@@ -204,7 +212,7 @@ def _collect_declarations(cls: EntityMeta) -> None:
     errors = [declaration.duplicate_error for declaration in declarations.values()]
     for error in errors:
         if error and errors.count(error) > 1:
-            raise DeclarationError(f"{cls.__name__} {error}")
+            raise DeclarationError(f"{cls.__name__} {error}; remove one of the two declarations")
     cls.versioned_ = next(
         (
             declaration.version_mode
@@ -222,8 +230,26 @@ def _collect_declarations(cls: EntityMeta) -> None:
         None,
     )
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
+    cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
+    cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())
     cls.model_ = _make_model(cls)
+
+
+def _find_owner(cls: EntityMeta, fields: Iterable[FieldSpec]) -> FieldSpec | None:
+    """The field with the owner.
+
+    Raises:
+        DeclarationError: there are two, or it is no text.
+    """
+    owners = [spec for spec in fields if spec.role == "owner"]
+    if len(owners) > 1:
+        raise DeclarationError(
+            f"{cls.__name__} has two owners: {owners[0]} and {owners[1]}; remove one of them"
+        )
+    if owners and owners[0].annotation is not str:
+        raise DeclarationError(f"{owners[0]} is a subject; write {owners[0].name}: str")
+    return owners[0] if owners else None
 
 
 def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
@@ -233,7 +259,9 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
         module = vars(sys.modules[cls.__module__])
         hints = typing.get_type_hints(cls, globalns=dict(module), localns={}, include_extras=True)
     except (NameError, TypeError) as error:
-        raise DeclarationError(f"{cls.__name__}: {error}") from error
+        raise DeclarationError(
+            f"{cls.__name__}: {error}; import the type, or correct its name in the annotation"
+        ) from error
     for name, annotation in hints.items():
         if isinstance(annotation, FieldSpec) or annotation in own.values():
             raise DeclarationError(
@@ -245,11 +273,17 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
 
 def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
     if name in RESERVED or name.startswith("_") or name.endswith("_"):
-        raise DeclarationError(f"{cls.__name__}.{name}: the name is reserved")
+        raise DeclarationError(
+            f"{cls.__name__}.{name}: the name is reserved; "
+            f"choose another one, such as {name.strip('_')}_value"
+        )
     value = vars(cls).get(name, MISSING)
     if not isinstance(value, FieldSpec):
         if isinstance(value, Declaration):
-            raise DeclarationError(f"{cls.__name__}.{name} is a declaration: it takes no type")
+            raise DeclarationError(
+                f"{cls.__name__}.{name} is a declaration: it takes no type; "
+                f"remove the annotation: {name} = ..."
+            )
         value = FieldSpec(default=value)
         value.__set_name__(cls, name)
         setattr(cls, name, value)
@@ -275,7 +309,7 @@ def _make_model(cls: EntityMeta) -> type[BaseModel]:
                 limits.setdefault("min_length", 1)  # nobody would find what is called nothing
         if spec in key_fields and spec.kind == "str" and not spec.literals:
             limits.setdefault("min_length", 1)  # an empty part would be no part
-        if spec.role == "copied":
+        if spec.is_derived:
             fields[name] = (spec.annotation | None, Field(default=None, **limits))
         elif spec.factory is not None:
             fields[name] = (spec.annotation, Field(default_factory=spec.factory, **limits))

@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -21,7 +21,7 @@ from ulid import ULID
 from daicho.errors import DeclarationError
 from daicho.search.variants import Kind
 
-Role = Literal["plain", "uid", "ref", "refs", "copied", "object"]
+Role = Literal["plain", "uid", "ref", "refs", "copied", "computed", "object", "owner"]
 
 
 class _Missing:
@@ -47,6 +47,7 @@ class FieldSpec:
     limits: dict[str, Any] | None = None
     must_exist: bool = False
     reads_as: Kind = "text"
+    transitions: Mapping[str | None, Any] | None = None
     name: str = ""
     entity: str = ""
     annotation: Any = None
@@ -60,12 +61,22 @@ class FieldSpec:
     @property
     def required(self) -> bool:
         """Whether a caller must give a value."""
-        return self.role != "copied" and self.default is MISSING and self.factory is None
+        return not self.is_derived and self.default is MISSING and self.factory is None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the library sets its value: it is copied from another item, or computed."""
+        return self.role in ("copied", "computed")
+
+    @property
+    def accepts_none(self) -> bool:
+        """Whether None is a value of its type."""
+        return _accepts_none(self.annotation)
 
     @property
     def is_required_in_items(self) -> bool:
         """Whether an item without a value would violate the published schema."""
-        return (self.required or self.role == "copied") and not _accepts_none(self.annotation)
+        return (self.required or self.is_derived) and not self.accepts_none
 
     @cached_property
     def kind(self) -> str:
@@ -89,6 +100,7 @@ def field(
     frozen: bool = False,
     hidden: bool = False,
     kind: Kind = "text",
+    transitions: Mapping[str | None, Any] | None = None,
     **limits: Any,
 ) -> Any:
     """A field that a declaration reads.
@@ -100,11 +112,17 @@ def field(
         hidden: never shown by the API (a salt, say).
         kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), of
             a ``phone`` number the digits.
+        transitions: the states that may follow each state of a ``Literal``:
+            ``{"draft": ("open", "void"), "open": ("paid",)}``. A state that is no key is final.
+            The key None lists the states that a new item may have; without it, any.
         limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``... and
             ``examples``, whose first the API's description shows.
     """
     if kind not in typing.get_args(Kind):
-        raise DeclarationError(f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}")
+        raise DeclarationError(
+            f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}; "
+            "write kind= with one of them, or leave it out"
+        )
     return FieldSpec(
         default=default,
         factory=factory,
@@ -112,6 +130,7 @@ def field(
         hidden=hidden,
         limits=limits or None,
         reads_as=kind,
+        transitions=transitions,
     )
 
 
@@ -132,7 +151,7 @@ def ref(target: type, *, default: Any = MISSING, must_exist: bool = False) -> An
     then one transaction, at 3 write and 2 read units more. The item may be deleted after that.
     """
     if not isinstance(target, type):
-        raise DeclarationError(f"ref() takes an entity, not {target!r}")
+        raise DeclarationError(f"ref() takes an entity, not {target!r}; write ref(User)")
     limits = {"min_length": 1}
     return FieldSpec(
         role="ref", target=target, default=default, limits=limits, must_exist=must_exist
@@ -142,7 +161,7 @@ def ref(target: type, *, default: Any = MISSING, must_exist: bool = False) -> An
 def refs(target: type) -> Any:
     """A set of ids of another entity, for few (at most 50); an `Edge` is for many."""
     if not isinstance(target, type):
-        raise DeclarationError(f"refs() takes an entity, not {target!r}")
+        raise DeclarationError(f"refs() takes an entity, not {target!r}; write refs(User)")
     return FieldSpec(role="refs", target=target, factory=set, limits={"max_length": 50})
 
 
@@ -152,9 +171,16 @@ def copied(reference: Any, source: Any) -> Any:
     It is hidden where the other is.
     """
     if not isinstance(reference, FieldSpec) or reference.role != "ref":
-        raise DeclarationError("copied() reads through a ref of the same entity")
+        raise DeclarationError(
+            "copied() reads through a ref of the same entity; "
+            "declare the ref above, user: str = ref(User), and write copied(user, "
+            "User.name)"
+        )
     if not isinstance(source, FieldSpec):
-        raise DeclarationError(f"copied() takes a field of another entity, not {source!r}")
+        raise DeclarationError(
+            f"copied() takes a field of another entity, not {source!r}; "
+            "write copied(user, User.name)"
+        )
     hidden = source.hidden
     return FieldSpec(role="copied", target=reference, source=source, frozen=True, hidden=hidden)
 
@@ -177,6 +203,9 @@ def now() -> dt.datetime:
 
 created_at: Any = FieldSpec(name="created_at", entity="Entity", annotation=dt.datetime)
 """The moment an item was created, for a declaration that reads it. Inherited by every entity."""
+changed_at: Any = FieldSpec(name="changed_at", entity="Entity", annotation=dt.datetime)
+"""The moment of the last write of an item, for `Expires`. Only entities that read it keep it."""
+
 
 _KINDS: dict[Any, str] = {
     str: "str",

@@ -42,13 +42,21 @@ class Listing(Declaration, Generic[*Ts]):
         self.copies = () if self.copies_all else _read_specs(copies)
         if shards not in range(1, MAX_SHARDS + 1):
             raise DeclarationError(
-                f"a Listing's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}"
+                f"a Listing's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}; "
+                "choose one of them, such as shards=4, or leave shards= out"
             )
 
     @property
     def has_copies(self) -> bool:
         """Whether rows bring anything along."""
         return self.copies_all or bool(self.copies)
+
+    def is_of(self, reference: FieldSpec) -> bool:
+        """Whether it has a newest-first list for each item that a field refers to."""
+        if len(self.partition) != 1 or self.order or self.where is not None:
+            return False
+        (part,) = self.partition
+        return part.field is reference and part.each == (reference.role == "refs")
 
     def __get__(self, instance: object, owner: type[E]) -> ListingQueries[E, *Ts]:
         return ListingQueries(owner, self)

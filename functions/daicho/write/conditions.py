@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from daicho.plan import EntityPlan
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
@@ -18,11 +17,13 @@ class ExpiryRule:
     ``alive_at``: the write is refused if the item has expired by then, in epoch seconds. ``since``:
     it is refused if the item is of an earlier generation, which had another retention.
     ``is_renewed``: the item gets the expiry of its new image; otherwise it keeps its own.
+    ``is_required``: the write is refused if the item has no expiry.
     """
 
     alive_at: int | None = None
     since: int = 0
     is_renewed: bool = False
+    is_required: bool = False
 
 
 @dataclass
@@ -76,19 +77,20 @@ def build_creation(image: Image, now: int, *, replaces_expired: bool) -> Put:
 def build_replacement(
     key: ItemKey,
     image: Image,
-    plan: EntityPlan,
     *,
     absent: Iterable[str],
-    unchanged: Mapping[str, AttributeValue | None],
+    unchanged: Mapping[str, AttributeValue | tuple[AttributeValue, ...] | None],
     expiry: ExpiryRule,
     if_match: int | None,
     must_exist: bool = False,
 ) -> Update:
     """Set every field of ``image`` and remove the ``absent`` ones, on an existing or a new item.
 
-    Attributes that are set once (creation, expiry) keep their values. ``unchanged`` holds the
-    frozen fields of the checked image, None for an absent field. The write is refused if the item's
-    frozen fields differ, because the result would not be the item that was checked.
+    The creation keeps its value, and so does the expiry unless ``expiry`` renews it. An image
+    without an expiry removes it. ``unchanged`` holds the frozen fields of the checked image, None
+    for an absent field, and of a state field all values that the image may follow. The write is
+    refused if the item's fields differ from them, because the result would not be the item that
+    was checked.
     """
     write = ConditionalWrite()
     assignments = []
@@ -102,7 +104,7 @@ def build_replacement(
             zero = write.add_value(_to_number(0))
             new_value = f"if_not_exists({placeholder}, {zero}) + {new_value}"
         assignments.append(f"{placeholder} = {new_value}")
-    removed = absent if plan.expires else (*absent, "ttl")
+    removed = absent if "ttl" in image else (*absent, "ttl")
     removed_names = [write.add_name(name) for name in removed]
     write.update = f"SET {', '.join(assignments)}"
     if removed_names:
@@ -112,6 +114,8 @@ def build_replacement(
         conditions.append(_is_alive(write, expiry.alive_at))
     if expiry.since:
         conditions.append(f"{write.add_name('gen')} >= {write.add_value(_to_number(expiry.since))}")
+    if expiry.is_required:
+        conditions.append(f"attribute_exists({write.add_name('ttl')})")
     if if_match is not None:
         write.condition = _join_all([_equals(write, "version", _to_number(if_match)), *conditions])
     elif conditions:
@@ -122,13 +126,20 @@ def build_replacement(
     return write.to_update(key)
 
 
-def build_removal(key: ItemKey, now: int, if_match: int | None) -> Delete:
-    """Delete an item that exists and has not expired."""
+def build_removal(
+    key: ItemKey, now: int, if_match: int | None, owner: tuple[str, str] | None = None
+) -> Delete:
+    """Delete an item that exists and has not expired.
+
+    ``owner``: the field with the owner, and the one whose item it must be.
+    """
     write = ConditionalWrite()
     is_alive = _is_alive(write, now)
     conditions = [f"attribute_exists({write.add_name('PK')})", is_alive]
     if if_match is not None:
         conditions.append(_equals(write, "version", _to_number(if_match)))
+    if owner is not None:
+        conditions.append(_equals(write, owner[0], {"S": owner[1]}))
     write.condition = _join_all(conditions)
     return write.to_delete(key)
 
@@ -164,7 +175,14 @@ def _join_all(conditions: Sequence[str]) -> str:
     return " AND ".join(f"({each})" if " OR " in each else each for each in conditions)
 
 
-def _equals(write: ConditionalWrite, name: str, value: AttributeValue | None) -> str:
+def _equals(
+    write: ConditionalWrite,
+    name: str,
+    value: AttributeValue | tuple[AttributeValue, ...] | None,
+) -> str:
+    if isinstance(value, tuple):
+        allowed = ", ".join(write.add_value(each) for each in value)
+        return f"{write.add_name(name)} IN ({allowed})"
     if value is None:
         return f"attribute_not_exists({write.add_name(name)})"
     return f"{write.add_name(name)} = {write.add_value(value)}"

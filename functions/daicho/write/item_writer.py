@@ -19,6 +19,7 @@ from daicho.declare.queries import ItemRef
 from daicho.errors import (
     ConditionFailedError,
     Conflict,
+    Invalid,
     PreconditionFailed,
     Raced,
     RefusedError,
@@ -26,6 +27,7 @@ from daicho.errors import (
 from daicho.items import mapper
 from daicho.layout.reservation_writer import has_reservations, keeps_reservations
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.retry import RetryBudget
@@ -35,14 +37,9 @@ from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.copy_writer import check_writable, is_copied
-from daicho.write.planner import (
-    ItemPlanner,
-    PlannedWrite,
-    build_successor,
-    check_existing,
-    explain_taken,
-    to_seconds,
-)
+from daicho.write.planned_write import PlannedWrite, build_successor
+from daicho.write.planner import ItemPlanner
+from daicho.write.refusals import explain_taken, to_seconds
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 
@@ -67,12 +64,13 @@ class ItemWriter:
     table: Table
     clock: Callable[[], dt.datetime]
     history: VersionHistory
+    access: Access = SYSTEM
     planner: ItemPlanner = field(init=False)
     sender: Sender = field(init=False)
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver)
+        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver, self.access)
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -129,7 +127,8 @@ class ItemWriter:
         if if_none_match:
             return self._create(item, PreconditionFailed, if_match)
         now = self.clock()
-        planned = new = self.planner.plan_creation(item, now)
+        new = self.planner.plan_candidate(item, now)
+        planned = self._plan_first_put(new, now, if_match)
         for _ in range(ATTEMPTS):
             try:
                 return self._update(planned, self.planner.build_put(planned, now, if_match))
@@ -137,10 +136,10 @@ class ItemWriter:
                 existing = refused.item
             planned = self.planner.plan_put(new, existing, now, if_match=if_match)
             if existing is not None and not planned.predecessor:  # it has expired
-                write = conditions.if_unchanged(existing).to_put(new.image)
+                write = conditions.if_unchanged(existing).to_put(planned.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return mapper.to_item(new.entity, new.image, self.ledger)
+                    return mapper.to_item(new.entity, planned.image, self.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -170,10 +169,12 @@ class ItemWriter:
         key, now = self.key_resolver.resolve_key(ref), self.clock()
         if key is None:
             raise build_not_found(ref)
+        owner = self.access.find_required_owner(ref.entity)
+        removal = conditions.build_removal(key, to_seconds(now), if_match, owner)
         try:
-            self.sender.send_one(key, conditions.build_removal(key, to_seconds(now), if_match))
+            self.sender.send_one(key, removal)
         except ConditionFailedError as refused:
-            check_existing(ref, refused.item, now, if_match)
+            self.planner.check_existing(ref, refused.item, now, if_match)
             raise
 
     def restore(self, ref: ItemRef[E], *, if_match: int | None) -> E:
@@ -214,6 +215,21 @@ class ItemWriter:
                 return result
         raise Raced
 
+    def _plan_first_put(
+        self, new: PlannedWrite[E], now: dt.datetime, if_match: int | None
+    ) -> PlannedWrite[E]:
+        """The first attempt of a PUT. It needs no read, unless a rule refuses the new item.
+
+        The stored item may have other values that are set once, with which the rules hold.
+        """
+        try:
+            return self.planner.plan_replacement(new, now)
+        except Invalid:
+            if not mapper.list_frozen_fields(new.entity, new.plan):
+                raise
+        existing = self.table.get(new.key, consistent=True)
+        return self.planner.plan_put(new, existing, now, if_match=if_match)
+
     def _create(
         self,
         item: E,
@@ -234,6 +250,8 @@ class ItemWriter:
         except ConditionFailedError as refused:
             existing = refused.item
             if existing is None or not attributes.equal_images(existing, new.image):
+                if existing is not None and error is PreconditionFailed:
+                    self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
         return mapper.to_item(new.entity, new.image, self.ledger)

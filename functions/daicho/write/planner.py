@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
@@ -19,54 +19,40 @@ from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper
 from daicho.layout import base_item
-from daicho.layout.expiry import compute_ttl, find_retention_start, has_older_retention
+from daicho.layout.expiry import (
+    ORIGIN,
+    compute_ttl,
+    find_retention_start,
+    has_older_retention,
+)
+from daicho.layout.restorations import RESTORED_MARK
 from daicho.plan import EntityPlan, Ledger
+from daicho.plan.expiry import CREATED_AT
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
-from daicho.write import conditions, validation
+from daicho.write import conditions, rules, validation
 from daicho.write.copy_writer import check_writable
-from daicho.write.field_changes import Fields, apply_changes, merge_immutable_fields, read_fields
-from daicho.write.refusals import build_reference_not_found, check_version
+from daicho.write.field_changes import (
+    Fields,
+    apply_changes,
+    merge_immutable_fields,
+    read_fields,
+    read_own_fields,
+)
+from daicho.write.planned_write import PlannedWrite, build_ref, list_absent_fields
+from daicho.write.refusals import (
+    build_reference_not_found,
+    check_version,
+    explain_taken,
+    select_live,
+    to_seconds,
+)
 
 E = TypeVar("E", bound=Entity)
-
-WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
-
-
-@dataclass(frozen=True)
-class PlannedWrite(Generic[E]):
-    """The write of one item, checked: it can be stored and derived.
-
-    Args:
-        plan: the entity's newest compiled declaration, by which ``image`` was made.
-        key: the key of ``image``.
-        image: the whole item. Its version is 1, also if it replaces another item.
-        predecessor: the stored item that it replaces; empty for a new item. Its creation, its
-            expiry and its attributes that are no fields are kept; its version is increased.
-        renews_expiry: the predecessor is from before a change of the retention, so it gets the
-            expiry of ``image``.
-    """
-
-    entity: type[E]
-    plan: EntityPlan
-    key: ItemKey
-    image: Image
-    predecessor: Image = field(default_factory=dict)
-    renews_expiry: bool = False
-
-    def build_successor(self) -> Image:
-        """The image to store by a writer that checks that the predecessor is unchanged.
-
-        Raises:
-            Invalid: the result is over 400 KB.
-        """
-        if not self.predecessor:
-            return self.image
-        expiry = {"ttl": self.image["ttl"]} if self.renews_expiry and "ttl" in self.image else {}
-        return build_successor(self.entity, self.image, {**self.predecessor, **expiry})
 
 
 @dataclass(frozen=True)
@@ -80,15 +66,44 @@ class ItemPlanner:
     ledger: Ledger
     tenant: str
     key_resolver: KeyResolver
+    access: Access = SYSTEM
 
-    def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
-        """The write of a new item, with the values that are copied into it.
+    def plan_creation(
+        self, item: E, created: dt.datetime, now: dt.datetime | None = None
+    ) -> PlannedWrite[E]:
+        """The write of a new item, with its owner and the values that are copied into it.
+
+        ``now``: the time of the write, if the item was created earlier, in another system.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
-            Invalid: the item cannot be stored or derived.
+            Invalid: the item cannot be stored or derived, or breaks a rule.
+            ForbiddenTransition: no new item may have its state.
+            Forbidden: the caller may not write it.
         """
-        return self._plan_write(type(item), self._build_fields(item), created)
+        self.access.assign_owner(item)
+        fields = self._apply_rules(type(item), self._build_fields(item), {})
+        return self._plan_write(type(item), fields, created, now or created)
+
+    def plan_candidate(
+        self, item: E, created: dt.datetime, now: dt.datetime | None = None
+    ) -> PlannedWrite[E]:
+        """As `plan_creation`, before the rules: they depend on the item that it may replace."""
+        self.access.assign_owner(item)
+        return self._plan_write(type(item), self._build_fields(item), created, now or created)
+
+    def plan_replacement(self, new: PlannedWrite[E], now: dt.datetime) -> PlannedWrite[E]:
+        """The write of a candidate over whatever it may replace, which is not known.
+
+        The states of the replaced item are left to the condition of `build_put`.
+
+        Raises:
+            Invalid: the item breaks a rule, or cannot be stored or derived.
+        """
+        if not new.entity.rules_:
+            return new
+        fields = rules.apply_rules(new.entity, read_own_fields(new.entity, new.image))
+        return self._plan_write(new.entity, fields, _read_created(new.image), now)
 
     def plan_put(
         self,
@@ -105,18 +120,26 @@ class ItemPlanner:
             PreconditionFailed: the item is not of version ``if_match``; or, with
                 ``if_none_match``, it exists.
             Conflict: an expired item waits for the archive.
-            Invalid: the item cannot be stored or derived with the values that are set once.
+            Invalid: the item cannot be stored or derived with the values that are set once, or
+                breaks a rule.
+            ForbiddenTransition: its state may not follow the stored one.
+            NotFound, Forbidden: see `Access.check_write`.
         """
-        current = select_live(existing, now)
+        current = self.check_replaceable(new, existing, now)
         if current is None:
             check_version(None, if_match)
         if current is None or if_none_match:
             error = PreconditionFailed if if_none_match else Conflict
             self.check_vacant(new.entity, existing, now, error)
-            return new
+            if not new.entity.rules_:
+                return new
+            fields = read_own_fields(new.entity, new.image)
+            fields = self._apply_rules(new.entity, fields, {})
+            return self._plan_write(new.entity, fields, now, now)
         check_version(base_item.get_version(current), if_match)
         fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
-        return self._plan_write(new.entity, fields, now, current)
+        fields = self._apply_rules(new.entity, fields, current)
+        return self._plan_write(new.entity, fields, now, now, current)
 
     def plan_change(
         self,
@@ -130,12 +153,14 @@ class ItemPlanner:
         """The write of an item with some fields changed. If a key field changes, the item moves.
 
         Raises:
-            NotFound, PreconditionFailed: as in `check_existing`.
+            NotFound, Forbidden, PreconditionFailed: as in `check_existing`.
             Invalid: names the field.
+            ForbiddenTransition: the state may not change so.
         """
-        current = check_existing(ref, existing, now, if_match)
+        current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
-        return self._plan_write(ref.entity, fields, _read_created(current), current)
+        fields = self._apply_rules(ref.entity, fields, current)
+        return self._plan_write(ref.entity, fields, _read_created(current), now, current)
 
     def plan_restoration(
         self,
@@ -145,20 +170,59 @@ class ItemPlanner:
         now: dt.datetime,
         *,
         if_match: int | None,
+        follows: Image | None = None,
     ) -> PlannedWrite[E]:
         """The write that makes the image of an old version the newest version.
 
+        ``follows``: the item whose states it follows if none exists; None for a new item.
+
         Raises:
+            ForbiddenTransition: a state may not change back.
             PreconditionFailed: the item is not of version ``if_match``.
             Invalid: the declaration no longer accepts a value of the old version.
+            NotFound, Forbidden: see `Access.check_write`.
         """
         current = select_live(existing, now)
+        if not self.access.may_read(ref.entity, old_version):
+            raise build_not_found(ref)
+        self.access.check_write(ref, old_version if current is None else current)
         check_version(None if current is None else base_item.get_version(current), if_match)
         fields = read_fields(ref.entity, old_version, self.ledger)
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
-        return self._plan_write(ref.entity, fields, _read_created(current or old_version))
+        fields = self._apply_rules(ref.entity, fields, current or follows or {})
+        return self._plan_write(ref.entity, fields, _read_created(current or old_version), now)
+
+    def check_replaceable(
+        self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
+    ) -> Image | None:
+        """The item that a new one replaces; None if there is none, or it has expired.
+
+        Raises:
+            NotFound, Forbidden: see `Access.check_write`.
+        """
+        current = select_live(existing, now)
+        if current is not None:
+            self.access.check_write(build_ref(new), current)
+        return current
+
+    def check_existing(
+        self, ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
+    ) -> Image:
+        """The item that is changed or removed.
+
+        Raises:
+            NotFound: there is none, or it has expired, or the caller may not read it.
+            Forbidden: the caller may not write it.
+            PreconditionFailed: it is not of version ``if_match``.
+        """
+        current = select_live(existing, now)
+        if current is None:
+            raise build_not_found(ref)
+        self.access.check_write(ref, current)
+        check_version(base_item.get_version(current), if_match)
+        return current
 
     def check_vacant(
         self,
@@ -186,28 +250,35 @@ class ItemPlanner:
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
         """The request that creates the item, or replaces the stored one, without a read before it.
 
-        DynamoDB refuses it if the stored item has expired, is from before a change of the
-        retention, or has other frozen fields than the ones that were checked. With a predecessor it
-        also refuses it if the stored item is not the predecessor, but was created later.
+        DynamoDB refuses it if the stored item has expired, has an expiry that only its image tells,
+        or has other frozen fields than the ones that were checked. With a predecessor it also
+        refuses it if the stored item is not the predecessor, but was created or restored later;
+        without one, if the stored states may not be followed by those of the item.
         """
-        checked = planned.predecessor or planned.image
-        frozen = mapper.list_frozen_fields(planned.entity, planned.plan)
-        unchanged = {name: checked.get(name) for name in frozen}
+        checked, entity = planned.predecessor or planned.image, planned.entity
+        frozen = mapper.list_frozen_fields(entity, planned.plan)
+        unchanged: dict[str, Any] = {name: checked.get(name) for name in frozen}
+        is_new = True
         if planned.predecessor:
             unchanged["created_at"] = checked["created_at"]
+        rule = self._choose_expiry_rule(planned, now)
+        if rule.is_renewed and "ttl" in planned.image and self._is_archived(entity):
+            unchanged[RESTORED_MARK] = planned.predecessor.get(RESTORED_MARK)
+        if entity.rules_.transitions and planned.predecessor:
+            if_match = base_item.get_version(planned.predecessor)  # its states were checked
+        elif entity.rules_.transitions:
+            unchanged |= rules.list_preceding_states(entity, planned.image)
+            is_new = rules.may_be_created(entity, planned.image)
+            since = max(rule.since, rules.find_migrated_states(entity, planned.plan))
+            rule = replace(rule, since=since)
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            planned.plan,
-            absent=_list_absent_fields(planned),
+            absent=list_absent_fields(planned),
             unchanged=unchanged,
-            expiry=conditions.ExpiryRule(
-                to_seconds(now) if self._may_expire(planned.entity) else None,
-                0 if planned.predecessor else self._find_retention_start(planned.entity),
-                planned.renews_expiry,
-            ),
+            expiry=rule,
             if_match=if_match,
-            must_exist=bool(planned.predecessor) and if_match is None,
+            must_exist=(bool(planned.predecessor) or not is_new) and if_match is None,
         )
 
     def build_change(self, planned: PlannedWrite[E]) -> Update:
@@ -215,8 +286,7 @@ class ItemPlanner:
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            planned.plan,
-            absent=_list_absent_fields(planned),
+            absent=list_absent_fields(planned),
             unchanged={"created_at": planned.predecessor["created_at"]},
             expiry=conditions.ExpiryRule(is_renewed=planned.renews_expiry),
             if_match=base_item.get_version(planned.predecessor),
@@ -226,24 +296,34 @@ class ItemPlanner:
         """The newest plan of an entity: its compiled declaration."""
         return self.ledger.current_generation(entity.__name__).plan
 
+    def _apply_rules(self, entity: type[Entity], fields: Fields, replaced: Image) -> Fields:
+        """The fields of an item by the entity's rules; ``replaced`` is empty for a new item."""
+        if not entity.rules_:
+            return fields
+        rules.check_transitions(entity, self.ledger, fields, replaced)
+        return rules.apply_rules(entity, fields)
+
     def _plan_write(
         self,
         entity: type[E],
         fields: Fields,
         created: dt.datetime,
+        now: dt.datetime,
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
-        """The write of an item with these fields, after the checks of its image."""
+        """The write of an item with these fields at ``now``, after the checks of its image."""
         check_writable(self.ledger, entity)
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
-        image = base_item.build_base_item(self.tenant, generation, fields, created)
-        number = generation.number
-        renews_expiry = predecessor is not None and has_older_retention(
-            self.ledger, plan.name, predecessor, number
+        image = base_item.build_base_item(self.tenant, generation, fields, created, now)
+        renews_expiry = predecessor is not None and (
+            (plan.expires is not None and not plan.expires.is_fixed)
+            or has_older_retention(self.ledger, plan.name, predecessor, generation.number)
         )
         if predecessor is not None and renews_expiry:
-            ttl = compute_ttl(plan, predecessor)
+            kept = {name: predecessor[name] for name in ORIGIN if name in predecessor}
+            ttl = compute_ttl(plan, {**image, **kept}, now)
+            image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
         validation.check_image(plan, image)
         key = get_key(image)
@@ -268,7 +348,26 @@ class ItemPlanner:
             if source is None:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
+            fields = mapper.copy_scales(entity, spec, source, fields)
         return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
+
+    def _choose_expiry_rule(
+        self, planned: PlannedWrite[E], now: dt.datetime
+    ) -> conditions.ExpiryRule:
+        """The expiry of the stored item, which a write without a read before it knows in part.
+
+        What counts from a field or from the change is in the new image, and so is that the item
+        does not expire. What counts from the creation is the expiry that the stored item has.
+        """
+        entity, expires = planned.entity, planned.plan.expires
+        alive_at = to_seconds(now) if self._may_expire(entity) else None
+        if planned.predecessor:
+            return conditions.ExpiryRule(alive_at, is_renewed=planned.renews_expiry)
+        if expires is None or expires.is_fixed:
+            return conditions.ExpiryRule(alive_at, self._find_retention_start(entity))
+        if expires.of != CREATED_AT or "ttl" not in planned.image:
+            return conditions.ExpiryRule(alive_at, is_renewed=True)
+        return conditions.ExpiryRule(alive_at, self._find_retention_start(entity), is_required=True)
 
     def _find_retention_start(self, entity: type[Entity]) -> int:
         """The first generation with this retention; 0 if all generations have it."""
@@ -285,65 +384,6 @@ class ItemPlanner:
     def _is_archived(self, entity: type[Entity]) -> bool:
         """Whether an entity's expired items wait for the archive."""
         return entity.__name__ in self.ledger.archived_types
-
-
-def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
-    """An item, unless it has expired."""
-    if existing is None or base_item.is_expired(existing, to_seconds(now)):
-        return None
-    return existing
-
-
-def check_existing(
-    ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
-) -> Image:
-    """The item that is changed or removed.
-
-    Raises:
-        NotFound: there is none, or it has expired.
-        PreconditionFailed: it is not of version ``if_match``.
-    """
-    current = select_live(existing, now)
-    if current is None:
-        raise build_not_found(ref)
-    check_version(base_item.get_version(current), if_match)
-    return current
-
-
-def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
-    """The message of the error that no item can be created at the key of ``existing``."""
-    if existing is not None and base_item.is_expired(existing, to_seconds(now)):
-        return WAITS_FOR_ARCHIVE
-    return f"there is such an item of {entity.__name__} already"
-
-
-def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
-    """The image that replaces ``existing``: its creation and expiry, and the next version.
-
-    Attributes that are no fields of the entity are kept too: those of the library, and those of
-    older declarations.
-
-    Raises:
-        Invalid: the result is over 400 KB.
-    """
-    others = {name: value for name, value in existing.items() if name not in entity.fields_}
-    successor: dict[str, AttributeValue] = {**others, **image, "created_at": existing["created_at"]}
-    successor["version"] = {"N": str(base_item.get_version(existing) + 1)}
-    if "ttl" not in image:
-        successor.pop("ttl", None)
-    elif "ttl" in existing:
-        successor["ttl"] = existing["ttl"]
-    validation.check_size(successor)
-    return successor
-
-
-def to_seconds(now: dt.datetime) -> int:
-    """A time in epoch seconds, the unit of the attribute ``ttl``."""
-    return int(now.timestamp())
-
-
-def _list_absent_fields(planned: PlannedWrite[Any]) -> list[str]:
-    return [name for name in planned.entity.fields_ if name not in planned.image]
 
 
 def _read_created(image: Image) -> dt.datetime:

@@ -38,14 +38,14 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.conditions import ConditionalWrite
 from daicho.write.copy_writer import CopyWriter, ItemChange, check_writable, explain_refusal
-from daicho.write.planner import (
-    ItemPlanner,
-    PlannedWrite,
-    check_existing,
+from daicho.write.planned_write import PlannedWrite
+from daicho.write.planner import ItemPlanner
+from daicho.write.refusals import (
+    CHANGED_MEANWHILE,
+    build_reference_not_found,
     select_live,
     to_seconds,
 )
-from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
 
@@ -94,8 +94,7 @@ class Transaction:
         """One item or None; the commit fails if this has changed by then."""
         if isinstance(ref, UniqueRef):
             return self._find_by_value(ref)
-        image = select_live(self._read_item(ref), self._clock())
-        return None if image is None else mapper.to_item(ref.entity, image, self._planner.ledger)
+        return self._show(ref.entity, select_live(self._read_item(ref), self._clock()))
 
     def get(self, ref: ItemRef[E]) -> E:
         """One item; the commit fails if it has changed by then.
@@ -131,7 +130,7 @@ class Transaction:
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         now = self._clock()
-        new = self._planner.plan_creation(item, now)
+        new = self._planner.plan_candidate(item, now)
         existing = self._read_image(new.entity, new.key)
         planned = self._planner.plan_put(
             new, existing, now, if_match=if_match, if_none_match=if_none_match
@@ -170,7 +169,7 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        check_existing(ref, self._read_image(ref.entity, key), now, if_match)
+        self._planner.check_existing(ref, self._read_image(ref.entity, key), now, if_match)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -182,7 +181,12 @@ class Transaction:
         if key is None or old_version is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        planned = self._planner.plan_restoration(ref, old_version, existing, now, if_match=if_match)
+        # To take back a deletion is no change of state. An older version follows the newest one.
+        is_newest = ref.version == self._versions.existing[key].last - 1
+        follows = old_version if existing is None and is_newest else None
+        planned = self._planner.plan_restoration(
+            ref, old_version, existing, now, if_match=if_match, follows=follows
+        )
         return self._stage(planned, now)
 
     def add(self, writes: Sequence[Write]) -> None:
@@ -264,7 +268,13 @@ class Transaction:
             image = select_live(self._read_image(ref.entity, get_key(image)), self._clock())
         elif check.key not in self._vacant_values:
             self._vacant_values[check.key] = check
-        return None if image is None else mapper.to_item(ref.entity, image, self._planner.ledger)
+        return self._show(ref.entity, image)
+
+    def _show(self, entity: type[E], image: Image | None) -> E | None:
+        """A live item that was found; None if the caller may not read it."""
+        if image is None or not self._planner.access.may_read(entity, image):
+            return None
+        return mapper.to_item(entity, image, self._planner.ledger)
 
     def _read_image(self, entity: type[Entity], key: ItemKey) -> Image | None:
         """The item at a key as this transaction leaves it so far; the first time from the table."""
@@ -300,7 +310,7 @@ class Transaction:
             id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or previous.get(name) == image[name]:
                 continue  # the reference was checked when it was set
-            if self.find(ItemRef(target, (id,))) is None:
+            if select_live(self._read_item(ItemRef(target, (id,))), self._clock()) is None:
                 raise build_reference_not_found(target, id, name)
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:

@@ -22,6 +22,7 @@ from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import sample_entities as book_samples
 from tests.delivery import unique_entities
 from tests.delivery.book_requests import BookRequests
+from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
@@ -335,6 +336,7 @@ PROFILES = (
             "sweep": (0, 0, 4),
         },
     ),
+    *EXPIRY_PROFILES,
     # Unique values, whose reservations are written, moved, taken over and deleted by TTL.
     Profile(
         "unique",

@@ -1,1 +1,1 @@
-"""Rules that the items of an entity follow."""
+"""Rules of an entity: what its items must fulfil, and who may read and write them."""

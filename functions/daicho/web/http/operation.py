@@ -86,7 +86,8 @@ class QueryVariant:
     ``returns`` is the model of its answer, None for nothing; ``summary`` describes it in words.
     ``searched``: the fields whose text a search compares with a keyword; none of other queries.
     ``finish`` adds current values to each reply: they are not kept under an Idempotency-Key, and
-    a reply that was kept has no ``page``.
+    a reply that was kept has no ``page``. ``roles``: the caller needs one of them, if there are
+    any. ``access``: who may read or write the items, if it is not everybody of the tenant.
     """
 
     name: str
@@ -97,6 +98,8 @@ class QueryVariant:
     optional: tuple[Parameter, ...] = ()
     searched: tuple[str, ...] = ()
     finish: Callable[[Call, Reply], Reply] | None = None
+    roles: tuple[str, ...] = ()
+    access: tuple[str, ...] = ()
 
     @cached_property
     def needed(self) -> frozenset[str]:
@@ -134,7 +137,6 @@ class Operation:
     status: int = 200
     also: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
-    role: str | None = None
     accepts_idempotency_key: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
     reserved_values: frozenset[str] = frozenset()
@@ -165,15 +167,25 @@ class Operation:
             DeclarationError: two variants mean different types by one name.
         """
         query_parameters: dict[str, Parameter] = {}
+        owners: dict[str, QueryVariant] = {}
         for variant in self.variants:
             for parameter in (*variant.required, *variant.optional):
                 existing = query_parameters.setdefault(parameter.name, parameter)
+                owner = owners.setdefault(parameter.name, variant)
                 if existing.annotation != parameter.annotation:
                     raise DeclarationError(
-                        f"{self.method} {self.path}: {parameter.name!r} means one thing to "
-                        f"{variant.name} and another to the queries before"
+                        f"{self.method} {self.path}: {parameter.name!r} has one type in "
+                        f"{owner.name} and another in {variant.name}; "
+                        f"{_name_remedy(owner, variant)}"
                     )
         return query_parameters
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of which each request needs one; none if some variant needs no role."""
+        if not all(variant.roles for variant in self.variants):
+            return ()
+        return tuple(dict.fromkeys(role for variant in self.variants for role in variant.roles))
 
     @property
     def returns(self) -> tuple[Any, ...]:
@@ -191,18 +203,14 @@ class Operation:
         for variant in other.variants:
             own = self._find_same_parameters(variant)
             if own and not instead:
-                remedy = "mount one elsewhere: domain.mount(path, ...)"
-                if variant.searched or own.searched:
-                    remedy += ', or name the parameter of the search: Search(..., param="...")'
                 raise DeclarationError(
                     f"{self.method} {self.path}: nothing tells {variant.name} from {own.name}; "
-                    f"{remedy}"
+                    f"{_name_remedy(own, variant)}"
                 )
             if own:
                 self.variants.remove(own)
             self.variants.append(variant)
         self.headers = tuple(dict.fromkeys((*self.headers, *other.headers)))
-        self.role = self.role or other.role
 
     def _find_same_parameters(self, other: QueryVariant) -> QueryVariant | None:
         return next((own for own in self.variants if own.needed == other.needed), None)
@@ -222,6 +230,14 @@ class Operation:
                 for variant in self.variants
             ],
         )
+
+
+def _name_remedy(one: QueryVariant, other: QueryVariant) -> str:
+    """What to write if two queries cannot be served on one path."""
+    remedy = "mount one elsewhere: domain.mount(path, ...)"
+    if one.searched or other.searched:
+        remedy += ', or name the parameter of the search: Search(..., param="...")'
+    return remedy
 
 
 def _answer_renamed(answer: Answerer, names: Mapping[str, str], call: Call) -> Reply:

@@ -92,6 +92,15 @@ TYPES: tuple[ProblemType, ...] = (
         "Concurrent Change",
     ),
     ProblemType(
+        "forbidden-transition",
+        409,
+        "The item is in a state that may not be followed by the requested one. Nothing was "
+        "written.",
+        "Use one of the states that detail names, or read the item again: its state may have "
+        "changed.",
+        "Forbidden Transition",
+    ),
+    ProblemType(
         "not-unique",
         409,
         "Another item has the same value in a field, or in several fields together, whose values "

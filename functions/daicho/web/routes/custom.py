@@ -1,9 +1,9 @@
 """A domain's own functions as operations: their signatures define the requests.
 
-A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
-(``idempotency_key``; ``if_match``, as a version), and query parameters. A query parameter is
-required if the path names it or if it has no default. The function returns an item, a page, a
-model, None, or one of several items and models.
+A function takes the ``book``, the `Caller`, the path's variables, a body (a Pydantic model),
+headers by name (``idempotency_key``; ``if_match``, as a version), and query parameters. A query
+parameter is required if the path names it or if it has no default. The function returns an item, a
+page, a model, None, or one of several items and models.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pydantic import BaseModel, TypeAdapter
 from daicho.declare.domain import Resource, Route
 from daicho.declare.entity import Entity
 from daicho.declare.results import VoteResult
+from daicho.declare.rules.caller import Caller
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
@@ -35,9 +36,8 @@ from daicho.web.http.operation import (
 )
 from daicho.web.http.paging import CURSOR, LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, parse_version
-from daicho.web.routes.declared_queries import build_only
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import strip_none, to_text_type
+from daicho.web.schema.wire_types import build_only, strip_none, to_text_type
 
 Homes = Mapping[type[Entity], Resource]
 HEADERS = {
@@ -67,6 +67,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         find_model(returns),
         signature.required,
         signature.optional,
+        roles=route.roles,
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     also = {200, 201} if route.method == "PUT" and _list_entities(returns) else set()
@@ -82,7 +83,6 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         status,
         also=tuple(sorted(also - {status})),
         errors=_list_errors(route, signature),
-        role=route.role,
     )
 
 
@@ -106,17 +106,21 @@ class _Signature:
         try:
             hints = typing.get_type_hints(function, include_extras=True)
         except NameError as error:
-            raise DeclarationError(f"{function.__name__}: {error}") from error
+            raise DeclarationError(
+                f"{function.__name__}: {error}; "
+                "import the type, or correct its name in the annotation"
+            ) from error
         self.returns = hints.get("return")
         self.returns = None if self.returns is type(None) else self.returns
         self.body: type[BaseModel] | None = None
         self.names: dict[str, str] = {}
-        self.body_name = ""
+        self.body_name = self.caller_name = ""
         variables: dict[str, Parameter] = {}
         headers, required, optional = [], [], []
         for name, parameter in inspect.signature(function).parameters.items():
             hint, default = hints.get(name), parameter.default
-            if name == "book":
+            if name == "book" or hint is Caller:
+                self.caller_name = name if hint is Caller else self.caller_name
                 continue
             if isinstance(hint, type) and issubclass(hint, BaseModel):
                 self.body, self.body_name = hint, name
@@ -143,7 +147,11 @@ class _Signature:
         missing = {*list_variables(path), *(n for n, value in query_values.items() if not value)}
         missing -= set(self.names)
         if missing:
-            raise DeclarationError(f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}")
+            raise DeclarationError(
+                f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}; "
+                f"add it to the parameters of {function.__name__}, or remove it from the "
+                "path"
+            )
         self.variables = tuple(variables[name] for name in list_variables(path))
         self.headers, self.required, self.optional = (
             tuple(headers), tuple(required), tuple(optional),
@@ -162,6 +170,8 @@ class _FunctionAnswerer:
         values = {name: call.values[wire] for name, wire in self._signature.names.items()}
         if self._signature.body is not None:
             values[self._signature.body_name] = call.body
+        if self._signature.caller_name:
+            values[self._signature.caller_name] = call.book.caller
         if "if_match" in values:
             values["if_match"] = parse_version(values["if_match"])
         return self._show(call, self._route.function(call.book, **values))

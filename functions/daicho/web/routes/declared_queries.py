@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from types import MethodType
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import Field
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -18,17 +18,24 @@ from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
-from daicho.declare.results import Score
 from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
+from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
+from daicho.web.routes.scores import (
+    LIVE,
+    LIVE_RANKING,
+    build_score_values,
+    make_score_model,
+    render_part_name,
+)
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
+from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -37,14 +44,6 @@ KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
     "contains": "Text anywhere in",
 }
 """How the description of a search's parameter begins, by the mode of the search."""
-
-LIVE = Parameter(
-    "live",
-    to_text_type(bool),
-    "Add up all that is counted now, instead of the last total.",
-    default=False,
-)
-
 
 _QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
 
@@ -105,7 +104,10 @@ class DeclaredQuery:
                 return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
-                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                    raise DeclarationError(
+                        f"{owner.declaration} is not ranked: it has no top; "
+                        f"add ranked=True to it, or mount {owner.declaration} without .top"
+                    )
                 return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
                 return _list_fields(self.entity, (owner.declaration.parts[1].name,))
@@ -125,7 +127,11 @@ class DeclaredQuery:
                 unique = owner.declaration
                 names = tuple(spec.name for spec in (*unique.within, *unique.fields))
                 return _list_fields(self.entity, names)
-        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+        raise DeclarationError(
+            f"{self.name} cannot be asked over HTTP; "
+            "declare a Listing or an Aggregate and mount it, or write a function: "
+            "@domain.route"
+        )
 
     @property
     def summary(self) -> str:
@@ -185,19 +191,45 @@ class DeclaredQuery:
         """The model of the answer."""
         match self.owner, self.mode:
             case TallyQueries(), "":
-                return _make_score_model(self.owner.declaration)
+                return make_score_model(self.owner.declaration)
             case TallyQueries(), _:
-                return models.build_page_model(_make_score_model(self.owner.declaration))
+                return models.build_page_model(make_score_model(self.owner.declaration))
             case KeyQueries(), "":
                 return models.build_item_model(self.entity)
             case UniqueQueries(), "" if self.shows_one:
                 return models.build_item_model(self.entity)
         return models.build_page_model(models.build_item_model(self.entity))
 
-    def build_variant(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> QueryVariant:
+    @property
+    def is_item(self) -> bool:
+        """Whether it answers with one item."""
+        return isinstance(self.owner, KeyQueries) and not self.mode
+
+    @cached_property
+    def owner_parameter(self) -> str | None:
+        """The parameter with the owner of all items that it reads; None without one."""
+        spec, owner = self.entity.owner_field_, self.owner
+        parts: tuple[PartSpec, ...] = ()
+        match owner, self.mode:
+            case ListingQueries(), _:
+                parts = owner.declaration.partition
+            case TallyQueries(), "top":
+                parts = owner.declaration.within
+            case TallyQueries(), _:
+                parts = (*owner.declaration.within, *owner.declaration.by)
+            case KeyQueries(), _:
+                names = {parameter.name for parameter in self.parameters}
+                return spec.name if spec is not None and spec.name in names else None
+        whole = [part.field for part in parts if not (part.bucket or part.folded or part.each)]
+        return spec.name if spec is not None and spec in whole else None
+
+    def build_variant(
+        self, inside: tuple[str, ...], fixed: Mapping[str, str], *, is_own: bool = False
+    ) -> QueryVariant:
         """The query on a path with the variables ``inside``; the others are its parameters.
 
-        ``fixed``: parameters with one value each, which select the query.
+        ``fixed``: parameters with one value each, which select the query. ``is_own``: the owner is
+        the caller by default.
         """
         flags = tuple(
             Parameter(name, build_only(value), f"Always {value}.", only=value)
@@ -208,7 +240,7 @@ class DeclaredQuery:
         )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+            optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
@@ -216,6 +248,10 @@ class DeclaredQuery:
             optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
+        if is_own and self.owner_parameter and self.owner_parameter not in inside:
+            own = build_owner_parameter(self.entity, self.owner_parameter)
+            parameters = tuple(each for each in parameters if each.name != own.name)
+            optional = (own, *optional)
         searched: tuple[str, ...] = ()
         if isinstance(self.owner, SearchQueries):
             searched = self.owner.declaration.reads
@@ -295,7 +331,13 @@ class DeclaredQuery:
 
     def _list_values(self, call: Call) -> list[Any]:
         """The values of a request in the order of the parameters."""
-        return [call.values[parameter.name] for parameter in self.parameters]
+        owner = self.owner_parameter
+        return [
+            choose_owner(call, parameter.name)
+            if parameter.name == owner
+            else call.values[parameter.name]
+            for parameter in self.parameters
+        ]
 
 
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
@@ -308,11 +350,6 @@ def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Para
         )
         for part in parts
     )
-
-
-def render_part_name(part: PartSpec) -> str:
-    """The name of a component of a listing or an aggregate on the wire."""
-    return part.bucket or part.field.name
 
 
 def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
@@ -343,44 +380,3 @@ def _describe_search(search: Search) -> str:
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:
     return " or ".join(field.name for field in fields)
-
-
-def build_only(value: str) -> Any:
-    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
-    if value in ("true", "false"):
-        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
-    return Literal[value]
-
-
-def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
-    """The values of a score by name: those of its groups (song), count, rank; or total."""
-    names = [render_part_name(part) for part in declared.by]
-    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
-    values["count"] = score.items
-    if not isinstance(declared.measure, Count):
-        # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
-        whole = isinstance(score.total, int) and not _sums_decimals(declared)
-        values["total"] = score.total if whole else str(score.total)
-    if ranked:
-        values["rank"] = score.rank
-        if score.beyond is not None:
-            values["rank_more_than"] = score.beyond
-    return values
-
-
-@cache
-def _sums_decimals(declared: TallyDeclaration) -> bool:
-    measure = declared.measure
-    return not isinstance(measure, Count) and measure.field.kind == "decimal"
-
-
-def _make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
-    fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
-    fields["count"] = (int, ...)
-    if not isinstance(declared.measure, Count):
-        fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
-    if declared.ranked:
-        fields["rank"] = (int | None, ...)
-        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
-    words = "".join(word.title() for word in declared.name.split("_"))
-    return create_model(f"{declared.entity}{words}", **fields)
