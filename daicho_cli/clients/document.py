@@ -15,6 +15,8 @@ def prepare_document(document: Mapping[str, Any]) -> dict[str, Any]:
     - It has no parameter ``fields``: the type of an answer cannot depend on the value of a
       parameter, and an answer without a field is an error to a typed client.
     - It has no examples of whole bodies: they would be half of the generated text.
+    - An answer of two media types has both types in each: a generator reads the first one only, and
+      429 is a problem document of the API or a message of the gateway.
     """
     prepared = copy.deepcopy(dict(document))
     for path in prepared["paths"].values():
@@ -23,7 +25,16 @@ def prepare_document(document: Mapping[str, Any]) -> dict[str, Any]:
             for message in (operation.get("requestBody", {}), *operation["responses"].values()):
                 for content in message.get("content", {}).values():
                     content.pop("example", None)
+    for response in prepared.get("components", {}).get("responses", {}).values():
+        _join_contents(response.get("content", {}))
     return prepared
+
+
+def _join_contents(contents: Mapping[str, dict[str, Any]]) -> None:
+    schemas = [content["schema"] for content in contents.values()]
+    for content in contents.values():
+        if len(schemas) > 1:
+            content["schema"] = {"anyOf": schemas}
 
 
 def _select_parameters(operation: dict[str, Any]) -> None:

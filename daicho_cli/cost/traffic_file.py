@@ -55,12 +55,12 @@ def _complete_entity(entity: type[Entity], traffic: EntityTraffic) -> EntityTraf
 def complete_example(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]:
     """The stored values of an item with these ``values``: with defaults, and as plain values.
 
-    Values of copied fields are taken as they are, because the other item is not known.
+    Values of copied and computed fields are taken as they are.
 
     Raises:
         TrafficError: names the field that does not exist, is missing or has a wrong value.
     """
-    copied = {name for name, spec in entity.fields_.items() if spec.role == "copied"}
+    copied = {name for name, spec in entity.fields_.items() if spec.is_derived}
     arguments = {name: value for name, value in values.items() if name not in copied}
     try:
         item = entity(**arguments)

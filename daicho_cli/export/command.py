@@ -30,7 +30,7 @@ from daicho_cli.options import (
     check_tenant,
     find_entity,
 )
-from daicho_cli.project import load_ledger
+from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import INTERRUPTED, CommandError, create_progress_bar, end_command
 
 FAILED = 1
@@ -149,6 +149,7 @@ def _open_exporter(
         lambda: int(utc_now().timestamp()),
         partial(read_pointed_contents, table, ledger),
         partial(_join_sections, SectionReader(table)),
+        {each.__name__: each for each in discover_project().entities},
     )
     return Exporter(file, checkpoint, lines, table, parallelism, pace)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from daicho.declare.entity import Entity
+from daicho.declare.rules.declared_places import list_declared_places
 from daicho.layout.base_item import is_expired
 from daicho.layout.migrations import read_migrated
+from daicho.layout.scales import restore_scales
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.plan.event_filters import HEARTBEAT_TYPE
@@ -67,7 +70,8 @@ class LineMaker:
 
     ``read_contents`` replaces items that only point at their content by that content.
     ``join_sections`` reads the sections of an item that is split; it returns None if the item does
-    not exist any more.
+    not exist any more. ``entities``: the declared ones by name, whose decimals are text with the
+    places that they declare.
     """
 
     selection: ExportSelection
@@ -75,6 +79,7 @@ class LineMaker:
     now: Callable[[], int]
     read_contents: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
     join_sections: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
+    entities: Mapping[str, type[Entity]] = field(default_factory=dict)
 
     def __call__(self, page: ItemPage) -> tuple[int, bytes]:
         """The number of exported items of a page, and their lines."""
@@ -96,10 +101,16 @@ class LineMaker:
         entity = stored["type"]["S"]
         item = read_migrated(self.ledger, entity, stored)
         kinds = self._get_kinds(entity)
-        fields = {
-            name: _to_value(attributes.from_value(value), kinds.get(name, ""))
+        own = {
+            name: attributes.from_value(value)
             for name, value in item.items()
             if name not in (*_OURS, MANIFEST) and not name.startswith(("GSI", "_"))
+        }
+        declared = self.entities.get(entity)
+        places = {} if declared is None else list_declared_places(declared)
+        fields = {
+            name: _to_value(value, kinds.get(name, ""))
+            for name, value in restore_scales(own, item, places).items()
         }
         if MANIFEST in item and (split := self._get_split_field(entity)):
             fields[split] = self.join_sections(item, entity)
@@ -119,6 +130,8 @@ class LineMaker:
         )
 
     def _get_kinds(self, entity: str) -> Mapping[str, str]:
+        if entity in self.entities:
+            return {name: spec.kind for name, spec in self.entities[entity].fields_.items()}
         try:
             return self.ledger.current_generation(entity).plan.fields
         except UnknownEntityError:
@@ -138,7 +151,7 @@ def _to_value(value: Any, kind: str) -> Any:
             return str(value)
         case Decimal():
             near = float(value)
-            return near if Decimal(repr(near)) == value else str(value)
+            return near if repr(near) == str(value) else str(value)
     return value
 
 

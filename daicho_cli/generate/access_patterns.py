@@ -92,7 +92,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
     for operation in routes.build_admin_operations():
         for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
-            question = f"{variant.summary} (role `{operation.role}`): `{variant.name}`"
+            question = f"{variant.summary} (role `{variant.roles[0]}`): `{variant.name}`"
             key, reads = ADMIN_READS[variant.name]
             row = (route, question, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)

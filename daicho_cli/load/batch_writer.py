@@ -61,9 +61,13 @@ class BatchWriter:
 
     def _write(self, batch: list[Image]) -> int:
         self.pace.wait(len(batch))
+        self.write_batch(batch)
+        return len(batch)
+
+    def write_batch(self, batch: list[Image]) -> None:
+        """Write the items of a batch over whatever exists at their keys."""
         # Each attempt of this loop checks again whether the command may write.
         retry(lambda: self.table.batch_write(batch), RetryBudget.for_seconds(RETRY_S))
-        return len(batch)
 
 
 def split_into_batches(items: Iterable[Image]) -> Iterator[list[Image]]:

@@ -20,10 +20,12 @@ from daicho.storage import keys
 from daicho_cli.aws.connection import Connection
 from daicho_cli.checkpoint import CheckpointError
 from daicho_cli.load.batch_writer import BatchWriter
+from daicho_cli.load.checked_writer import CheckedWriter
 from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader, read_rejected
 from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import is_array
+from daicho_cli.load.unique_writer import UniqueWriter
 from daicho_cli.options import (
     LOCAL,
     Endpoint,
@@ -60,18 +62,25 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     again: Annotated[
         bool, typer.Option("--again", help="Start again from the first row of the file.")
     ] = False,
+    any_state: Annotated[
+        bool,
+        typer.Option("--any-state", help="Let new items have any state, whatever transitions say."),
+    ] = False,
 ) -> None:
     """Load the rows of FILE as items of ENTITY.
 
     A row whose key exists already replaces that item. If a load is interrupted, the same command
     continues it. Rows that the entity rejects are written to FILE.rejected.ndjson, and all other
-    rows are loaded; the exit code is then 3.
+    rows are loaded; the exit code is then 3. So are rows with a unique value that an item, or an
+    earlier row, has.
     """
     try:
         entity_class = _find_loadable_entity(entity)
         check_tenant(tenant)
         connection = Connection.find(table, endpoint, stack)
-        loader = _open_loader(entity_class, file, tenant, connection, rate, writers, again)
+        loader = _open_loader(
+            entity_class, file, tenant, connection, rate, writers, again, any_state
+        )
     except (CommandError, ReleaseRefusedError, StoreError) as error:
         end_command(str(error), FAILED)
     progress = loader.checkpoint.progress
@@ -101,7 +110,7 @@ def _find_loadable_entity(name: str) -> type[Entity]:
     return entity
 
 
-def _open_loader(
+def _open_loader(  # the command's options
     entity: type[Entity],
     file: Path,
     tenant: str,
@@ -109,6 +118,7 @@ def _open_loader(
     rate: float | None,
     writers: int,
     restart: bool,
+    any_state: bool,
 ) -> Loader:
     table = connection.open(writers, REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S)
     target = LoadTarget(connection.endpoint or "aws", connection.table, tenant, entity.__name__)
@@ -121,8 +131,17 @@ def _open_loader(
     admission = CommandAdmission(table, ledger, [entity.__name__], time.sleep)
     admission.check()
     table = table.with_announcement(admission.check)
-    preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress)
-    return Loader(file, checkpoint, preparer, BatchWriter(table, writers, RateLimiter(rate)))
+    preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state)
+    plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
+    if plan.derived_uniques:
+        check = preparer.find_refusal
+        unique = UniqueWriter(table, ledger, plan, writers, pace, utc_now, check)
+        return Loader(file, checkpoint, preparer, unique)
+    if entity.rules_.transitions:
+        states = tuple(each.name for each in entity.rules_.transitions)
+        checked = CheckedWriter(table, writers, pace, preparer.replaced.get, states)
+        return Loader(file, checkpoint, preparer, checked)
+    return Loader(file, checkpoint, preparer, BatchWriter(table, writers, pace))
 
 
 def _run_with_progress_bar(loader: Loader) -> None:

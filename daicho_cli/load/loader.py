@@ -9,12 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from daicho.errors import Refusal
 from daicho.storage.attributes import Image
 from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.load.batch_writer import BatchWriter
 from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_preparer import RejectedError, RowPreparer
 from daicho_cli.load.row_reader import NumberedRow, read_rows
+from daicho_cli.load.unique_writer import UniqueWriter
 
 BLOCK_ROWS = 2_500
 OnProgress = Callable[[int, int], None]
@@ -27,7 +29,7 @@ class Loader:
     source: Path
     checkpoint: CheckpointFile[LoadProgress]
     preparer: RowPreparer
-    batches: BatchWriter
+    batches: BatchWriter | UniqueWriter
     block_rows: int = BLOCK_ROWS
 
     @property
@@ -51,14 +53,15 @@ class Loader:
         self._remove_later_rejects()
         rows = read_rows(self.source, progress.end, progress.line)
         while block := list(islice(rows, self.block_rows)):
-            images, rejected = self._prepare_rows(block)
+            images, prepared, rejected = self._prepare_rows(block)
             self.preparer.check_open()
             loaded, block_start = progress.loaded, progress.end
             for batch_size in self.batches.write(images):
                 loaded += batch_size
                 on_progress(loaded, block_start)
-            self._append_rejected(rejected)
-            progress.loaded += len(images)
+            refused = self._list_refused(prepared)
+            self._append_rejected(sorted([*rejected, *refused], key=_get_line))
+            progress.loaded += len(images) - len(refused)
             progress.end, progress.line = block[-1].end, block[-1].end_line
             self.checkpoint.save(progress)
             on_progress(progress.loaded, progress.end)
@@ -68,17 +71,34 @@ class Loader:
 
     def _prepare_rows(
         self, block: list[NumberedRow]
-    ) -> tuple[list[Image], list[dict[str, object]]]:
-        images: list[Image] = []
+    ) -> tuple[list[Image], list[NumberedRow], list[dict[str, object]]]:
+        """The items of a block, their rows, and the rows that cannot be loaded."""
+        built: list[tuple[NumberedRow, Image]] = []
         rejected: list[dict[str, object]] = []
         for row in block:
             try:
-                images.append(self.preparer.build_image(row))
+                built.append((row, self.preparer.build_image(row)))
             except RejectedError as error:
-                problem = {"field": error.field, "detail": error.detail}
-                content = row.raw if row.values is None else row.values
-                rejected.append({"line": row.line, "error": problem, "row": content})
-        return images, rejected
+                rejected.append(_describe_rejected(row, error))
+        images: list[Image] = []
+        prepared: list[NumberedRow] = []
+        checked = self.preparer.check_states([image for _, image in built])
+        for (row, image), refusal in zip(built, checked, strict=True):
+            if refusal is None:
+                images.append(image)
+                prepared.append(row)
+            else:
+                rejected.append(_describe_rejected(row, refusal))
+        return images, prepared, rejected
+
+    def _list_refused(self, rows: list[NumberedRow]) -> list[dict[str, object]]:
+        """The rows of a block that were not written because of another item, or its own state."""
+        if not isinstance(self.batches, UniqueWriter):
+            return []
+        return [
+            _describe_rejected(rows[position], error)
+            for position, error in self.batches.refused.items()
+        ]
 
     def _append_rejected(self, rejected: list[dict[str, object]]) -> None:
         if not rejected:
@@ -98,6 +118,17 @@ class Loader:
                 file.truncate(progress.rejected_bytes)
         elif not progress.rejected:
             self.rejected_file.unlink(missing_ok=True)
+
+
+def _describe_rejected(row: NumberedRow, error: RejectedError | Refusal) -> dict[str, object]:
+    content = row.raw if row.values is None else row.values
+    problem = {"field": error.field, "detail": error.detail}
+    return {"line": row.line, "error": problem, "row": content}
+
+
+def _get_line(rejected: dict[str, Any]) -> int:
+    line: int = rejected["line"]
+    return line
 
 
 def read_rejected(path: Path) -> Iterator[dict[str, Any]]:

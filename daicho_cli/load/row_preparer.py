@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,19 +14,27 @@ from ulid import ULID
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
+from daicho.items.arguments import validate_value
+from daicho.items.mapper import read_values
+from daicho.layout.base_item import is_expired
+from daicho.layout.scales import SCALES
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.web.schema.addresses import is_dot_segment
 from daicho.web.schema.models import list_key_names
 from daicho.write.planner import ItemPlanner
+from daicho.write.rules import check_transitions
 from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_reader import NumberedRow
 
 MAX_CACHED_ITEMS = 100_000
+UNKNOWN: Any = object()
+"""The value of a field that a row does not have."""
 CREATED_AT: TypeAdapter[dt.datetime] = TypeAdapter(dt.datetime)
 
 
@@ -43,6 +51,8 @@ class RowPreparer:
     """Builds images of one entity's rows.
 
     The values of copied fields are read from other items once and cached for the whole load.
+    ``any_state``: rows of new items may have states that no new item may have. ``replaced``: the
+    stored items that the rows of the current block replace, if the entity has transitions.
     """
 
     table: Table
@@ -50,6 +60,8 @@ class RowPreparer:
     tenant: str
     entity: type[Entity]
     progress: LoadProgress
+    any_state: bool = False
+    replaced: dict[ItemKey, Image] = field(default_factory=dict, init=False)
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
     _key_names: tuple[str, ...] = field(init=False)
@@ -79,8 +91,11 @@ class RowPreparer:
             raise RejectedError(row.problem)
         values = dict(row.values)
         created = self._parse_created_at(values.pop("created_at", None))
+        expected: dict[str, Any] = {}
         for name, spec in self.entity.fields_.items():
-            if spec.role == "copied" and name in values:
+            if spec.role == "computed":
+                expected[name] = values.pop(name, UNKNOWN)
+            elif spec.role == "copied" and name in values:
                 raise RejectedError(f"is copied from {spec.source}: leave it out", name)
             if name not in values and spec.role == "uid":
                 values[name] = self._build_id(row.line, name)
@@ -91,12 +106,60 @@ class RowPreparer:
                 raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
-            return self._planner.plan_creation(item, created).image
+            candidate = self._planner.plan_candidate(item, created)
+            image = self._planner.plan_replacement(candidate, created).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
+        self._check_computed(expected, image)
+        return image
+
+    def check_states(self, images: Sequence[Image]) -> list[RejectedError | None]:
+        """Why the state of each row may not follow that of the item that it replaces; or None.
+
+        The stored items are read, unless the entity has no transitions. With `any_state`, a new
+        item may have any state.
+
+        Raises:
+            daicho.errors.StoreError: the table does not answer.
+        """
+        if not self.entity.rules_.transitions:
+            return [None for _ in images]
+        keys = [get_key(image) for image in images]
+        self.replaced.clear()
+        self.replaced.update(self.table.batch_get(keys, consistent=True).require_all())
+        return [self.find_refusal(image, self.replaced.get(get_key(image))) for image in images]
+
+    def find_refusal(self, image: Image, stored: Image | None) -> RejectedError | None:
+        """Why the state of an item may not follow that of the stored one; None if it may."""
+        replaced = stored or {}
+        if replaced and is_expired(replaced, int(self._started.timestamp())):
+            replaced = {}
+        if not replaced and self.any_state:
+            return None
+        try:
+            check_transitions(self.entity, self.ledger, image, replaced)
+        except Refusal as error:
+            return RejectedError(error.detail, error.field)
+        return None
+
+    def _check_computed(self, expected: Mapping[str, Any], image: Image) -> None:
+        """Refuse a row whose value of a computed field is not what its function computes."""
+        given = {name: value for name, value in expected.items() if value is not UNKNOWN}
+        if not given:
+            return
+        computed = read_values(self.entity, image)
+        for name, value in given.items():
+            try:
+                own = validate_value(self.entity, name, value)
+            except Refusal as error:
+                raise RejectedError(error.detail, name) from error
+            stored = validate_value(self.entity, name, computed.get(name))
+            if own != stored:
+                detail = f"is {own}, but the other fields compute {stored}: leave it out"
+                raise RejectedError(detail, name)
 
     def _parse_created_at(self, value: Any) -> dt.datetime:
         if value is None:
@@ -134,6 +197,6 @@ class _CachingKeyResolver(KeyResolver):
                 self._cache.clear()
             image = super().find_referenced(spec, value)
             name = spec.source.name if spec.source else ""
-            copied = image and {name: image[name] for name in (name,) if name in image}
+            copied = image and {name: image[name] for name in (name, SCALES) if name in image}
             self._cache[key] = copied
         return self._cache[key]

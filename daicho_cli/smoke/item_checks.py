@@ -94,7 +94,8 @@ class ItemChecks:
         change = {
             name: value
             for name, value in body.items()
-            if name not in specs or specs[name].role == "plain"
+            if name not in specs
+            or (specs[name].role == "plain" and specs[name].transitions is None)
         }
         if item.etag:
             late = {"if-match": OTHER_ETAG, **make_key()}

@@ -1,12 +1,17 @@
 // Contacts by openapi-fetch and the types that `make clients` generates.
 import createClient, { type Client } from "openapi-fetch";
-import type { Call, Contact, paths, Problem } from "../../clients/typescript/api.d.ts";
+import type { Call, Contact, GatewayMessage, paths, Problem } from "../../clients/typescript/api.d.ts";
 
+/** A problem of the API, or a message of the gateway, which refuses a request on its own. */
 export class ProblemError extends Error {
-  readonly problem: Problem;
+  readonly problem: Problem | GatewayMessage;
 
-  constructor(problem: Problem) {
-    super(`${problem.status} ${problem.title}: ${problem.detail}`);
+  constructor(problem: Problem | GatewayMessage) {
+    super(
+      "message" in problem
+        ? problem.message
+        : `${problem.status} ${problem.title}: ${problem.detail}`,
+    );
     this.problem = problem;
   }
 }

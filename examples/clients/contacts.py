@@ -19,6 +19,7 @@ from daicho_client.models import (
     CallPage,
     Contact,
     ContactChange,
+    GatewayMessage,
     NewCall,
     NewContact,
     Problem,
@@ -36,12 +37,16 @@ class ProblemError(Exception):
         self.problem = problem
 
 
+class GatewayError(Exception):
+    """The gateway has refused the request: a token that is not valid, or too many requests."""
+
+
 def open_client(url: str, token: str) -> AuthenticatedClient:
     return AuthenticatedClient(
         base_url=url,
         token=token,
         timeout=httpx.Timeout(30.0),
-        raise_on_unexpected_status=True,  # 401 and 5xx, which the description does not have
+        raise_on_unexpected_status=True,  # 5xx that the description does not have
     )
 
 
@@ -49,6 +54,8 @@ def expect(kind: type[T], answer: object) -> T:
     """The answer if it is of the kind; a problem is raised."""
     if isinstance(answer, Problem):
         raise ProblemError(answer)
+    if isinstance(answer, GatewayMessage):
+        raise GatewayError(answer.message)
     if not isinstance(answer, kind):
         raise TypeError(f"expected {kind.__name__}, got {answer!r}")
     return answer

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     from daicho.declare.results import Score as Score
     from daicho.declare.results import SectionValue as SectionValue
     from daicho.declare.results import VoteResult as VoteResult
+    from daicho.declare.rules.access import owned_by_caller as owned_by_caller
+    from daicho.declare.rules.caller import Caller as Caller
+    from daicho.declare.rules.checks import Check as Check
+    from daicho.declare.rules.computed import computed as computed
+    from daicho.declare.rules.unique import Unique as Unique
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
     from daicho.declare.split import Split as Split
@@ -70,6 +75,11 @@ _NAMES = {
     "declare.listings": ("Listing",),
     "declare.parts": ("day", "each", "folded", "month", "one_of"),
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
+    "declare.rules.access": ("owned_by_caller",),
+    "declare.rules.caller": ("Caller",),
+    "declare.rules.checks": ("Check",),
+    "declare.rules.computed": ("computed",),
+    "declare.rules.unique": ("Unique",),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),
     "declare.stored_objects": ("StoredObject", "stored_object"),

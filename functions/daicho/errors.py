@@ -132,6 +132,12 @@ class BadCursor(Refusal):
         super().__init__(detail, field="cursor")
 
 
+class Forbidden(Refusal):
+    """The caller may not do this, and may know that what it asked for exists."""
+
+    status = 403
+
+
 class NotFound(Refusal):
     """No such item, or it has expired."""
 
@@ -158,10 +164,22 @@ class Raced(Conflict):
         super().__init__(detail, field=field)
 
 
+class NotUnique(Conflict):
+    """Another item has the value already. ``field``: the first of the fields that are unique."""
+
+    type = "not-unique"
+
+
 class Unwritable(Conflict):
     """The entity moves to another key: it is a copy, or was switched to its copy."""
 
     type = "unwritable"
+
+
+class ForbiddenTransition(Conflict):
+    """The state field ``field`` may not change from its state to the new one."""
+
+    type = "forbidden-transition"
 
 
 class TenantClosed(Refusal):
@@ -180,6 +198,14 @@ class Invalid(Refusal):
     """A value that its declaration, or DynamoDB, has no place for."""
 
     status = 422
+
+
+class CheckFailed(Invalid):
+    """Rules over several fields do not hold; ``failures`` has each field and the message."""
+
+    def __init__(self, detail: str, failures: Sequence[tuple[str, str]]) -> None:
+        super().__init__(detail, field=", ".join(dict.fromkeys(name for name, _ in failures)))
+        self.failures = tuple(failures)
 
 
 class ReferenceNotFound(Invalid):

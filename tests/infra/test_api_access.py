@@ -203,7 +203,11 @@ def test_access_tokens_of_users_need_no_machine() -> None:
 
 def test_the_routes_without_a_token_are_the_public_pages() -> None:
     """The constructs cannot import the pages (`daicho.web`), so they repeat their paths."""
-    assert {*api.PUBLIC_PATHS} == {*pages.PUBLIC_PATHS, f"{pages.PROBLEM_PAGES}{{name}}"}
+    assert {*api.PUBLIC_PATHS} == {*pages.PUBLIC_PATHS, "/docs/{asset}", "/problems/{name}"}
+    assert all(pages.is_public(path) for path in api.PUBLIC_PATHS)
+    assert {path.rpartition("/")[0] + "/" for path in api.PUBLIC_PATHS if "{" in path} == {
+        *pages.PUBLIC_FOLDERS
+    }
 
 
 def test_pages_of_the_listed_origins_may_call_the_api(opened: Synthesis, dev: Synthesis) -> None:

@@ -107,10 +107,10 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
         each["Properties"]["RouteKey"]: each["Properties"]
         for each in any_stage.resources("ApiGatewayV2::Route").values()
     }
-    for path in ("/docs", "/openapi.json", "/problems", "/problems/{name}"):
-        key = f"GET {path}"
-        assert routes.pop(key)["AuthorizationType"] == "NONE"
-    assert set(routes) == {"ANY /{proxy+}"}
+    for path in ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}"):
+        for method in ("GET", "HEAD"):
+            assert routes.pop(f"{method} {path}")["AuthorizationType"] == "NONE"
+    assert set(routes) == {"ANY /", "ANY /{proxy+}"}
     for each in routes.values():
         assert each["AuthorizationType"] == "JWT"
         assert each["AuthorizerId"] == {"Ref": authorizer}

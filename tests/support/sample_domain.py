@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from daicho.declare.entity import get_values, restore_item
 from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Chart, Page, Score
+from daicho.declare.rules.caller import Caller
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.web.api import Api
 from daicho.web.routes.builder import build_operations
@@ -114,6 +116,11 @@ class FakeBook:
     items: dict[Any, Entity] = field(default_factory=dict)
     asked: list[Any] = field(default_factory=list)
     fails: Exception | None = None
+    caller: Caller | None = None
+
+    @contextmanager
+    def as_system(self) -> Iterator[None]:
+        yield
 
     def find(self, one: ItemRef[Any], **_: Any) -> Any:
         self.asked.append(one)
@@ -176,7 +183,7 @@ def _place(item: Entity) -> Any:
 def serve(*domains: Domain, book: FakeBook | None = None) -> Client:
     """A client of an API of toys."""
     kept: Any = book or FakeBook()
-    api = Api(Daicho(*(domains or TOYS)), lambda tenant: kept)
+    api = Api(Daicho(*(domains or TOYS)), lambda access: kept)
     handler: Callable[..., Any] = api
     return Client(handler)
 

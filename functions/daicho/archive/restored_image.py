@@ -9,7 +9,7 @@ from typing import Any
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions, derived_items
 from daicho.errors import DaichoError
-from daicho.layout import item_keys
+from daicho.layout import item_keys, reservations
 from daicho.layout.backfill_state import render_instance
 from daicho.layout.migrations import read_migrated
 from daicho.layout.restorations import RESTORED_MARK, RestoredMark
@@ -49,6 +49,7 @@ def build_restored_image(
         if item_keys.build_base_key(row.tenant, plan, image) != item_key.get_key(image):
             raise UnrestorableError("its declarations give it another key today")
         derived_items.compute_index_rows(plan, image)
+        reservations.build_reservations(plan, image)
         contributions.compute_contributions(plan, image)
         # The projector also reads it by the plan under which it was archived, if that is newer.
         archived_plan = ledger.find_plan(row.entity, row.gen or 0)

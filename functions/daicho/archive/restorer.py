@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -22,8 +22,9 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restored_image import UnrestorableError, build_restored_image
 from daicho.archive.row_format import ArchivedRow
-from daicho.errors import TransactionFailedError, UnavailableError
+from daicho.errors import NotUnique, Raced, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.layout.reservation_writer import ReservationWriter, check_free
 from daicho.layout.restorations import (
     RESTORED_MARK,
     RestoredMark,
@@ -40,7 +41,7 @@ from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems, TransactsWrites
-from daicho.storage.requests import Put
+from daicho.storage.requests import Put, Write
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
@@ -204,9 +205,11 @@ class _RestoreRun:
             if self.report.dry_run:
                 existing = self.store.get(row.key, consistent=True)
                 outcome = self._decide_outcome(image, existing, None)
+                if outcome in WRITTEN:
+                    self._check_free(image)
             else:
                 outcome = self._write_item(row, image)
-        except UnrestorableError as error:
+        except (UnrestorableError, NotUnique) as error:
             with self.lock:
                 self.report.add_failure(row, error)
         else:
@@ -228,13 +231,34 @@ class _RestoreRun:
             image[RESTORED_MARK] = (mark if record is None else mark.as_repeated()).to_value()
             record_put = build_record_put(key, mark, int(image["gen"]["N"]), record)
             try:
-                self.store.transact([_build_item_put(existing, image), record_put])
+                self._transact(existing, image, [_build_item_put(existing, image), record_put])
             except TransactionFailedError as failed:
                 existing = failed.refused.get(0, existing)
                 record = failed.refused.get(1, record)
             else:
                 return outcome
         raise UnavailableError(f"other writers changed {row.key} in each of {ATTEMPTS} attempts")
+
+    def _transact(self, existing: Image | None, image: Image, writes: Sequence[Write]) -> None:
+        """Write an item and what belongs to it, with the reservations of its unique values.
+
+        Raises:
+            NotUnique: another item has one of the values by now.
+            TransactionFailedError: one of ``writes`` was refused.
+        """
+        now = int(self.now.timestamp())
+        reserving = ReservationWriter.build(self.ledger, self.store, [(existing, image)], now)
+        if reserving is None:
+            self.store.transact(writes)
+            return
+        try:
+            reserving.send(writes, self.store.transact)
+        except Raced as error:
+            raise UnavailableError(str(error)) from error
+
+    def _check_free(self, image: Image) -> None:
+        plan = self.ledger.current_generation(image["type"]["S"]).plan
+        check_free(self.ledger, self.store, plan, image, int(self.now.timestamp()))
 
     def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant was deleted: nobody could read or remove its restored items."""

@@ -23,11 +23,13 @@ from daicho.declare.results import (
     SectionValue,
     VoteResult,
 )
+from daicho.declare.rules.caller import Caller
 from daicho.declare.stored_objects import SignedRequest
-from daicho.errors import Conflict, Invalid, UnavailableError
+from daicho.errors import Conflict, Invalid
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
 from daicho.runtime.clock import utc_now
@@ -42,7 +44,7 @@ from daicho.write.transaction import Transaction
 class Book:
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each has a default that commands and tests use
         self,
         table: Table,
         ledger: Ledger,
@@ -53,17 +55,29 @@ class Book:
         counter_settings: CounterSettings | None = None,
         parallelism: int = 8,
         bucket: Callable[[], Bucket] | None = None,
+        access: Access = SYSTEM,
     ) -> None:
         """``item_cache`` is shared by the books of a process.
 
-        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items.
+        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items;
+        ``access``: of the caller of a request; everything by default.
         """
-        self.tenant = tenant
-        self._table, self._ledger, self._clock = table, ledger, clock
+        self.tenant, self._ledger = tenant, ledger
         self._tools = BookTools(
-            table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket
+            table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket, access
         )
-        self._votes = 0
+        self._votes, self._access = 0, access
+
+    @property
+    def caller(self) -> Caller | None:
+        """Who sends the request; None in jobs, commands and loads."""
+        return self._access.caller
+
+    @contextmanager
+    def as_system(self) -> Iterator[None]:
+        """Do not apply the rules of `Domain.access` until the end of the block."""
+        with self._access.suspend():
+            yield
 
     def find(self, ref: ItemRef[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
         """One item, or None if there is none or it has expired.
@@ -95,7 +109,7 @@ class Book:
         Raises:
             NotFound: there is none, or it has expired.
         """
-        image = self._tools.reader.find_image(ref, names=list_attributes(names))
+        image = self._tools.reader.find_image(ref, names=list_attributes(ref.entity, names))
         if image is None:
             raise build_not_found(ref)
         return build_view(ref.entity, image, names, self._ledger)
@@ -282,22 +296,7 @@ class Book:
             Invalid: the key was used for another request, or in `transaction`.
             Raced: as in `transaction`; or the same request is in progress.
         """
-        record = request.find_record(self._table, self.tenant, self._clock())
-        if record.answer is not None:
-            return record.answer
-        try:
-            with self._tools.writer.transaction() as transaction:
-                first_answer = answer()
-                transaction.idempotency_record = request.build_writes(
-                    record, first_answer, self._clock()
-                )
-        except UnavailableError:
-            # The writes may have succeeded, and only the answer of DynamoDB was lost.
-            record = request.find_record(self._table, self.tenant, self._clock())
-            if record.answer is None:
-                raise
-            return record.answer
-        return first_answer
+        return self._tools.request_records.answer_once(request, answer)
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
         """One section (``Document.split(id, section="summary")``), or None.

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.entity import E, Entity
-from daicho.declare.queries import ItemRef
+from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.items.mapper import to_item
 from daicho.layout.base_item import is_expired
+from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
+from daicho.query.unique_finder import UniqueFinder
 from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -25,6 +27,7 @@ class ItemReader:
     key_resolver: KeyResolver
     history: VersionHistory
     now: Callable[[], int]
+    access: Access
 
     def find_image(
         self,
@@ -36,10 +39,21 @@ class ItemReader:
     ) -> Image | None:
         """The image of an item or of one of its versions; None if there is none, or it expired.
 
-        ``max_age`` is in seconds (see `Book.find`); ``names``: only these attributes.
+        None too if the caller may not read it. ``max_age`` is in seconds (see `Book.find`);
+        ``names``: only these attributes.
         """
+        if names and ref.entity.owner_field_ is not None:
+            names = (*names, ref.entity.owner_field_.name)
+        image = self._find_image(ref, consistent, max_age, names)
+        return None if image is None or not self.access.may_read(ref.entity, image) else image
+
+    def _find_image(
+        self, ref: ItemRef[Any], consistent: bool, max_age: float, names: Sequence[str]
+    ) -> Image | None:
         if ref.version is not None:
             return self.history.find_version(ref)
+        if isinstance(ref, UniqueRef):
+            return UniqueFinder(self.key_resolver).find_image(ref)
         key = self.key_resolver.resolve_key(ref)
         if key is None:
             return None
@@ -70,7 +84,11 @@ class ItemReader:
         images = [None if key is None else images_by_key.get(key) for key in keys]
         ledger = self.key_resolver.ledger
         return [
-            None if image is None or is_expired(image, now) else to_item(ref.entity, image, ledger)
+            None
+            if image is None
+            or is_expired(image, now)
+            or not self.access.may_read(ref.entity, image)
+            else to_item(ref.entity, image, ledger)
             for ref, image in zip(refs, images, strict=True)
         ]
 

@@ -13,6 +13,7 @@ from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections
 from daicho.items.mapper import to_item
 from daicho.layout.sections import Manifest, check_name
+from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.section_reader import SectionReader, SectionsRead
 from daicho.storage.attributes import Image
@@ -34,6 +35,7 @@ class BookSections:
     table: Table
     key_resolver: KeyResolver
     get_transaction: Callable[[], Transaction | None]
+    access: Access
 
     def read_item(self, entity: type[E], head: Image) -> E | None:
         """A split item with its sections, as it was at one moment; None if it was deleted since."""
@@ -60,7 +62,7 @@ class BookSections:
                 changed: SectionValue | None = document.changes[ref.name].value
                 return changed
         head = None if key is None else self.table.get(key, consistent=True)
-        if head is None or entity.split_field_ is None:
+        if head is None or entity.split_field_ is None or not self.access.may_read(entity, head):
             raise build_not_found(item_ref)
         if Manifest.from_image(head) is None:  # written before the field was split
             return _find_unsplit(ref, to_item(entity, head, self.key_resolver.ledger))

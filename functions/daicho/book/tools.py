@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from daicho.book.item_reader import ItemReader
+from daicho.book.request_records import RequestRecords
 from daicho.book.sections import BookSections
 from daicho.book.totals import BookTotals
 from daicho.declare.entity import Entity
 from daicho.plan import Ledger
+from daicho.query.access import Access
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.item_objects import ItemObjects
 from daicho.query.key_resolver import KeyResolver
@@ -46,6 +48,7 @@ class BookTools:
     counter_settings: CounterSettings | None
     parallelism: int
     bucket: Callable[[], Bucket] | None
+    access: Access
 
     @cached_property
     def key_resolver(self) -> KeyResolver:
@@ -60,12 +63,14 @@ class BookTools:
     @cached_property
     def history(self) -> VersionHistory:
         """Reads and removes versions of items."""
-        return VersionHistory(self.table, self.ledger, self.tenant, self.key_resolver, self._now)
+        return VersionHistory(
+            self.table, self.ledger, self.tenant, self.key_resolver, self._now, self.access
+        )
 
     @cached_property
     def reader(self) -> ItemReader:
         """Reads single items."""
-        return ItemReader(self.table, self.key_resolver, self.history, self._now)
+        return ItemReader(self.table, self.key_resolver, self.history, self._now, self.access)
 
     @cached_property
     def pages(self) -> PageReader:
@@ -80,31 +85,43 @@ class BookTools:
             self.clock,
             self.parallelism,
             self.item_cache,
+            self.access,
         )
 
     @cached_property
     def sections(self) -> BookSections:
         """Reads sections of split items."""
-        return BookSections(self.table, self.key_resolver, self.get_transaction)
+        return BookSections(self.table, self.key_resolver, self.get_transaction, self.access)
 
     @cached_property
     def totals(self) -> BookTotals:
         """Reads totals and rankings, and counts votes."""
         totals = Totals(self.table, self.ledger, self.instances, self.tenant)
         counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
-        return BookTotals(self.tenant, self.table, totals, counters)
+        return BookTotals(self.tenant, self.table, totals, counters, self.access)
 
     @cached_property
     def objects(self) -> ItemObjects:
         """Signs requests for the objects of items."""
-        return ItemObjects(self.ledger, self.key_resolver, self.clock, self.bucket)
+        return ItemObjects(self.ledger, self.key_resolver, self.clock, self.bucket, self.access)
 
     @cached_property
     def writer(self) -> ItemWriter:
         """Writes items."""
         return ItemWriter(
-            self.ledger, self.tenant, self.key_resolver, self.table, self.clock, self.history
+            self.ledger,
+            self.tenant,
+            self.key_resolver,
+            self.table,
+            self.clock,
+            self.history,
+            self.access,
         )
+
+    @cached_property
+    def request_records(self) -> RequestRecords:
+        """Answers requests under an Idempotency-Key."""
+        return RequestRecords(self.table, self.tenant, self.clock, self.writer)
 
     @cached_property
     def object_writer(self) -> ObjectWriter:

@@ -8,6 +8,7 @@ from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.declare.results import Chart, Score, VoteResult
 from daicho.derive.contributions import Amount
 from daicho.plan.instances import list_replacing_generations
+from daicho.query.access import Access
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
 from daicho.query.totals import TallyGroup, Totals
 from daicho.storage.table import Table
@@ -23,14 +24,17 @@ class BookTotals:
     table: Table
     totals: Totals
     counters: CounterWriter
+    access: Access
 
     def add_vote(self, query: TotalQuery) -> VoteResult:
         """See `Book.add`."""
+        self.access.check_vote(query)
         group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
         return self.counters.add_vote(query.entity, group, group.render_by(query))
 
     def read_score(self, query: TotalQuery, *, live: bool, ranked: bool) -> Score:
         """See `Book.read`."""
+        self.access.check_figure(query)
         group = self.totals.resolve_group(
             query.entity, query.aggregate, query.within, ranked=ranked
         )
@@ -46,6 +50,7 @@ class BookTotals:
     ) -> Chart:
         """See `Book.top`."""
         check_limit(limit)
+        self.access.check_figure(query)
         group, binding, start = self._resolve_ranking(query, cursor, live=live)
         if not live:
             scores, end = self.totals.read_top(group, start, limit)
@@ -54,7 +59,7 @@ class BookTotals:
                 amounts = self.counters.read_live(query.entity, group)
             else:
                 amounts = self.totals.read_members_live(group)
-            scores, end = self.totals.rank_amounts(amounts, start, limit)
+            scores, end = self.totals.rank_amounts(group, amounts, start, limit)
         return Chart(scores, binding.write_cursor(end))
 
     def _resolve_ranking(

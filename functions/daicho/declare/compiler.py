@@ -16,6 +16,8 @@ from daicho.declare.fields import FieldSpec, created_at
 from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
+from daicho.declare.rules.declared_places import list_scale_attributes
+from daicho.declare.rules.unique import compile_uniques
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check_sections
 from daicho.declare.versioned import Versioned
@@ -60,18 +62,14 @@ class _Compiler:
             listings=tuple(
                 self._compile_listing(listing) for listing in self._list_declarations(Listing)
             ),
-            aggregates=tuple(
-                self._compile_aggregate(aggregate)
-                for aggregate in self._list_declarations(Aggregate)
-            ),
-            counters=tuple(
-                self._compile_counter(counter) for counter in self._list_declarations(Counter)
-            ),
+            aggregates=tuple(map(self._compile_aggregate, self._list_declarations(Aggregate))),
+            counters=tuple(map(self._compile_counter, self._list_declarations(Counter))),
             expires=self._compile_expires(),
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
             copied_to=compile_copied_to(self.declarations.values()),
+            uniques=compile_uniques(self.entity),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)
@@ -163,7 +161,7 @@ class _Compiler:
             (
                 candidate
                 for candidate in self._list_declarations(Listing)
-                if _is_listed_by_reference(candidate, reference)
+                if candidate.is_of(reference)
             ),
             None,
         )
@@ -200,10 +198,12 @@ class _Compiler:
                 self._check_in_base_item(listing, self.entity, spec)
         if listing.copies_all:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
-            return (*fields, "created_at", "version", *versioned)
-        key = cast(Key[Any], self.declarations["key"])
-        specs = (*key.parts, *copied) if copied else ()
-        return tuple(dict.fromkeys(spec.name for spec in specs))
+            names = (*fields, "created_at", "version", *versioned)
+        else:
+            key = cast(Key[Any], self.declarations["key"])
+            specs = (*key.parts, *copied) if copied else ()
+            names = tuple(dict.fromkeys(spec.name for spec in specs))
+        return (*names, *list_scale_attributes(self.entity, names))
 
     def _compile_aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None
@@ -390,11 +390,3 @@ class _Compiler:
                 f"{reference.target.__name__}"
             )
         self._check_in_base_item(spec, reference.target, spec.source)
-
-
-def _is_listed_by_reference(listing: Listing[Any], reference: FieldSpec) -> bool:
-    """Whether a listing has a newest-first list for each item that a field refers to."""
-    if len(listing.partition) != 1 or listing.order or listing.where is not None:
-        return False
-    (part,) = listing.partition
-    return part.field is reference and part.each == (reference.role == "refs")

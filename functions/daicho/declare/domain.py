@@ -7,12 +7,19 @@ registers nothing anywhere; `Daicho` is made of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from daicho.declare import compiler
 from daicho.declare.entity import Entity
+from daicho.declare.rules.access import (
+    AccessRule,
+    RoleArgument,
+    build_access_rule,
+    read_names,
+    read_verb_roles,
+)
 from daicho.errors import DeclarationError
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
@@ -25,13 +32,20 @@ VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 class Resource:
     """An entity's items over HTTP: ``path`` is the item's, its parent the collection's.
 
-    ``max_items``: the highest number of items of a tenant.
+    ``max_items``: the highest number of items of a tenant. ``roles``: those of each verb, of which
+    a caller needs one; ``LIST`` stands for all lists and figures that come with the resource.
     """
 
     path: str
     entity: type[Entity]
     verbs: tuple[str, ...]
     max_items: int | None = None
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def list_roles(self, *verbs: str) -> tuple[str, ...]:
+        """The roles of the first of these verbs that the resource has."""
+        verb = next((verb for verb in verbs if verb in self.verbs), verbs[0])
+        return self.roles.get(verb, ())
 
     @property
     def collection(self) -> str:
@@ -46,6 +60,7 @@ class MountedDeclaration:
     path: str
     declaration: Any
     window: Window | None = None
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class Route:
     method: Method
     path: str
     function: Callable[..., Any]
-    role: str | None = None
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,12 +109,44 @@ class Domain:
         self.mounted: list[MountedDeclaration] = []
         self.routes: list[Route] = []
         self.includes: list[Include] = []
+        self.access_rules: dict[str, AccessRule] = {}
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
+    def access(
+        self,
+        entity: type[Entity],
+        *,
+        read: RoleArgument = "tenant",
+        write: RoleArgument = "tenant",
+    ) -> None:
+        """Say who may read and write the items of an entity, on every route.
+
+        Values: ``"tenant"`` (everybody of the tenant), ``"owner"`` (the subject in the field of
+        `owned_by_caller`), or names of roles. Another user's item that the caller may not read
+        does not exist for it: 404.
+
+        Raises:
+            DeclarationError: see `build_access_rule`; or the entity has a rule already.
+        """
+        if entity not in self.entities:
+            raise DeclarationError(f"{entity.__name__} is not of the domain {self.name!r}")
+        if entity.__name__ in self.access_rules:
+            raise DeclarationError(f"{entity.__name__}: access is declared twice")
+        self.access_rules[entity.__name__] = build_access_rule(entity, read, write)
+
     def resource(
-        self, path: str, entity: type[Entity], verbs: str, *, max_items: int | None = None
+        self,
+        path: str,
+        entity: type[Entity],
+        verbs: str,
+        *,
+        max_items: int | None = None,
+        role: RoleArgument | Mapping[str, RoleArgument] = None,
     ) -> None:
         """Mount an entity's items: ``verbs`` of POST PUT GET PATCH DELETE LIST.
+
+        ``role``: what a caller needs for all verbs, or for each verb by name. ``LIST`` is that of
+        all lists and figures that are mounted with the resource; by default it is that of GET.
 
         Searches, listings, edges and figures of the entity are mounted with it. ``max_items``: POST
         is refused while a tenant has so many items. They are counted by the entity's `Count` of all
@@ -120,21 +167,34 @@ class Domain:
             raise DeclarationError(
                 f"{path}: max_items={max_items} needs a count of all items: Aggregate(Count())"
             )
-        self.resources.append(Resource(path, entity, verb_names, max_items))
+        roles = read_verb_roles(role, verb_names, path)
+        self.resources.append(Resource(path, entity, verb_names, max_items, roles))
 
-    def mount(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
+    def mount(
+        self,
+        path: str,
+        declaration: Any,
+        *,
+        window: Window | None = None,
+        role: RoleArgument = None,
+    ) -> None:
         """Mount a declaration at ``path`` instead of where `resource` would.
 
         ``window="minutes"``: of a list that is ordered by an instant, ``?minutes=`` asks for the
-        last so many only.
+        last so many only. ``role``: what a caller needs, one of several if there are several.
         """
-        self.mounted.append(MountedDeclaration(path, declaration, window))
+        self.mounted.append(MountedDeclaration(path, declaration, window, read_names(role, path)))
 
-    def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
-        """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""
+    def route(self, method: Method, path: str, *, role: RoleArgument = None) -> Callable[[F], F]:
+        """Mount a function.
+
+        Its parameters are ``book``, ``caller``, the path's and the query's, and a body. ``role``:
+        what a caller needs, one of several if there are several.
+        """
+        roles = read_names(role, path)
 
         def mount(function: F) -> F:
-            self.routes.append(Route(method, path, function, role))
+            self.routes.append(Route(method, path, function, roles))
             return function
 
         return mount

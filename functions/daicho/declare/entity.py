@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import MISSING, FieldSpec, field, ref
+from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
 from daicho.plan import VersionMode
@@ -64,6 +65,10 @@ class EntityMeta(type):
     """The field whose sections are items of their own, if one is split."""
     object_fields_: tuple[str, ...]
     """The names of the fields that are objects in S3."""
+    owner_field_: FieldSpec | None
+    """The field with the subject that owns the item, if one is declared."""
+    rules_: RuleSet = NO_RULES
+    """What every write of an item computes and checks."""
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def _make_lenient_model(cls: EntityMeta) -> type[BaseModel]:
     for name, spec in cls.fields_.items():
         if spec.factory is not None:
             fields[name] = (spec.annotation, Field(default_factory=spec.factory))
-        elif spec.required or spec.role == "copied":
+        elif spec.required or spec.is_derived:
             fields[name] = (spec.annotation | None, None)
         else:
             fields[name] = (spec.annotation, spec.default)
@@ -222,8 +227,24 @@ def _collect_declarations(cls: EntityMeta) -> None:
         None,
     )
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
+    cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
+    cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())
     cls.model_ = _make_model(cls)
+
+
+def _find_owner(cls: EntityMeta, fields: Iterable[FieldSpec]) -> FieldSpec | None:
+    """The field with the owner.
+
+    Raises:
+        DeclarationError: there are two, or it is no text.
+    """
+    owners = [spec for spec in fields if spec.role == "owner"]
+    if len(owners) > 1:
+        raise DeclarationError(f"{cls.__name__} has two owners: {owners[0]} and {owners[1]}")
+    if owners and owners[0].annotation is not str:
+        raise DeclarationError(f"{owners[0]} is a subject: {owners[0].name}: str")
+    return owners[0] if owners else None
 
 
 def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
@@ -275,7 +296,7 @@ def _make_model(cls: EntityMeta) -> type[BaseModel]:
                 limits.setdefault("min_length", 1)  # nobody would find what is called nothing
         if spec in key_fields and spec.kind == "str" and not spec.literals:
             limits.setdefault("min_length", 1)  # an empty part would be no part
-        if spec.role == "copied":
+        if spec.is_derived:
             fields[name] = (spec.annotation | None, Field(default=None, **limits))
         elif spec.factory is not None:
             fields[name] = (spec.annotation, Field(default_factory=spec.factory, **limits))

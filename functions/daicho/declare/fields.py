@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -21,7 +21,7 @@ from ulid import ULID
 from daicho.errors import DeclarationError
 from daicho.search.variants import Kind
 
-Role = Literal["plain", "uid", "ref", "refs", "copied", "object"]
+Role = Literal["plain", "uid", "ref", "refs", "copied", "computed", "object", "owner"]
 
 
 class _Missing:
@@ -47,6 +47,7 @@ class FieldSpec:
     limits: dict[str, Any] | None = None
     must_exist: bool = False
     reads_as: Kind = "text"
+    transitions: Mapping[str | None, Any] | None = None
     name: str = ""
     entity: str = ""
     annotation: Any = None
@@ -60,12 +61,22 @@ class FieldSpec:
     @property
     def required(self) -> bool:
         """Whether a caller must give a value."""
-        return self.role != "copied" and self.default is MISSING and self.factory is None
+        return not self.is_derived and self.default is MISSING and self.factory is None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the library sets its value: it is copied from another item, or computed."""
+        return self.role in ("copied", "computed")
+
+    @property
+    def accepts_none(self) -> bool:
+        """Whether None is a value of its type."""
+        return _accepts_none(self.annotation)
 
     @property
     def is_required_in_items(self) -> bool:
         """Whether an item without a value would violate the published schema."""
-        return (self.required or self.role == "copied") and not _accepts_none(self.annotation)
+        return (self.required or self.is_derived) and not self.accepts_none
 
     @cached_property
     def kind(self) -> str:
@@ -89,6 +100,7 @@ def field(
     frozen: bool = False,
     hidden: bool = False,
     kind: Kind = "text",
+    transitions: Mapping[str | None, Any] | None = None,
     **limits: Any,
 ) -> Any:
     """A field that a declaration reads.
@@ -100,6 +112,9 @@ def field(
         hidden: never shown by the API (a salt, say).
         kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), of
             a ``phone`` number the digits.
+        transitions: the states that may follow each state of a ``Literal``:
+            ``{"draft": ("open", "void"), "open": ("paid",)}``. A state that is no key is final.
+            The key None lists the states that a new item may have; without it, any.
         limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``... and
             ``examples``, whose first the API's description shows.
     """
@@ -112,6 +127,7 @@ def field(
         hidden=hidden,
         limits=limits or None,
         reads_as=kind,
+        transitions=transitions,
     )
 
 

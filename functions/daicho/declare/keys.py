@@ -13,6 +13,7 @@ from daicho.declare.expires import Expires
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.parts import check_value_count, get_spec
 from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.rules.unique import Unique
 from daicho.errors import DeclarationError
 from daicho.plan import CopyPlan
 
@@ -193,6 +194,8 @@ def _find_exclusion(entity: type[Entity]) -> str:
         return "has objects"
     if any(isinstance(each, Counter) for each in entity.declarations_.values()):
         return "has fast counters"
+    if any(isinstance(each, Unique) for each in entity.declarations_.values()):
+        return "has unique values"
     if key.salt is not None or not (key.shards is None or isinstance(key.shards, int)):
         return "has a key with shards of another item"
     return ""

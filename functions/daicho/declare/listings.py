@@ -50,6 +50,13 @@ class Listing(Declaration, Generic[*Ts]):
         """Whether rows bring anything along."""
         return self.copies_all or bool(self.copies)
 
+    def is_of(self, reference: FieldSpec) -> bool:
+        """Whether it has a newest-first list for each item that a field refers to."""
+        if len(self.partition) != 1 or self.order or self.where is not None:
+            return False
+        (part,) = self.partition
+        return part.field is reference and part.each == (reference.role == "refs")
+
     def __get__(self, instance: object, owner: type[E]) -> ListingQueries[E, *Ts]:
         return ListingQueries(owner, self)
 

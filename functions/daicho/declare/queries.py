@@ -22,6 +22,17 @@ class ItemRef(Generic[E]):
 
 
 @dataclass(frozen=True)
+class UniqueRef(ItemRef[E]):
+    """One item, by a unique value. ``parts``: those of the scope, then those of the fields.
+
+    ``unique``: the name of the declaration. ``names``: of the fields of ``parts``.
+    """
+
+    unique: str = ""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class SectionRef(Generic[E]):
     """One section of a split item, by the values of the item's key and its name."""
 

@@ -14,6 +14,7 @@ from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import check_copies
+from daicho.declare.rules.access import AccessRule, build_default_rules
 from daicho.errors import DeclarationError
 from daicho.plan import (
     NO_DECISIONS,
@@ -72,6 +73,14 @@ class Daicho:
     def entities(self) -> tuple[type[Entity], ...]:
         """All entities, in order of domain."""
         return tuple(entity for domain in self.domains for entity in domain.entities)
+
+    @cached_property
+    def access_rules(self) -> Mapping[str, AccessRule]:
+        """Who may read and write, by the name of the entity; only where that is declared."""
+        rules = build_default_rules(self.entities)
+        for domain in self.domains:
+            rules |= domain.access_rules
+        return rules
 
     @property
     def examples(self) -> Mapping[str, Mapping[str, Any]]:

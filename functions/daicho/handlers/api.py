@@ -13,6 +13,7 @@ from daicho.handlers.wiring.api_telemetry import with_telemetry
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
+from daicho.query.access import Access
 from daicho.release.older_writers import OlderWriters
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
@@ -42,10 +43,14 @@ def build(
     now, machine = dependencies.now, dependencies.machine(settings.job_machine)
     item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
+
+    def open_book(access: Access) -> Book:
+        return book(table, ledger, access.tenant, access=access)
+
     tenants = Tenants(table, item_cache, machine, now)
     claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
-    api = Api(daicho, partial(book, table, ledger), tenants=tenants, claim_names=claims, **names)
+    api = Api(daicho, open_book, tenants=tenants, claim_names=claims, **names)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

@@ -11,9 +11,18 @@ from typing import Annotated, Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from daicho.declare.entity import Entity, restore_item
+from daicho.declare.fields import FieldSpec
+from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
 from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import Invalid, StoreError
 from daicho.layout.migrations import read_migrated
+from daicho.layout.scales import (
+    NO_PLACES,
+    SCALES,
+    find_scales,
+    replace_scales,
+    restore_scales,
+)
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes, item_key
@@ -39,19 +48,56 @@ def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str,
 
     An empty field is absent, which keeps it out of indexes. A NULL is stored if absence would have
     another meaning: if the default is not None, or if the field is frozen, because it must be
-    visible that a frozen field was set. A split field is stored elsewhere.
+    visible that a frozen field was set. A split field is stored elsewhere. The scales of decimals
+    are an attribute of their own.
     """
+    return replace_fields(entity, {}, values)
+
+
+def replace_fields(
+    entity: type[Entity], image: Image, values: Mapping[str, Any]
+) -> dict[str, AttributeValue]:
+    """An image with other values of some fields, and their scales."""
     stored_values: dict[str, Any] = {}
     for name, spec in entity.fields_.items():
-        value = values[name]
-        if spec is entity.split_field_:
+        if name not in values or spec is entity.split_field_:
             continue
+        value = values[name]
         is_empty = value is None or (spec.kind == "set" and not value)  # DynamoDB has no empty set
         if not is_empty:
             stored_values[name] = value
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
             stored_values[name] = None
-    return to_attribute_values(entity, stored_values)
+    plain = _to_plain_values(entity, stored_values)
+    others = {name: value for name, value in image.items() if name not in values}
+    replaced = {**others, **_to_attributes(plain)}
+    decimals = list_decimal_fields(entity)
+    if decimals.isdisjoint(values):
+        return replaced
+    declared, scales = list_declared_places(entity), dict[str, int]()
+    for name in decimals & plain.keys():
+        scales |= find_scales(name, plain[name], declared.get(name, NO_PLACES))
+    return replace_scales(replaced, values.keys(), scales)
+
+
+def list_companions(entity: type[Entity]) -> tuple[str, ...]:
+    """The attributes that items have because of their fields, beside the fields themselves."""
+    return (SCALES,) if list_decimal_fields(entity) else ()
+
+
+def copy_scales(
+    entity: type[Entity], spec: FieldSpec, source: Image, image: Image
+) -> dict[str, AttributeValue]:
+    """An image with the scales of the decimals that a field was copied with.
+
+    ``source``: the image of the item that the field is copied from.
+    """
+    other: type[Entity] = spec.target.target
+    if spec.source is None or spec.source.name not in list_decimal_fields(other):
+        return dict(image)
+    value = read_values(other, source).get(spec.source.name)
+    declared = list_declared_places(entity).get(spec.name, NO_PLACES)
+    return replace_scales(image, (spec.name,), find_scales(spec.name, value, declared))
 
 
 def to_attribute_values(
@@ -62,15 +108,24 @@ def to_attribute_values(
     Raises:
         Invalid: DynamoDB has no place for one of them; it names the field.
     """
-    image: dict[str, AttributeValue] = {}
+    return _to_attributes(_to_plain_values(entity, values))
+
+
+def _to_plain_values(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]:
+    plain = dict(values)
     for name, value in values.items():
         spec = entity.fields_.get(name)
-        plain = value
         if spec is not None and spec.kind == "json" and value is not None:
-            plain = make_adapter(entity, name).dump_python(value)
-            _check_nested(name, plain)
+            plain[name] = make_adapter(entity, name).dump_python(value)
+            _check_nested(name, plain[name])
+    return plain
+
+
+def _to_attributes(values: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    image: dict[str, AttributeValue] = {}
+    for name, value in values.items():
         try:
-            image[name] = attributes.to_value(plain)
+            image[name] = attributes.to_value(value)
             # Encodes every text: a lone surrogate cannot be stored.
             attributes.measure_image({name: image[name]})
         except UnicodeEncodeError as error:
@@ -128,7 +183,8 @@ def read_values(entity: type[Entity], image: Image) -> dict[str, Any]:
             values[name] = set()
         elif spec.kind == "json" and "Decimal" not in str(spec.annotation):
             values[name] = _to_floats(value)
-    return values
+    declared = list_declared_places(entity)
+    return restore_scales(values, image, declared) if declared or SCALES in image else values
 
 
 def list_frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:

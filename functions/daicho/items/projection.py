@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, read_fields
+from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.items.mapper import INHERITED, UnreadableError, read_values
 from daicho.layout.migrations import read_migrated
 from daicho.plan import Ledger
@@ -50,9 +51,10 @@ def list_inherited_names(entity: type[Entity]) -> tuple[str, ...]:
     return INHERITED if entity.versioned_ else INHERITED[:-1]
 
 
-def list_attributes(names: Sequence[str]) -> tuple[str, ...]:
+def list_attributes(entity: type[Entity], names: Sequence[str]) -> tuple[str, ...]:
     """The attributes to read for these fields, with the version (ETag) and the ttl (expiry)."""
-    return tuple(dict.fromkeys((*names, "version", "ttl")))
+    scales = list_scale_attributes(entity, names)
+    return tuple(dict.fromkeys((*names, *scales, "version", "ttl")))
 
 
 def build_view(entity: type[Entity], image: Image, names: Sequence[str], ledger: Ledger) -> View:

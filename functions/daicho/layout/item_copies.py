@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.layout.base_item import build_base_item
+from daicho.layout.scales import SCALES
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -38,7 +39,9 @@ def build_copy(image: Image, target: Generation) -> dict[str, AttributeValue]:
     fields = {
         name: value
         for name, value in image.items()
-        if name not in _KEYS and not name.startswith("_") and name not in {"type", "gen", *_STAMPS}
+        if name not in _KEYS
+        and (name == SCALES or not name.startswith("_"))
+        and name not in {"type", "gen", *_STAMPS}
     }
     created = dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
     copy = build_base_item(tenant, target, fields, created)

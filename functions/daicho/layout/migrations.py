@@ -7,10 +7,12 @@ reads the same before and after the touch. Only functions that this code has can
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
+from typing import Any
 
 from daicho.errors import StoreError
+from daicho.layout.scales import find_scales, replace_scales, restore_scales
 from daicho.plan import EntityPlan, FieldPlan, Generation, Ledger, MigrationPlan
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -62,10 +64,12 @@ def migrate_image(ledger: Ledger, entity: str, image: Image, to: Generation) -> 
     for _, group in groupby(pending, key=lambda each: each.since):
         before, changed = migrated, dict(migrated)
         for each in group:
-            for name, value in _compute_fields(ledger, entity, each, before, fields):
-                changed.pop(name, None)
-                if value is not None:
-                    changed[name] = value
+            result = _compute_fields(ledger, entity, each, before, fields)
+            kept = {name: value for name, value in changed.items() if name not in result}
+            scales: dict[str, int] = {}
+            for name, value in result.items():
+                scales |= find_scales(name, value)
+            changed = replace_scales({**kept, **attributes.to_image(result)}, result.keys(), scales)
         migrated = changed
     for name in {name for each in pending for name in each.fields}:
         declared = fields.get(name)
@@ -80,7 +84,7 @@ def _compute_fields(
     plan: MigrationPlan,
     image: Image,
     fields: Mapping[str, FieldPlan],
-) -> Iterator[tuple[str, AttributeValue | None]]:
+) -> dict[str, Any]:
     """The fields that a migration changes, each with its value; None for no value."""
     id = f"{entity}.{plan.name}"
     lost = ledger.functions.get(id)
@@ -88,14 +92,14 @@ def _compute_fields(
         raise UnmigratableError(f"this code lacks the migration {id}, which {entity} needs")
     own = {name: value for name, value in image.items() if name in {*fields, "created_at"}}
     try:
-        result = dict(lost(attributes.from_image(own)))
-        changed = attributes.to_image(result)
+        result = dict(lost(restore_scales(attributes.from_image(own), image, {})))
+        attributes.to_image(result)
     except Exception as error:  # whatever it is: only the project knows the function
         where = get_key(image)
         raise UnmigratableError(f"{id} fails for {where.pk} {where.sk}: {error!r}") from error
     if unknown := result.keys() - set(plan.fields):
         raise UnmigratableError(f"{id} returns {', '.join(sorted(unknown))}, not in its writes=")
-    yield from ((name, changed.get(name)) for name in result)
+    return result
 
 
 def _check_value(entity: str, name: str, declared: FieldPlan, image: Image) -> None:

@@ -29,5 +29,7 @@ from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import ThroughPlan as ThroughPlan
 from daicho.plan.model import TimeBucket as TimeBucket
 from daicho.plan.model import VersionMode as VersionMode
+from daicho.plan.unique import Folding as Folding
+from daicho.plan.unique import UniquePlan as UniquePlan
 from daicho.runtime.settings import LOCK_FILE as LOCK_FILE
 from daicho.runtime.settings import LOCK_FILE_NAME as LOCK_FILE_NAME

@@ -46,9 +46,11 @@ def remove_instances(plan: EntityPlan, instances: AbstractSet[Instance]) -> Enti
         searches=tuple(e for e in plan.searches if (e.name, e.since) not in instances),
         listings=tuple(e for e in plan.listings if (e.name, e.since) not in instances),
         aggregates=tuple(e for e in plan.aggregates if (e.name, e.since) not in instances),
+        uniques=tuple(e for e in plan.uniques if (e.name, e.since) not in instances),
         retiring=RetiringPlan(
             tuple(e for e in retiring.searches if (e.name, e.since) not in instances),
             tuple(e for e in retiring.listings if (e.name, e.since) not in instances),
             tuple(e for e in retiring.aggregates if (e.name, e.since) not in instances),
+            tuple(e for e in retiring.uniques if (e.name, e.since) not in instances),
         ),
     )

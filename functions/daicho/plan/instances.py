@@ -25,10 +25,11 @@ from daicho.plan.model import (
     RetiringPlan,
     SearchPlan,
 )
+from daicho.plan.unique import UniquePlan
 
-DerivedPlan = SearchPlan | ListingPlan | AggregatePlan
+DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
 DeclarationPlan = DerivedPlan | CounterPlan
-Numbered = TypeVar("Numbered", SearchPlan, ListingPlan, AggregatePlan, CounterPlan)
+Numbered = TypeVar("Numbered", SearchPlan, ListingPlan, AggregatePlan, CounterPlan, UniquePlan)
 
 TEXT = "text"
 """What every value is that is stored as its key text: strings, days and instants."""
@@ -41,14 +42,14 @@ WHOLE_ITEM = "version"
 def list_declarations(plan: EntityPlan) -> dict[str, DeclarationPlan]:
     """What an entity declares, by name; not what retires."""
     declared: list[DeclarationPlan] = [*plan.searches, *plan.listings]
-    declared += [*plan.aggregates, *plan.counters]
+    declared += [*plan.aggregates, *plan.counters, *plan.uniques]
     return {declaration.name: declaration for declaration in declared}
 
 
 def list_retiring(plan: EntityPlan) -> dict[str, DerivedPlan]:
     """What retires in a generation, by name: one instance of a declaration at most."""
     retiring: list[DerivedPlan] = [*plan.retiring.searches, *plan.retiring.listings]
-    retiring += plan.retiring.aggregates
+    retiring += [*plan.retiring.aggregates, *plan.retiring.uniques]
     return {declaration.name: declaration for declaration in retiring}
 
 
@@ -99,6 +100,13 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
                 for parts in (declaration.within, declaration.by)
             )
             return ("counter", within, by)
+        case UniquePlan():
+            # The order of the fields is that of the components in the keys.
+            scope, values = (
+                tuple((name, _choose_kind(kinds, name)) for name in names)
+                for names in (declaration.within, declaration.fields)
+            )
+            return ("unique", scope, values, declaration.fold)
 
 
 def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:
@@ -111,6 +119,8 @@ def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:
             alone = replace(alone, listings=(declaration,))
         case AggregatePlan():
             alone = replace(alone, aggregates=(declaration,))
+        case UniquePlan():
+            alone = replace(alone, uniques=(declaration,))
     return frozenset(alone.list_read_fields())
 
 
@@ -127,6 +137,8 @@ def _answers_same_question(older: DerivedPlan, newer: DerivedPlan) -> bool:
             return (older.order, older.partition) == (newer.order, newer.partition)
         case AggregatePlan(), AggregatePlan():
             return _get_question(older) == _get_question(newer)
+        case UniquePlan(), UniquePlan():
+            return (older.within, older.fields) == (newer.within, newer.fields)
         case _:
             return False
 
@@ -201,6 +213,7 @@ def number_declarations(
             tuple(each for each in retiring if isinstance(each, SearchPlan)),
             tuple(each for each in retiring if isinstance(each, ListingPlan)),
             tuple(each for each in retiring if isinstance(each, AggregatePlan)),
+            tuple(each for each in retiring if isinstance(each, UniquePlan)),
         ),
     )
 
@@ -275,6 +288,7 @@ def _replace_declarations(plan: EntityPlan, number: Callable[[Any], Any]) -> Ent
         listings=tuple(map(number, plan.listings)),
         aggregates=tuple(map(number, plan.aggregates)),
         counters=tuple(map(number, plan.counters)),
+        uniques=tuple(map(number, plan.uniques)),
     )
 
 

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from daicho.plan.unique import UniquePlan
+
 TimeBucket = Literal["month", "day"]
 RollupMode = Literal["by schedule", "at once"]
 TextKind = Literal["text", "company", "phone"]
@@ -214,9 +216,10 @@ class RetiringPlan:
     searches: tuple[SearchPlan, ...] = ()
     listings: tuple[ListingPlan, ...] = ()
     aggregates: tuple[AggregatePlan, ...] = ()
+    uniques: tuple[UniquePlan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.searches or self.listings or self.aggregates)
+        return bool(self.searches or self.listings or self.aggregates or self.uniques)
 
 
 @dataclass(frozen=True)
@@ -242,6 +245,7 @@ class EntityPlan:
     copied_to: CopyPlan | None = None
     """The entity of the copies of its items; None if they are not copied."""
     migrations: tuple[MigrationPlan, ...] = ()
+    uniques: tuple[UniquePlan, ...] = ()
 
     @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
@@ -259,10 +263,16 @@ class EntityPlan:
         return (*self.aggregates, *self.retiring.aggregates)
 
     @cached_property
+    def derived_uniques(self) -> tuple[UniquePlan, ...]:
+        """The unique values that writers reserve: those that it declares, and that retire."""
+        return (*self.uniques, *self.retiring.uniques)
+
+    @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
-        derived: list[SearchPlan | ListingPlan | AggregatePlan] = [*self.derived_searches]
-        derived += [*self.derived_listings, *self.derived_aggregates]
+        derived: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
+        derived = [*self.derived_searches, *self.derived_listings]
+        derived += [*self.derived_aggregates, *self.derived_uniques]
         return frozenset((declaration.name, declaration.since) for declaration in derived)
 
     @property
@@ -288,6 +298,8 @@ class EntityPlan:
         for counter in self.counters:
             names.add(counter.slots)
             parts += (*counter.by, *counter.within)
+        for unique in self.derived_uniques:
+            names |= {*unique.fields, *unique.within}
         names |= {part.field for part in parts}
         names |= {condition.field for condition in conditions if condition is not None}
         return sorted(name for name in names if isinstance(name, str) and name != "created_at")
@@ -303,6 +315,8 @@ class EntityPlan:
             for listing in declared["listings"]:
                 if not listing["copies"]:
                     del listing["copies"]
+            if not declared["uniques"]:
+                del declared["uniques"]
         if self.split is None:
             del plain["split"]
         if plain["versions"] is None:
@@ -341,6 +355,7 @@ def _parse_derived(data: Mapping[str, Any]) -> dict[str, Any]:
         "searches": tuple(map(_parse_search, data.get("searches", ()))),
         "listings": tuple(map(_parse_listing, data.get("listings", ()))),
         "aggregates": tuple(map(_parse_aggregate, data.get("aggregates", ()))),
+        "uniques": tuple(map(UniquePlan.parse, data.get("uniques", ()))),
     }
 
 

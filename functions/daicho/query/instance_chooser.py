@@ -25,7 +25,15 @@ from daicho.layout.backfill_state import (
 )
 from daicho.layout.item_keys import NEWEST
 from daicho.layout.migrations import list_pending
-from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
+from daicho.plan import (
+    AggregatePlan,
+    EntityPlan,
+    Ledger,
+    ListingPlan,
+    SearchPlan,
+    ThroughPlan,
+    UniquePlan,
+)
 from daicho.plan.disabled import list_declared
 from daicho.plan.instances import can_answer_for
 from daicho.query.copy_gate import check_copied
@@ -33,7 +41,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import GetsItems
 
-Derived = TypeVar("Derived", SearchPlan, ListingPlan, AggregatePlan)
+Derived = TypeVar("Derived", SearchPlan, ListingPlan, AggregatePlan, UniquePlan)
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,10 @@ class InstanceChooser:
             skip_from=skip_from,
             ranked=ranked,
         )
+
+    def choose_unique(self, plan: EntityPlan, name: str) -> UniquePlan:
+        """The instance of a unique value whose reservations answer; see `_choose`."""
+        return self._choose(plan, name, plan.uniques, plan.retiring.uniques, skip_from=None)
 
     def check_copied(self, entity: str) -> None:
         """See `daicho.query.copy_gate.check_copied`."""

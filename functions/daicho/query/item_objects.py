@@ -17,6 +17,7 @@ from daicho.declare.stored_objects import (
 from daicho.errors import NotFound, StoreError
 from daicho.layout import object_names
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
@@ -30,6 +31,7 @@ class ItemObjects:
     key_resolver: KeyResolver
     clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
+    access: Access = SYSTEM
 
     def sign_upload(self, item: Entity, field: str) -> SignedRequest:
         """The request that uploads the object of an item, once, within a quarter of an hour.
@@ -37,7 +39,9 @@ class ItemObjects:
         Raises:
             NotFound: the field has no object.
             StoreError: there is no bucket.
+            Forbidden: the caller may not write the item.
         """
+        self.access.check_item(item)
         description, name = self._find_object(item, field)
         headers = {
             "Content-Type": description.type,

@@ -14,7 +14,7 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.declare.queries import ItemRef, SectionRef
+from daicho.declare.queries import ItemRef, SectionRef, UniqueRef
 from daicho.errors import DeclarationError, Invalid, NotFound
 from daicho.items.arguments import parse_arguments
 from daicho.layout import item_keys
@@ -54,6 +54,8 @@ class KeyResolver:
             Invalid: a field does not accept its value, or the key is too long.
             BeingBuilt: the entity is a copy of another one, and items may lack their copies.
         """
+        if isinstance(ref, UniqueRef):
+            raise TypeError(f"{display_name(ref)} is read by get or find, and written by its key")
         check_copied(self.table, self.ledger, self.item_cache, ref.entity.__name__)
         current = self.ledger.current_generation(ref.entity.__name__).plan
         names = current.key.fields
@@ -131,6 +133,9 @@ class KeyResolver:
 
 def display_name(ref: ItemRef[Any]) -> str:
     """The name of an item in an error: ``Track 12/345``, or ``version 3 of Article a``."""
+    if isinstance(ref, UniqueRef):
+        values = zip(ref.names, ref.parts, strict=True)
+        return f"{ref.entity.__name__} of {', '.join(f'{name} {part}' for name, part in values)}"
     name = f"{ref.entity.__name__} {'/'.join(str(part) for part in ref.parts)}"
     return name if ref.version is None else f"version {ref.version} of {name}"
 

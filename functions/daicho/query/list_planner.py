@@ -12,6 +12,7 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ListQuery
+from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.searches import DEFAULT_PARAMETER
 from daicho.errors import Invalid, NotFound, refuse
 from daicho.items.arguments import (
@@ -91,6 +92,7 @@ class ListPlan:
         needed = names
         if needed is None:
             needed = (*self.entity.fields_, *list_inherited_names(self.entity))
+        needed = (*needed, *list_scale_attributes(self.entity, needed))
         return all(copied.issuperset(needed) for copied in self.copied_names)
 
 

@@ -15,6 +15,7 @@ from daicho.declare.queries import ListQuery
 from daicho.errors import UnprocessedError
 from daicho.plan import Ledger
 from daicho.plan.instances import list_replacing_generations
+from daicho.query.access import SYSTEM, Access
 from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
 from daicho.query.instance_chooser import InstanceChooser
@@ -47,6 +48,7 @@ class PageReader:
     clock: Callable[[], dt.datetime]
     parallelism: int
     item_cache: ItemCache | None = None
+    access: Access = SYSTEM
 
     def read_page(
         self,
@@ -65,7 +67,9 @@ class PageReader:
             BadCursor: the cursor is of other queries, or of another tenant.
             BeingBuilt: no listing or search that answers includes all items yet.
             UnprocessedError: DynamoDB did not process the first item of the page.
+            Forbidden: the caller may not read all items of a list.
         """
+        self.access.check_lists(queries)
         if queries and queries[0].by == "versions":
             return self.history.read_page(queries, limit, cursor)
         now = int(self.clock().timestamp())

@@ -12,10 +12,12 @@ from typing import Any
 from daicho.declare.entity import Entity
 from daicho.declare.queries import TotalQuery
 from daicho.declare.results import Score
+from daicho.declare.rules.declared_places import list_declared_places
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
+from daicho.layout.scales import NO_PLACES, pad_decimal
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
@@ -40,7 +42,8 @@ INDEX = "GSI3"
 class TallyGroup:
     """The tallies of a query: an aggregate within some values, as key text.
 
-    ``counter``: the fast counter that the totals belong to, if any.
+    ``counter``: the fast counter that the totals belong to, if any. ``places``: behind the point
+    of its totals, as the summed field declares them.
     """
 
     tenant: str
@@ -48,6 +51,7 @@ class TallyGroup:
     aggregate: AggregatePlan
     within: tuple[str, ...]
     counter: CounterPlan | None = None
+    places: int = 0
 
     @property
     def list_rankings(self) -> tuple[str, ...]:
@@ -121,7 +125,8 @@ class Totals:
             else counter.tally
         )
         texts = render_parts(entity, current, aggregate.within, tuple(within))
-        return TallyGroup(self.tenant, current, aggregate, texts, counter)
+        places = list_declared_places(entity).get(aggregate.field or "", NO_PLACES).places
+        return TallyGroup(self.tenant, current, aggregate, texts, counter, places)
 
     def read_score(
         self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
@@ -136,7 +141,8 @@ class Totals:
         has_rank = ranked and amount.items > 0
         rank = self._count_rank(group, by, amount, live=live) if has_rank else None
         beyond = MAX_RANKS if has_rank and rank is None else None
-        return Score(by, amount.items, to_plain_total(amount.total), rank, beyond)
+        total = to_plain_total(amount.total, group.places)
+        return Score(by, amount.items, total, rank, beyond)
 
     def read_top(
         self, group: TallyGroup, start: CursorPosition | None, limit: int
@@ -153,7 +159,7 @@ class Totals:
             if len(scores) == limit:
                 return self._read_items(group, scores), last
             order = row[f"{INDEX}SK"]["S"]
-            total = to_plain_total(attributes.parse_number(row["total"]["N"]))
+            total = to_plain_total(attributes.parse_number(row["total"]["N"]), group.places)
             rank = previous_rank + len(scores) + 1
             item_count = int(total) if group.aggregate.measure == "count" else 0
             scores.append(Score(_parse_group(order), item_count, total, rank))
@@ -179,15 +185,19 @@ class Totals:
 
     @staticmethod
     def rank_amounts(
-        amounts: Mapping[tuple[str, ...], Amount], start: CursorPosition | None, limit: int
+        group: TallyGroup,
+        amounts: Mapping[tuple[str, ...], Amount],
+        start: CursorPosition | None,
+        limit: int,
     ) -> tuple[list[Score], CursorPosition | None]:
         """A page of the ranking of the members with these amounts."""
         ranked = sorted(
             (render_order(amount, by), by) for by, amount in amounts.items() if amount.items > 0
         )
         scores = [
-            (order, Score(by, amounts[by].items, to_plain_total(amounts[by].total), rank))
+            (order, Score(by, amounts[by].items, total, rank))
             for rank, (order, by) in enumerate(ranked, 1)
+            for total in (to_plain_total(amounts[by].total, group.places),)
         ]
         following = [entry for entry in scores if start is None or entry[0] > start.order]
         page = [score for _, score in following[:limit]]
@@ -251,8 +261,10 @@ def render_order(amount: Amount, by: Iterable[str]) -> str:
     return keys.render(keys.parse_inverted_score(amount.total), *by)
 
 
-def to_plain_total(total: Decimal) -> Any:
-    """A total as int if it is whole."""
+def to_plain_total(total: Decimal, places: int) -> Any:
+    """A total with at least so many places, or, without places, as int if it is whole."""
+    if places:
+        return pad_decimal(total, places)
     return int(total) if total == total.to_integral_value() else total
 
 

@@ -14,6 +14,7 @@ from daicho.layout import versions
 from daicho.layout.base_item import get_version, is_expired
 from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan, Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.collection_reader import MAX_ROWS, CollectionPage, PageBuffer
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.list_range import compute_version_range
@@ -39,6 +40,7 @@ class VersionHistory:
     tenant: str
     key_resolver: KeyResolver
     now: Callable[[], int]
+    access: Access = SYSTEM
 
     def find_newest(self, ref: ItemRef[Any], *, consistent: bool = True) -> Image | None:
         """The current item of an entity kept by pointer, in one query; None if there is none."""
@@ -92,7 +94,10 @@ class VersionHistory:
         images, end = read(ref.entity, base, bounds, start, PageBuffer(limit))
         if start is None and end is None and not images and not query.has_range:
             raise build_not_found(ref)
-        return images, binding.write_cursor(end)
+        readable = [image for image in images if self.access.may_read(ref.entity, image)]
+        if images and not readable:
+            raise build_not_found(ref)
+        return readable, binding.write_cursor(end)
 
     def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
         """Base items with their content, in their order, without items that are gone by now."""
@@ -133,6 +138,7 @@ class VersionHistory:
             raise build_not_found(ref)
         older = versions.render_version_number(last - 1)
         partition = versions.render_history_partition(base, ref.entity.__name__)
+        self._check_forget(ref, base, partition)
         needed = ("PK", "SK", "version", "ttl")
         query = Query(partition, high=older, attributes=needed, limit=BLOCK_ITEMS, consistent=True)
         removed = 0
@@ -145,6 +151,18 @@ class VersionHistory:
             if removed >= MAX_FORGOTTEN:
                 return ForgetVersionsResult(removed, done=page.last is None)
         return ForgetVersionsResult(removed, done=True)
+
+    def _check_forget(self, ref: ItemRef[Any], base: ItemKey, partition: str) -> None:
+        """Refuse a caller that may not write the item, or the newest version of a deleted one."""
+        if self.access.find_required_owner(ref.entity) is None:
+            return
+        query = Query(partition, forward=False, consistent=True)
+        images = (image for page in self.table.query_pages(query) for image in page.items)
+        newest = next((image for image in images if not versions.is_marker(image)), None)
+        current = newest or self.table.get(base, consistent=True)
+        if current is None:
+            raise build_not_found(ref)
+        self.access.check_write(ref, current)
 
     def check_versioned(self, entity: type[Entity], base: ItemKey) -> str:
         """The partition of an item's versions.

@@ -5,29 +5,32 @@ that the item still is that image: its ``version`` and ``gen``, and also ``creat
 because an item that was deleted and created again may have the same version and generation. A touch
 that changes the generation alone needs no more than a lower generation (rule 24).
 
-Companion items belong to the item, such as the reservation of a unique value. They are written in
-one transaction with the touch, each where no item is, or one of the same owner.
+Companion items belong to the item, such as the reservations of its unique values. They are written
+in one transaction with the touch, each where no item is, or one of the same owner. A reservation
+whose owner does not have the value is taken over, as any writer does it (ADR 0148).
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from daicho.errors import ContendedError, TransactionFailedError
+from daicho.layout import reservations
 from daicho.layout.base_item import is_expired
 from daicho.layout.expiry import compute_ttl, has_older_retention
 from daicho.layout.item_copies import describe_key, parse_owner, render_owner
 from daicho.layout.migrations import list_pending, migrate_image
+from daicho.layout.reservations import ReservedValueError
 from daicho.plan import EntityPlan, Generation, Ledger
 from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import get_key
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, try_update
-from daicho.storage.requests import Put, Update
+from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 
 OWNER = "owner"
 """The attribute of a companion item that names its item."""
@@ -45,6 +48,10 @@ class ObstacleError(Exception):
     """An item that cannot get the new generation; the message is the reason."""
 
 
+class NotUniqueError(ObstacleError):
+    """An item with a unique value that another item has. No list may lack it: it must change."""
+
+
 @dataclass(frozen=True)
 class Companion:
     """An item that is written in one transaction with a touch.
@@ -54,6 +61,11 @@ class Companion:
 
     put: Put
     owner: str
+
+    @property
+    def key(self) -> ItemKey:
+        """Its key."""
+        return get_key(self.put.item)
 
     def has_owner_of(self, existing: Image) -> bool:
         """Whether an item that exists at the same key is of the same owner."""
@@ -67,6 +79,46 @@ class Companion:
             return f"{name} exists, and belongs to no other item"
         return f"{name} belongs to {describe_key(parse_owner(owner))}"
 
+    def displace(self, store: GetsItems, existing: Image) -> tuple[Companion, ConditionCheck]:
+        """Take the place of an item of another owner, on a condition.
+
+        Raises:
+            ObstacleError: that is not possible.
+        """
+        raise ObstacleError(self.describe_conflict(existing))
+
+
+@dataclass(frozen=True)
+class ReservedValue(Companion):
+    """The reservation of a unique value. ``now``: when it is decided which owners have expired."""
+
+    ledger: Ledger
+    plan: EntityPlan
+    now: int
+
+    def describe_conflict(self, existing: Image) -> str:
+        """The message if another item has the value."""
+        unique = reservations.find_unique(self.plan, self.key)
+        owner = reservations.get_owner(existing)
+        if unique is None or owner is None:
+            return f"{self.key.pk} exists, and belongs to no other item"
+        fields = " and ".join((*unique.within, *unique.fields))
+        return f"{unique.name}: {describe_key(owner)} has the same {fields}"
+
+    def displace(self, store: GetsItems, existing: Image) -> tuple[Companion, ConditionCheck]:
+        """Take over the reservation of an owner that does not have the value.
+
+        Raises:
+            NotUniqueError: it has the value.
+        """
+        owner_key = reservations.get_owner(existing)
+        owner = None if owner_key is None else store.get(owner_key, consistent=True)
+        is_held = reservations.is_held(self.ledger, owner, self.key, self.now)
+        if owner_key is None or is_held:
+            raise NotUniqueError(self.describe_conflict(existing))
+        put = reservations.take_over(self.put.item, existing[self.owner])
+        return replace(self, put=put), reservations.check_not_held(owner_key, owner)
+
 
 ListCompanions = Callable[[Image, Image], Sequence[Companion]]
 """The companion items of an image as it was read, and as the touch makes it.
@@ -77,23 +129,38 @@ It raises `ObstacleError` if one of them cannot be stored.
 
 @dataclass(frozen=True)
 class Touch:
-    """The touch of one item. ``units``: the write units that it consumes, about."""
+    """The touch of one item. ``units``: the write units that it consumes, about.
+
+    ``removed``: reservations of values that the item has no more. ``checks``: the owners of
+    reservations that are taken over.
+    """
 
     update: Update
     companions: tuple[Companion, ...] = ()
     units: float = 1.0
+    removed: tuple[Delete, ...] = ()
+    checks: tuple[ConditionCheck, ...] = ()
 
-    def check(self, store: TouchTable) -> None:
+    def check(self, store: TouchTable) -> Touch:
         """Check, before the pass counts the item, that no other item owns a companion item.
+
+        Returns the touch to send, which takes over reservations whose owner has gone.
 
         Raises:
             ObstacleError: another item owns one.
             StoreError: the table does not answer.
         """
+        companions: list[Companion] = []
+        checks: dict[ItemKey, ConditionCheck] = {}
         for each in self.companions:
-            existing = store.get(get_key(each.put.item), consistent=True)
-            if existing is not None and not each.has_owner_of(existing):
-                raise ObstacleError(each.describe_conflict(existing))
+            existing = store.get(each.key, consistent=True)
+            if existing is None or each.has_owner_of(existing):
+                companions.append(each)
+                continue
+            companion, check = each.displace(store, existing)
+            companions.append(companion)
+            checks[check.key] = check
+        return replace(self, companions=tuple(companions), checks=tuple(checks.values()))
 
     def send(self, store: TouchTable) -> bool:
         """Touch the item; False if it is not as it was read any more.
@@ -102,18 +169,21 @@ class Touch:
             ObstacleError: another item owns a companion item.
             StoreError: the table does not answer.
         """
-        if not self.companions:
+        if not self.companions and not self.removed:
             return try_update(store, self.update)
+        puts = (each.put for each in self.companions)
         try:
-            store.transact([self.update, *(each.put for each in self.companions)])
+            store.transact([self.update, *puts, *self.removed, *self.checks])
         except ContendedError:
             return False
         except TransactionFailedError as error:
             if 0 in error.refused or not error.refused:
                 return False
             place, existing = next(iter(error.refused.items()))
-            conflict = self.companions[place - 1].describe_conflict(existing or {})
-            raise ObstacleError(conflict) from error
+            refused = self.companions[place - 1 : place]
+            if not refused or isinstance(refused[0], ReservedValue):
+                return False  # another writer was faster: the next pass reads the item again
+            raise ObstacleError(refused[0].describe_conflict(existing or {})) from error
         return True
 
 
@@ -135,15 +205,47 @@ def plan_touch(
     obstacle = find_obstacle(plan, new)
     if obstacle is not None:
         raise ObstacleError(obstacle)
-    companions = tuple(list_companions(image, new))
+    reserved, removed = _list_reservations(ledger, plan, image, new, int(now.timestamp()))
+    companions = (*list_companions(image, new), *reserved)
     if len(companions) > MAX_COMPANIONS:
         raise ObstacleError(f"{len(companions)} companion items; at most {MAX_COMPANIONS}")
     units = max(estimate_units(image), estimate_units(new))
-    if companions:
-        units = 2 * (units + sum(estimate_units(each.put.item) for each in companions))
+    if companions or removed:
+        units += len(removed) + sum(estimate_units(each.put.item) for each in companions)
+        units *= 2
     is_plain = not companions and not _depends_on_image(ledger, plan, image, generation)
+    is_plain = is_plain and not removed
     update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
-    return Touch(update, companions, units)
+    return Touch(update, companions, units, removed)
+
+
+def _list_reservations(
+    ledger: Ledger, plan: EntityPlan, image: Image, new: Image, now: int
+) -> tuple[list[ReservedValue], tuple[Delete, ...]]:
+    """The reservations that an item gets with its new image, and those that it loses.
+
+    Raises:
+        ObstacleError: a value cannot be reserved.
+    """
+    if not plan.derived_uniques or is_expired(image, now):
+        return [], ()
+    try:
+        after = reservations.build_reservations(plan, new)
+    except ReservedValueError as error:
+        raise ObstacleError(f"its value of {error.field} cannot be reserved: {error}") from error
+    before, is_exact = reservations.list_stored(ledger, image)
+    if not is_exact:
+        before = {}
+    owner = render_owner(get_key(image))
+    reserved = [
+        ReservedValue(
+            reservations.put_reservation(item, (owner,)), reservations.OWNER, ledger, plan, now
+        )
+        for key, item in after.items()
+        if before.get(key) != item
+    ]
+    removed = (reservations.remove_reservation(key, (owner,)) for key in before.keys() - after)
+    return reserved, tuple(removed)
 
 
 def build_exact_touch(image: Image, new: Image) -> Update:

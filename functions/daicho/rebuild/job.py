@@ -158,7 +158,8 @@ class RebuildJob(TableJob):
     ``filled_behind``: the last object of the archive whose rows were added to aggregates that keep
     expired items, and ``filled_at``: when the last rows were added. ``effective_rate``: the rate to
     which throttling has lowered ``rate``; 0 before the first write. ``items_per_second`` are read,
-    for ``units_per_second`` written.
+    for ``units_per_second`` written. ``taken``: how many of the items that are left have a unique
+    value that another item has.
     """
 
     KEY: ClassVar = JOB_KEY
@@ -174,6 +175,7 @@ class RebuildJob(TableJob):
     effective_rate: float = 0.0
     items_per_second: float = 0.0
     units_per_second: float = 0.0
+    taken: int = 0
 
     def covers(self, targets: Mapping[str, int]) -> bool:
         """Whether resuming the job builds ``targets``: generations by entity."""

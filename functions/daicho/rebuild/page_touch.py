@@ -13,6 +13,7 @@ from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.item_touch import (
     Companion,
     ListCompanions,
+    NotUniqueError,
     ObstacleError,
     TouchTable,
     plan_touch,
@@ -30,6 +31,8 @@ class PageCounts:
 
     touched: int = 0
     left: dict[str, str] = field(default_factory=dict)
+    taken: int = 0
+    """Items with a unique value that another item has."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,14 @@ class PageTouch:
             except ObstacleError as obstacle:
                 key = get_key(image)
                 counts.left[f"{key.pk} {key.sk}"] = str(obstacle)
+                counts.taken += isinstance(obstacle, NotUniqueError)
         return counts
 
     def _touch_item(self, image: Image) -> bool:
         """Touch an item; False if it is not as it was read any more."""
         generation = self.copier.targets[image["type"]["S"]]
         touch = plan_touch(self.ledger, image, generation, self.now(), self._list_companions)
-        touch.check(self.store)
+        touch = touch.check(self.store)
         self.record_finding()
         return self.rate.write(touch.units, partial(touch.send, self.store))
 

@@ -1,4 +1,4 @@
-"""Which items of the table belong to instances: rows, tallies, recounts, markers. Pure.
+"""Which items of the table belong to instances: rows, tallies, reservations, markers. Pure.
 
 An instance's keys name it: its entity, its declaration and its ``since``. No base item has such a
 key. What belongs to another instance never matches, also if its name begins alike.
@@ -30,10 +30,11 @@ def select_items_of(instances: Mapping[str, Iterable[str]], *, consistent: bool)
     flat = [(entity, each) for entity, some in sorted(instances.items()) for each in sorted(some)]
     for place, (entity, instance) in enumerate(flat):
         name, since = parse_instance(instance)
-        derived, tally = keys.render(f"~{entity}"), keys.render(f"+{entity}.{name}", since)
+        # Without the sign before it, it is in the keys of tallies and in those of reservations.
+        derived, tally = keys.render(f"~{entity}"), keys.render(f"{entity}.{name}", since)
         values[f":d{place}"] = {"S": f"{keys.DELIMITER}{derived}{keys.DELIMITER}"}
         values[f":s{place}"] = {"S": keys.render(name, since)}
-        values[f":t{place}"] = {"S": f"{keys.DELIMITER}{tally}"}
+        values[f":t{place}"] = {"S": tally}
         values[f":m{place}"] = {"S": render_marker_partition(entity, instance)}
         terms += [
             f"contains(PK, :d{place}) AND begins_with(SK, :s{place})",
@@ -64,7 +65,7 @@ def is_item_of(instances: Mapping[str, Iterable[str]], image: Image) -> bool:
         name, since, *_ = [*keys.parse(image["SK"]["S"]), ""]
         return f"{name}@{since}" in instances.get(owner.removeprefix("~"), ())
     return any(
-        (owner, parts[0]) == (f"+{entity}.{name}", since)
+        (owner[:1] in "+=" and owner[1:] == f"{entity}.{name}" and parts[0] == since)
         for entity, some in instances.items()
         for name, since in map(parse_instance, some)
     )

@@ -226,6 +226,7 @@ class _Step(JobStep):
     def _begin_pass(self) -> None:
         job, on = self._job, self._on
         job.began, job.seen, job.segments, job.left = keys.render_instant(on.now()), 0, None, {}
+        job.taken = 0
         self.save()
 
     def _touch_items(self) -> bool:
@@ -243,6 +244,7 @@ class _Step(JobStep):
                 write_units=written,
             )
             for counts in scan_round.results:
+                job.taken += counts.taken
                 for item, reason in counts.left.items():
                     if len(job.left) < MAX_NAMED:
                         job.left[item] = reason
@@ -275,13 +277,10 @@ class _Step(JobStep):
 
     def _prove(self) -> RebuildStep:
         job, on = self._job, self._on
-        if job.left and not job.without:
-            step, left = self._restart(), len(job.left)
-            job.state = "blocked"
-            job.reason = (
-                f"{left} items cannot be derived by the new generation: daicho rebuild --status "
-                "names them. Correct them, or accept that lists lack them by --without"
-            )
+        if job.left and (not job.without or job.taken):
+            reason = _describe_left(job)
+            step = self._restart()
+            job.state, job.reason = "blocked", reason
             self.save()
             return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S), blocked=True)
         entities = self._page_touch.copier.list_entities()
@@ -344,3 +343,15 @@ class _Step(JobStep):
         self._shown = self._on.now()
         for entity in self._job.targets:
             try_update(self._on.store, progress_update(entity, self._job.percent))
+
+
+def _describe_left(job: RebuildJob) -> str:
+    if job.taken:
+        return (
+            f"{job.taken} items have a unique value that another item has: daicho rebuild --status "
+            "names them. Change or delete one of each two; --without does not accept them"
+        )
+    return (
+        f"{len(job.left)} items cannot be derived by the new generation: daicho rebuild --status "
+        "names them. Correct them, or accept that lists lack them by --without"
+    )

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Literal
 
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
-from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, ListingPlan
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, ListingPlan, UniquePlan
 from daicho.plan.instances import (
     DeclarationPlan,
     DerivedPlan,
@@ -20,7 +20,7 @@ from daicho.plan.instances import (
     list_retiring,
 )
 
-DeclarationKind = Literal["search", "listing", "aggregate", "counter", "migration"]
+DeclarationKind = Literal["search", "listing", "aggregate", "counter", "unique", "migration"]
 
 
 class InstanceState(StrEnum):
@@ -163,4 +163,6 @@ def _describe(declaration: DeclarationPlan, state: InstanceState) -> InstanceSta
             kind = "aggregate"
         case CounterPlan():
             kind = "counter"
+        case UniquePlan():
+            kind = "unique"
     return InstanceStatus(declaration.name, kind, declaration.since, state)

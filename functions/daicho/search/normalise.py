@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 
 from daicho.search.unicode14 import is_assigned
 
@@ -22,16 +23,36 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().split())
+    return " ".join(_convert_assigned(text, _fold_known).split())
+
+
+def fold_case(text: str) -> str:
+    """The text without its case, in composed form (NFC). Everything else in it is kept.
+
+    Code points that Unicode 14 does not assign pass through unchanged, as in `fold`.
+    """
+    if text.isascii():
+        return text.lower()
+    return _convert_assigned(text, _fold_case_known)
+
+
+def _convert_assigned(text: str, convert: Callable[[str], str]) -> str:
+    """Convert the runs of code points that Unicode 14 assigns; keep the others."""
     runs: list[str] = []
     run: list[str] = []
     for character in text:
         if is_assigned(character):
             run.append(character)
         else:
-            runs += [_fold_known("".join(run)), character]
+            runs += [convert("".join(run)), character]
             run = []
-    runs.append(_fold_known("".join(run)))
-    return " ".join("".join(runs).split())
+    return "".join((*runs, convert("".join(run))))
+
+
+def _fold_case_known(text: str) -> str:
+    # Folding may decompose, and composed capitals may fold to another form: see UAX 15 and 31.
+    folded = unicodedata.normalize("NFD", text).casefold()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded).casefold())
 
 
 def _fold_known(text: str) -> str:

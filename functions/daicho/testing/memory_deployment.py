@@ -17,6 +17,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.items.mapper import to_item
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
@@ -85,8 +86,11 @@ class MemoryDeployment:
         self._ticks = 0
         self.table = self._open_table()
 
-    def open_book(self, tenant: str = "tenant") -> Book:
-        """A Book of a tenant. Open one for each request, as the API does: it caches its reads."""
+    def open_book(self, tenant: str = "tenant", access: Access = SYSTEM) -> Book:
+        """A Book of a tenant. Open one for each request, as the API does: it caches its reads.
+
+        ``access``: of a caller, by the rules of `Daicho.access_rules`; everything by default.
+        """
         counters = CounterSettings(self.table, DIRTY_SHARDS, self._random.random)
         return Book(
             self.table,
@@ -96,6 +100,7 @@ class MemoryDeployment:
             counter_settings=counters,
             parallelism=1,
             bucket=lambda: self._open_bucket(OBJECT_BUCKET),
+            access=access,
         )
 
     def deliver(self) -> int:

@@ -11,7 +11,9 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from daicho.errors import BeingBuilt, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.declare.rules.caller import Caller
+from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.query.access import Access
 from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import Endpoint, to_response
@@ -41,14 +43,14 @@ class Api:
     def __init__(
         self,
         daicho: Daicho,
-        open_book: Callable[[str], Book],
+        open_book: Callable[[Access], Book],
         *,
         server: str = "",
         tenants: Tenants | None = None,
         title: str = "Daicho",
         claim_names: ClaimNames = COGNITO_CLAIMS,
     ) -> None:
-        """``open_book`` gives the book of a tenant; ``server`` is the API's address.
+        """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
@@ -58,8 +60,9 @@ class Api:
         administered = build_admin_operations() if tenants else []
         self.operations = [*served, *administered]
         self.resolver = Resolver()
-        self._server, self._tenants, self._open_tenant_book = server, tenants, open_book
-        self._claim_names, self._entities = claim_names, daicho.entities
+        self._server, self._tenants, self._open_caller_book = server, tenants, open_book
+        self._claim_names, self._access_rules = claim_names, daicho.access_rules
+        self._entities = daicho.entities
         for operation in served:
             self._route(operation, self._open_book)
         for operation in administered:
@@ -88,20 +91,20 @@ class Api:
             return _to_answer(self._to_reply(error))
         return self.resolver.answer(incoming, context)
 
-    def _route(self, operation: Operation, open_book: Callable[[str], Any]) -> None:
+    def _route(self, operation: Operation, open_book: Callable[[Caller], Any]) -> None:
         endpoint = Endpoint(operation, open_book, self.resolver.get_current_request)
         self.resolver.route(operation.path, operation.method, operation_id=operation.id)(endpoint)
 
-    def _open_book(self, tenant: str) -> Book:
-        """The book of a tenant that is not closed."""
+    def _open_book(self, caller: Caller) -> Book:
+        """The book of a caller whose tenant is not closed."""
         if self._tenants is not None:
-            self._tenants.check_open(tenant)
-        return self._open_tenant_book(tenant)
+            self._tenants.check_open(caller.tenant)
+        return self._open_caller_book(Access(caller, self._access_rules))
 
-    def _open_admin(self, tenant: str) -> TenantAdmin | None:
+    def _open_admin(self, caller: Caller) -> TenantAdmin | None:
         """What an administrator does with a whole tenant, closed or not."""
-        user = self.resolver.get_current_request().user
-        return self._tenants.open_admin(tenant, user) if self._tenants else None
+        tenants = self._tenants
+        return tenants.open_admin(caller.tenant, caller.subject) if tenants else None
 
     def _handle_errors(self) -> None:
         answered: Mapping[type[Exception], Callable[[Any], HttpError]] = {
@@ -152,6 +155,7 @@ class Api:
 
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
+    named = list(error.failures) if isinstance(error, CheckFailed) else named
     kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
     return HttpError(error.status, error.detail, named, type=kind)
 

@@ -44,6 +44,7 @@ class DocumentWriter:
 
     def _write(self, item: E, write_head: Callable[[Transaction, E], E]) -> E:
         """Write the sections, and the head by calling ``write_head``."""
+        self.staging.writer.access.assign_owner(item)
         entity, split_field, staging = type(item), require_split_field(type(item)), self.staging
         sections = split_into_sections(getattr(item, split_field.name), split_field.name)
         ref = ItemRef(

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from daicho.declare.entity import Entity, get_values
 from daicho.errors import Invalid
 from daicho.items import mapper
+from daicho.layout.scales import SCALES, replace_scales, select_scales
 from daicho.layout.sections import MANIFEST
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import AttributeValue, Image
@@ -21,10 +22,18 @@ def merge_immutable_fields(
     entity: type[Entity], plan: EntityPlan, image: Image, existing: Image
 ) -> Fields:
     """The fields of ``image`` as they replace ``existing``; frozen fields are kept."""
-    names = (*entity.fields_, MANIFEST)
-    fields = {name: dict(image[name]) for name in names if name in image}
+    fields = read_own_fields(entity, image)
     frozen = mapper.list_frozen_fields(entity, plan)
-    return fields | {name: dict(existing[name]) for name in frozen if name in existing}
+    kept = {name: dict(existing[name]) for name in frozen if name in existing}
+    if SCALES not in image and SCALES not in existing:
+        return fields | kept
+    return dict(replace_scales(fields | kept, kept.keys(), select_scales(existing, kept.keys())))
+
+
+def read_own_fields(entity: type[Entity], image: Image) -> Fields:
+    """What of an image comes from the entity: its fields, their scales and the sections."""
+    names = (*entity.fields_, MANIFEST, SCALES)
+    return {name: dict(image[name]) for name in names if name in image}
 
 
 def apply_changes(
@@ -36,6 +45,9 @@ def apply_changes(
         Invalid: names the field.
     """
     plan = ledger.current_generation(entity.__name__).plan
+    for name in (name for name in changes if name in entity.fields_):
+        if entity.fields_[name].role == "computed":
+            raise Invalid("is computed: leave it out", field=name)
     item, split_field = mapper.to_item(entity, existing, ledger), entity.split_field_
     old_values = get_values(item)
     values = old_values | dict(changes)

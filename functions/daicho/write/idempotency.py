@@ -94,8 +94,9 @@ class IdempotentRequest:
         return ItemKey(keys.render(tenant, OWNER, self.key, self.subject), EMPTY_SORT_KEY)
 
     def find_record(self, table: Table, tenant: str, now: dt.datetime) -> RequestRecord:
-        """What is stored about the request. A record of an older version has no subject: it is
-        the record of each of them (ADR 0142).
+        """What is stored about the request.
+
+        A record of an older version has no subject: it is a record of each of them (ADR 0142).
 
         Raises:
             Invalid: the subject used the key for another request.

@@ -3,7 +3,7 @@
 A write that is refused is planned again for the item that was found (`daicho.write.planner`).
 While a transaction is open (`daicho.write.transaction`), the writes are parts of it instead. An
 item whose versions are kept uses a transaction for each of its writes. So does an item that refers
-to another item that must exist.
+to another item that must exist, and one with unique values, unless a change keeps all of these.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from daicho.declare.queries import ItemRef
 from daicho.errors import (
     ConditionFailedError,
     Conflict,
+    Invalid,
     PreconditionFailed,
     Raced,
     RefusedError,
 )
 from daicho.items import mapper
+from daicho.layout.reservation_writer import has_reservations, keeps_reservations
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.retry import RetryBudget
@@ -34,14 +37,8 @@ from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.copy_writer import check_writable, is_copied
-from daicho.write.planner import (
-    ItemPlanner,
-    PlannedWrite,
-    build_successor,
-    check_existing,
-    explain_taken,
-    to_seconds,
-)
+from daicho.write.planner import ItemPlanner, PlannedWrite, build_successor
+from daicho.write.refusals import explain_taken, to_seconds
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 
@@ -66,12 +63,13 @@ class ItemWriter:
     table: Table
     clock: Callable[[], dt.datetime]
     history: VersionHistory
+    access: Access = SYSTEM
     planner: ItemPlanner = field(init=False)
     sender: Sender = field(init=False)
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver)
+        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver, self.access)
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -115,20 +113,21 @@ class ItemWriter:
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self._needs_transaction(type(item), type(item).fields_):
+        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
             return self._retry_transaction(lambda transaction: transaction.create(item))
         return self._create(item, Conflict)
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._needs_transaction(type(item), type(item).fields_):
+        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
             return self._retry_transaction(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
         if if_none_match:
             return self._create(item, PreconditionFailed, if_match)
         now = self.clock()
-        planned = new = self.planner.plan_creation(item, now)
+        new = self.planner.plan_candidate(item, now)
+        planned = self._plan_first_put(new, now, if_match)
         for _ in range(ATTEMPTS):
             try:
                 return self._update(planned, self.planner.build_put(planned, now, if_match))
@@ -136,10 +135,10 @@ class ItemWriter:
                 existing = refused.item
             planned = self.planner.plan_put(new, existing, now, if_match=if_match)
             if existing is not None and not planned.predecessor:  # it has expired
-                write = conditions.if_unchanged(existing).to_put(new.image)
+                write = conditions.if_unchanged(existing).to_put(planned.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return mapper.to_item(new.entity, new.image, self.ledger)
+                    return mapper.to_item(new.entity, planned.image, self.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -153,6 +152,8 @@ class ItemWriter:
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
             planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
+            if has_reservations(planned.plan) and not self._keeps_reservations(planned, now):
+                return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
             # Refused if somebody was faster, or if the answer to this very write was lost.
             with suppress(ConditionFailedError):
                 return self._update(planned, self.planner.build_change(planned))
@@ -160,17 +161,19 @@ class ItemWriter:
 
     def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
-        if self._needs_transaction(ref.entity):
+        if self._needs_transaction(ref.entity) or self._reserves(ref.entity):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
         check_writable(self.ledger, ref.entity)
         key, now = self.key_resolver.resolve_key(ref), self.clock()
         if key is None:
             raise build_not_found(ref)
+        owner = self.access.find_required_owner(ref.entity)
+        removal = conditions.build_removal(key, to_seconds(now), if_match, owner)
         try:
-            self.sender.send_one(key, conditions.build_removal(key, to_seconds(now), if_match))
+            self.sender.send_one(key, removal)
         except ConditionFailedError as refused:
-            check_existing(ref, refused.item, now, if_match)
+            self.planner.check_existing(ref, refused.item, now, if_match)
             raise
 
     def restore(self, ref: ItemRef[E], *, if_match: int | None) -> E:
@@ -192,6 +195,14 @@ class ItemWriter:
         fields = entity.fields_
         return any(fields[name].must_exist for name in names if name in fields)
 
+    def _reserves(self, entity: type[Entity]) -> bool:
+        """Whether the values of an entity's items are reserved, so that others cannot have them."""
+        return has_reservations(self.planner.get_entity_plan(entity))
+
+    def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
+        stored, image = planned.predecessor, planned.build_successor()
+        return keeps_reservations(self.ledger, planned.plan, stored, image, to_seconds(now))
+
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write in the open transaction, or in a new one that is retried if others are faster."""
         if self.open_transaction is not None:
@@ -202,6 +213,21 @@ class ItemWriter:
                     result = write(transaction)
                 return result
         raise Raced
+
+    def _plan_first_put(
+        self, new: PlannedWrite[E], now: dt.datetime, if_match: int | None
+    ) -> PlannedWrite[E]:
+        """The first attempt of a PUT. It needs no read, unless a rule refuses the new item.
+
+        The stored item may have other values that are set once, with which the rules hold.
+        """
+        try:
+            return self.planner.plan_replacement(new, now)
+        except Invalid:
+            if not mapper.list_frozen_fields(new.entity, new.plan):
+                raise
+        existing = self.table.get(new.key, consistent=True)
+        return self.planner.plan_put(new, existing, now, if_match=if_match)
 
     def _create(
         self,
@@ -223,6 +249,8 @@ class ItemWriter:
         except ConditionFailedError as refused:
             existing = refused.item
             if existing is None or not attributes.equal_images(existing, new.image):
+                if existing is not None and error is PreconditionFailed:
+                    self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
         return mapper.to_item(new.entity, new.image, self.ledger)

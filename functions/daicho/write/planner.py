@@ -21,19 +21,30 @@ from daicho.items import mapper
 from daicho.layout import base_item
 from daicho.layout.expiry import compute_ttl, find_retention_start, has_older_retention
 from daicho.plan import EntityPlan, Ledger
+from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Put, Update
-from daicho.write import conditions, validation
+from daicho.write import conditions, rules, validation
 from daicho.write.copy_writer import check_writable
-from daicho.write.field_changes import Fields, apply_changes, merge_immutable_fields, read_fields
-from daicho.write.refusals import build_reference_not_found, check_version
+from daicho.write.field_changes import (
+    Fields,
+    apply_changes,
+    merge_immutable_fields,
+    read_fields,
+    read_own_fields,
+)
+from daicho.write.refusals import (
+    build_reference_not_found,
+    check_version,
+    explain_taken,
+    select_live,
+    to_seconds,
+)
 
 E = TypeVar("E", bound=Entity)
-
-WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
 
 
 @dataclass(frozen=True)
@@ -80,15 +91,38 @@ class ItemPlanner:
     ledger: Ledger
     tenant: str
     key_resolver: KeyResolver
+    access: Access = SYSTEM
 
     def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
-        """The write of a new item, with the values that are copied into it.
+        """The write of a new item, with its owner and the values that are copied into it.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
-            Invalid: the item cannot be stored or derived.
+            Invalid: the item cannot be stored or derived, or breaks a rule.
+            ForbiddenTransition: no new item may have its state.
+            Forbidden: the caller may not write it.
         """
+        self.access.assign_owner(item)
+        fields = self._apply_rules(type(item), self._build_fields(item), {})
+        return self._plan_write(type(item), fields, created)
+
+    def plan_candidate(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
+        """As `plan_creation`, before the rules: they depend on the item that it may replace."""
+        self.access.assign_owner(item)
         return self._plan_write(type(item), self._build_fields(item), created)
+
+    def plan_replacement(self, new: PlannedWrite[E], now: dt.datetime) -> PlannedWrite[E]:
+        """The write of a candidate over whatever it may replace, which is not known.
+
+        The states of the replaced item are left to the condition of `build_put`.
+
+        Raises:
+            Invalid: the item breaks a rule, or cannot be stored or derived.
+        """
+        if not new.entity.rules_:
+            return new
+        fields = rules.apply_rules(new.entity, read_own_fields(new.entity, new.image))
+        return self._plan_write(new.entity, fields, now)
 
     def plan_put(
         self,
@@ -105,17 +139,24 @@ class ItemPlanner:
             PreconditionFailed: the item is not of version ``if_match``; or, with
                 ``if_none_match``, it exists.
             Conflict: an expired item waits for the archive.
-            Invalid: the item cannot be stored or derived with the values that are set once.
+            Invalid: the item cannot be stored or derived with the values that are set once, or
+                breaks a rule.
+            ForbiddenTransition: its state may not follow the stored one.
+            NotFound, Forbidden: see `Access.check_write`.
         """
-        current = select_live(existing, now)
+        current = self.check_replaceable(new, existing, now)
         if current is None:
             check_version(None, if_match)
         if current is None or if_none_match:
             error = PreconditionFailed if if_none_match else Conflict
             self.check_vacant(new.entity, existing, now, error)
-            return new
+            if not new.entity.rules_:
+                return new
+            fields = read_own_fields(new.entity, new.image)
+            return self._plan_write(new.entity, self._apply_rules(new.entity, fields, {}), now)
         check_version(base_item.get_version(current), if_match)
         fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
+        fields = self._apply_rules(new.entity, fields, current)
         return self._plan_write(new.entity, fields, now, current)
 
     def plan_change(
@@ -130,11 +171,13 @@ class ItemPlanner:
         """The write of an item with some fields changed. If a key field changes, the item moves.
 
         Raises:
-            NotFound, PreconditionFailed: as in `check_existing`.
+            NotFound, Forbidden, PreconditionFailed: as in `check_existing`.
             Invalid: names the field.
+            ForbiddenTransition: the state may not change so.
         """
-        current = check_existing(ref, existing, now, if_match)
+        current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
+        fields = self._apply_rules(ref.entity, fields, current)
         return self._plan_write(ref.entity, fields, _read_created(current), current)
 
     def plan_restoration(
@@ -145,20 +188,59 @@ class ItemPlanner:
         now: dt.datetime,
         *,
         if_match: int | None,
+        follows: Image | None = None,
     ) -> PlannedWrite[E]:
         """The write that makes the image of an old version the newest version.
 
+        ``follows``: the item whose states it follows if none exists; None for a new item.
+
         Raises:
+            ForbiddenTransition: a state may not change back.
             PreconditionFailed: the item is not of version ``if_match``.
             Invalid: the declaration no longer accepts a value of the old version.
+            NotFound, Forbidden: see `Access.check_write`.
         """
         current = select_live(existing, now)
+        if not self.access.may_read(ref.entity, old_version):
+            raise build_not_found(ref)
+        self.access.check_write(ref, old_version if current is None else current)
         check_version(None if current is None else base_item.get_version(current), if_match)
         fields = read_fields(ref.entity, old_version, self.ledger)
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
+        fields = self._apply_rules(ref.entity, fields, current or follows or {})
         return self._plan_write(ref.entity, fields, _read_created(current or old_version))
+
+    def check_replaceable(
+        self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
+    ) -> Image | None:
+        """The item that a new one replaces; None if there is none, or it has expired.
+
+        Raises:
+            NotFound, Forbidden: see `Access.check_write`.
+        """
+        current = select_live(existing, now)
+        if current is not None:
+            self.access.check_write(_build_ref(new), current)
+        return current
+
+    def check_existing(
+        self, ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
+    ) -> Image:
+        """The item that is changed or removed.
+
+        Raises:
+            NotFound: there is none, or it has expired, or the caller may not read it.
+            Forbidden: the caller may not write it.
+            PreconditionFailed: it is not of version ``if_match``.
+        """
+        current = select_live(existing, now)
+        if current is None:
+            raise build_not_found(ref)
+        self.access.check_write(ref, current)
+        check_version(base_item.get_version(current), if_match)
+        return current
 
     def check_vacant(
         self,
@@ -188,13 +270,21 @@ class ItemPlanner:
 
         DynamoDB refuses it if the stored item has expired, is from before a change of the
         retention, or has other frozen fields than the ones that were checked. With a predecessor it
-        also refuses it if the stored item is not the predecessor, but was created later.
+        also refuses it if the stored item is not the predecessor, but was created later; without
+        one, if the stored states may not be followed by those of the item.
         """
-        checked = planned.predecessor or planned.image
-        frozen = mapper.list_frozen_fields(planned.entity, planned.plan)
-        unchanged = {name: checked.get(name) for name in frozen}
+        checked, entity = planned.predecessor or planned.image, planned.entity
+        frozen = mapper.list_frozen_fields(entity, planned.plan)
+        unchanged: dict[str, Any] = {name: checked.get(name) for name in frozen}
+        is_new, since = True, 0 if planned.predecessor else self._find_retention_start(entity)
         if planned.predecessor:
             unchanged["created_at"] = checked["created_at"]
+        if entity.rules_.transitions and planned.predecessor:
+            if_match = base_item.get_version(planned.predecessor)  # its states were checked
+        elif entity.rules_.transitions:
+            unchanged |= rules.list_preceding_states(entity, planned.image)
+            is_new = rules.may_be_created(entity, planned.image)
+            since = max(since, rules.find_migrated_states(entity, planned.plan))
         return conditions.build_replacement(
             planned.key,
             planned.image,
@@ -202,12 +292,10 @@ class ItemPlanner:
             absent=_list_absent_fields(planned),
             unchanged=unchanged,
             expiry=conditions.ExpiryRule(
-                to_seconds(now) if self._may_expire(planned.entity) else None,
-                0 if planned.predecessor else self._find_retention_start(planned.entity),
-                planned.renews_expiry,
+                to_seconds(now) if self._may_expire(entity) else None, since, planned.renews_expiry
             ),
             if_match=if_match,
-            must_exist=bool(planned.predecessor) and if_match is None,
+            must_exist=(bool(planned.predecessor) or not is_new) and if_match is None,
         )
 
     def build_change(self, planned: PlannedWrite[E]) -> Update:
@@ -225,6 +313,13 @@ class ItemPlanner:
     def get_entity_plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity: its compiled declaration."""
         return self.ledger.current_generation(entity.__name__).plan
+
+    def _apply_rules(self, entity: type[Entity], fields: Fields, replaced: Image) -> Fields:
+        """The fields of an item by the entity's rules; ``replaced`` is empty for a new item."""
+        if not entity.rules_:
+            return fields
+        rules.check_transitions(entity, self.ledger, fields, replaced)
+        return rules.apply_rules(entity, fields)
 
     def _plan_write(
         self,
@@ -268,6 +363,7 @@ class ItemPlanner:
             if source is None:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
+            fields = mapper.copy_scales(entity, spec, source, fields)
         return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
 
     def _find_retention_start(self, entity: type[Entity]) -> int:
@@ -287,34 +383,11 @@ class ItemPlanner:
         return entity.__name__ in self.ledger.archived_types
 
 
-def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
-    """An item, unless it has expired."""
-    if existing is None or base_item.is_expired(existing, to_seconds(now)):
-        return None
-    return existing
-
-
-def check_existing(
-    ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
-) -> Image:
-    """The item that is changed or removed.
-
-    Raises:
-        NotFound: there is none, or it has expired.
-        PreconditionFailed: it is not of version ``if_match``.
-    """
-    current = select_live(existing, now)
-    if current is None:
-        raise build_not_found(ref)
-    check_version(base_item.get_version(current), if_match)
-    return current
-
-
-def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
-    """The message of the error that no item can be created at the key of ``existing``."""
-    if existing is not None and base_item.is_expired(existing, to_seconds(now)):
-        return WAITS_FOR_ARCHIVE
-    return f"there is such an item of {entity.__name__} already"
+def _build_ref(new: PlannedWrite[E]) -> ItemRef[E]:
+    """The item that a new item replaces."""
+    names = new.plan.key.fields
+    values = attributes.from_image({name: new.image[name] for name in names})
+    return ItemRef(new.entity, tuple(values[name] for name in names))
 
 
 def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
@@ -326,7 +399,8 @@ def build_successor(entity: type[Entity], image: Image, existing: Image) -> Imag
     Raises:
         Invalid: the result is over 400 KB.
     """
-    others = {name: value for name, value in existing.items() if name not in entity.fields_}
+    replaced = {*entity.fields_, *mapper.list_companions(entity)}
+    others = {name: value for name, value in existing.items() if name not in replaced}
     successor: dict[str, AttributeValue] = {**others, **image, "created_at": existing["created_at"]}
     successor["version"] = {"N": str(base_item.get_version(existing) + 1)}
     if "ttl" not in image:
@@ -337,13 +411,9 @@ def build_successor(entity: type[Entity], image: Image, existing: Image) -> Imag
     return successor
 
 
-def to_seconds(now: dt.datetime) -> int:
-    """A time in epoch seconds, the unit of the attribute ``ttl``."""
-    return int(now.timestamp())
-
-
 def _list_absent_fields(planned: PlannedWrite[Any]) -> list[str]:
-    return [name for name in planned.entity.fields_ if name not in planned.image]
+    names = (*planned.entity.fields_, *mapper.list_companions(planned.entity))
+    return [name for name in names if name not in planned.image]
 
 
 def _read_created(image: Image) -> dt.datetime:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from daicho.declare.entity import Entity
 from daicho.errors import PreconditionFailed, ReferenceNotFound
+from daicho.layout import base_item
+from daicho.storage.attributes import Image
 
 CHANGED_MEANWHILE = "others changed the same at this moment; try again"
 """The text of a `Raced` for a write that depends on what was read before."""
+WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
 
 
 def check_version(version: int | None, if_match: int | None, part: str = "item") -> None:
@@ -27,3 +32,22 @@ def check_version(version: int | None, if_match: int | None, part: str = "item")
 def build_reference_not_found(target: type[Entity], id: object, field: str) -> ReferenceNotFound:
     """The refusal of an item whose ``field`` refers to an item that does not exist."""
     return ReferenceNotFound(f"there is no {target.__name__} {id}", field=field)
+
+
+def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
+    """An item, unless it has expired."""
+    if existing is None or base_item.is_expired(existing, to_seconds(now)):
+        return None
+    return existing
+
+
+def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
+    """The message of the error that no item can be created at the key of ``existing``."""
+    if existing is not None and base_item.is_expired(existing, to_seconds(now)):
+        return WAITS_FOR_ARCHIVE
+    return f"there is such an item of {entity.__name__} already"
+
+
+def to_seconds(now: dt.datetime) -> int:
+    """A time in epoch seconds, the unit of the attribute ``ttl``."""
+    return int(now.timestamp())

@@ -155,6 +155,7 @@ class SectionWriter:
         head = None if key is None else writer.key_resolver.find_image(key)
         if key is None or head is None:
             raise build_not_found(section.item)
+        writer.access.check_write(section.item, head)
         manifest = Manifest.from_image(head)
         if manifest is None:
             item = mapper.to_item(section.entity, head, writer.ledger)

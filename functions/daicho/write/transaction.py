@@ -16,15 +16,17 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import ItemRef
+from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
 from daicho.layout.migrations import read_migrated
+from daicho.layout.reservation_writer import ReservationWriter
 from daicho.query.key_resolver import build_not_found
+from daicho.query.unique_finder import UniqueFinder
 from daicho.query.version_history import VersionHistory
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     MAX_TRANSACTION_WRITES,
     ConditionCheck,
@@ -35,9 +37,14 @@ from daicho.storage.requests import (
 )
 from daicho.write import conditions
 from daicho.write.conditions import ConditionalWrite
-from daicho.write.copy_writer import CopyWriter, check_writable, explain_refusal
-from daicho.write.planner import ItemPlanner, PlannedWrite, check_existing, select_live
-from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found
+from daicho.write.copy_writer import CopyWriter, ItemChange, check_writable, explain_refusal
+from daicho.write.planner import ItemPlanner, PlannedWrite
+from daicho.write.refusals import (
+    CHANGED_MEANWHILE,
+    build_reference_not_found,
+    select_live,
+    to_seconds,
+)
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
 
@@ -76,14 +83,17 @@ class Transaction:
         """The writes that came with their own conditions, instead of being made of `images`."""
         self.section_changes: dict[ItemKey, Any] = {}
         """The staged states of items whose sections it changes (`daicho.write.section_writer`)."""
+        self._vacant_values: dict[ItemKey, ConditionCheck] = {}
+        """The checks that no item has the unique values that were looked up in vain."""
         self._versions = VersionWriter(history)
         self.idempotency_record: Sequence[Write] = ()
         """The writes of the stored answer, if the request has an Idempotency-Key."""
 
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
-        image = select_live(self._read_item(ref), self._clock())
-        return None if image is None else mapper.to_item(ref.entity, image, self._planner.ledger)
+        if isinstance(ref, UniqueRef):
+            return self._find_by_value(ref)
+        return self._show(ref.entity, select_live(self._read_item(ref), self._clock()))
 
     def get(self, ref: ItemRef[E]) -> E:
         """One item; the commit fails if it has changed by then.
@@ -119,7 +129,7 @@ class Transaction:
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         now = self._clock()
-        new = self._planner.plan_creation(item, now)
+        new = self._planner.plan_candidate(item, now)
         existing = self._read_image(new.entity, new.key)
         planned = self._planner.plan_put(
             new, existing, now, if_match=if_match, if_none_match=if_none_match
@@ -158,7 +168,7 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        check_existing(ref, self._read_image(ref.entity, key), now, if_match)
+        self._planner.check_existing(ref, self._read_image(ref.entity, key), now, if_match)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -170,7 +180,12 @@ class Transaction:
         if key is None or old_version is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        planned = self._planner.plan_restoration(ref, old_version, existing, now, if_match=if_match)
+        # To take back a deletion is no change of state. An older version follows the newest one.
+        is_newest = ref.version == self._versions.existing[key].last - 1
+        follows = old_version if existing is None and is_newest else None
+        planned = self._planner.plan_restoration(
+            ref, old_version, existing, now, if_match=if_match, follows=follows
+        )
         return self._stage(planned, now)
 
     def add(self, writes: Sequence[Write]) -> None:
@@ -222,20 +237,43 @@ class Transaction:
             Invalid: the writes exceed the limits of a transaction.
             Raced: a concurrent writer changed one of the items; nothing was written.
             Conflict: the key of a copy is taken (ADR 0123).
+            NotUnique: another item has a value that is unique.
         """
         writes: list[Write] = [*self._build_writes(), *self._complete_writes.values()]
         writes += (*self.idempotency_record, *self._build_copy_writes())
         if all(isinstance(write, ConditionCheck) for write in writes):
             return  # it has only read: no write depends on what was read
-        self._check_size(writes)
+        reservations = ReservationWriter.build(
+            self._planner.ledger, self._table, self._list_changes(), to_seconds(self._clock())
+        )
+        written = set() if reservations is None else reservations.list_keys()
+        writes += [check for key, check in self._vacant_values.items() if key not in written]
         try:
-            self._sender.send_all(writes)
+            if reservations is None:
+                self._send(writes)
+            else:
+                reservations.send(writes, self._send)
         except TransactionFailedError as error:
             raise explain_refusal(writes, error) or Raced(CHANGED_MEANWHILE) from error
 
     def _read_item(self, ref: ItemRef[Any]) -> Image | None:
         key = self._key_resolver.resolve_key(ref)
         return None if key is None else self._read_image(ref.entity, key)
+
+    def _find_by_value(self, ref: UniqueRef[E]) -> E | None:
+        """The item that has a unique value; the commit fails if another one has it by then."""
+        image, check = UniqueFinder(self._key_resolver).find(ref)
+        if image is not None:  # the commit depends on the item
+            image = select_live(self._read_image(ref.entity, get_key(image)), self._clock())
+        elif check.key not in self._vacant_values:
+            self._vacant_values[check.key] = check
+        return self._show(ref.entity, image)
+
+    def _show(self, entity: type[E], image: Image | None) -> E | None:
+        """A live item that was found; None if the caller may not read it."""
+        if image is None or not self._planner.access.may_read(entity, image):
+            return None
+        return mapper.to_item(entity, image, self._planner.ledger)
 
     def _read_image(self, entity: type[Entity], key: ItemKey) -> Image | None:
         """The item at a key as this transaction leaves it so far; the first time from the table."""
@@ -271,7 +309,7 @@ class Transaction:
             id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or previous.get(name) == image[name]:
                 continue  # the reference was checked when it was set
-            if self.find(ItemRef(target, (id,))) is None:
+            if select_live(self._read_item(ItemRef(target, (id,))), self._clock()) is None:
                 raise build_reference_not_found(target, id, name)
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:
@@ -303,14 +341,21 @@ class Transaction:
     def _build_copy_writes(self) -> list[Write]:
         """The writes of the copies of all items that are changed (ADR 0123)."""
         ledger = self._planner.ledger
-        changes = [
+        if not ledger.copies:
+            return []
+        return CopyWriter(ledger, self._table).build_writes(self._list_changes(), self._clock())
+
+    def _list_changes(self) -> list[ItemChange]:
+        """The items that are changed: as they were read, and as they will be."""
+        return [
             (stored, self.images[key])
             for key, stored in self._originals.items()
             if self.images[key] is not stored
         ]
-        if not ledger.copies:
-            return []
-        return CopyWriter(ledger, self._table).build_writes(changes, self._clock())
+
+    def _send(self, writes: Sequence[Write]) -> None:
+        self._check_size(writes)
+        self._sender.send_all(writes)
 
     def _check_size(self, writes: Sequence[Write]) -> None:
         if len(writes) > MAX_TRANSACTION_WRITES:

@@ -11,8 +11,9 @@ from typing import Any
 
 from daicho.derive import contributions, derived_items
 from daicho.errors import Invalid
-from daicho.layout import components
+from daicho.layout import components, reservations
 from daicho.layout.base_item import find_longest_field
+from daicho.layout.reservations import ReservedValueError
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
@@ -24,9 +25,14 @@ def check_image(plan: EntityPlan, image: Image) -> None:
     """Refuse an image that could be stored but not derived, or could not be stored.
 
     Raises:
-        Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows.
+        Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows,
+            a unique value too long.
     """
     check_size(image)
+    try:
+        reservations.build_reservations(plan, image)
+    except ReservedValueError as error:
+        raise Invalid(str(error), field=error.field) from error
     try:
         derived_items.compute_index_rows(plan, image)
         contributions.compute_contributions(plan, image)

@@ -77,11 +77,14 @@ def test_bad_rows_are_put_aside_with_their_line(
         json.dumps({**good, "id": "6", "title": "\ud800"}).encode(),
         json.dumps({**good, "id": "7", "created_at": "yesterday"}).encode(),
         json.dumps({**good, "id": "8", "created_at": "2020-02-29T09:00:00+09:00"}).encode(),
+        json.dumps({**good, "id": ".."}).encode(),
+        json.dumps({**good, "id": "%2E"}).encode(),
+        json.dumps({**good, "id": "9"}).encode()[:-1] + b', "id": "10"}',
     ]
     file.write_bytes(b"\n".join(lines))
     result = daicho("Song", file)
     assert result.exit_code == 3
-    assert "2 items loaded, 9 rejected" in result.output
+    assert "2 items loaded, 12 rejected" in result.output
     assert "line 4: released" in result.output
     aside = [json.loads(line) for line in Path(f"{file}.rejected.ndjson").read_text().splitlines()]
     assert [(each["line"], each["error"]["field"]) for each in aside] == [
@@ -94,7 +97,11 @@ def test_bad_rows_are_put_aside_with_their_line(
         (9, "id"),
         (10, "title"),
         (11, "created_at"),
+        (13, "id"),
+        (14, "id"),
+        (15, None),
     ]
+    assert "'id' is given twice" in aside[-1]["error"]["detail"]
     found = stored(dynamodb, table_name)
     assert set(found) == {"1", "8"}
     assert found["8"]["created_at"] == {"S": "2020-02-29T00:00:00.000000Z"}

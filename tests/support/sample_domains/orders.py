@@ -39,7 +39,7 @@ class Order(Entity):
     customer: str = field()
     status: Literal["open", "shipped"] = field(default="open")
     lines: list[Line] = field(factory=list, frozen=True, max_length=100)
-    total: Decimal = field(default=Decimal(0), ge=0)
+    total: Decimal = field(default=Decimal(0), ge=0, decimal_places=2)
 
     key = Key(date, id, shards=3)
     of_customer = Listing(customer, order=(date, created_at), copies=(status, total))

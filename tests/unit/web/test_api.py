@@ -147,6 +147,18 @@ def test_a_ranking_has_the_names_of_its_parts(client: Client, book: FakeBook) ->
     assert book.asked[1] == {"limit": 5, "cursor": None, "live": True}
 
 
+@pytest.mark.parametrize(("written", "live"), [("1", True), ("0", False), ("false", False)])
+def test_a_boolean_is_written_in_four_ways(
+    client: Client, book: FakeBook, written: str, live: bool
+) -> None:
+    client.good("GET", f"/revenue/2026-11?live={written}")
+    assert book.asked[1]["live"] is live
+    for wrong in ("2", "yes", "True", "", "01"):
+        answer = client("GET", f"/revenue/2026-11?live={wrong}")
+        assert (answer.status, answer.fields) == (422, {"live"})
+        assert "1 or 0" in answer.json["detail"]
+
+
 def test_membership_of_a_set(client: Client, book: FakeBook) -> None:
     client.good("PUT", "/contacts/1", {"name": "Ann", "categories": ["a"]})
     link = "/contacts/1/categories/b"

@@ -16,7 +16,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
-from daicho.write.planner import ItemPlanner, build_successor, check_existing
+from daicho.write.planner import ItemPlanner, build_successor
 from tests.support.sample_entities import NOON, Errand, Note, Poll, Token, Visit
 
 LEDGER = Daicho(Domain("test", Poll, Note, Token, Visit, Errand)).append_generations(Ledger())
@@ -113,7 +113,7 @@ def test_only_an_item_that_exists_is_changed(planner: ItemPlanner) -> None:
     ref, existing = Token.key("t"), stored(planner, Token(id="t", owner="o"), 2)
     for absent in (None, {**existing, "ttl": {"N": "1"}}):
         with pytest.raises(NotFound, match="no Token t"):
-            check_existing(ref, absent, LATER, None)
+            planner.check_existing(ref, absent, LATER, None)
         with pytest.raises(NotFound, match="no Token t"):
             planner.plan_change(ref, absent, {}, LATER, if_match=None)
     with pytest.raises(PreconditionFailed, match="of version 2"):

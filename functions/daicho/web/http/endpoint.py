@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.event_handler import Response
 from pydantic import BaseModel, RootModel
 
+from daicho.declare.rules.caller import Caller
 from daicho.errors import Raced
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.unique_keys import RepeatedKeyError, check_unique_keys
@@ -26,7 +27,7 @@ from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 if TYPE_CHECKING:
     from daicho.book.book import Book
 
-BookOpener = Callable[[str], "Book"]
+BookOpener = Callable[[Caller], "Book"]
 RACE_RETRY_S = 3.0
 """How long a request is repeated whose writes fail because of concurrent writers, in seconds."""
 MAX_ANSWER_BYTES = 5_000_000
@@ -42,7 +43,7 @@ class Endpoint:
     def __init__(
         self, operation: Operation, open_book: BookOpener, get_request: Callable[[], HttpRequest]
     ) -> None:
-        """``open_book`` opens the book of a tenant; ``get_request`` returns the current request."""
+        """``open_book`` opens the book of a caller; ``get_request`` returns the current request."""
         self.operation, self._open_book, self._get_request = operation, open_book, get_request
         self.__name__ = operation.id
 
@@ -101,17 +102,18 @@ class Execution:
             HttpError: 400, 403 or 422, the operation does not accept this request.
             Raced: concurrent writers were faster in every attempt.
         """
-        self._check_role()
+        self._check_role(self.operation.roles)
         self._check_preconditions()
         self._check_path_not_reserved()
         variant = self._select_variant()
+        self._check_role(variant.roles)
         values = self._select_values(variant)
         reply = self._attempt(variant, values)
         return reply or self._repeat(variant, values)
 
     def _attempt(self, variant: QueryVariant, values: Mapping[str, Any]) -> Reply | None:
         """Execute once; None if a concurrent writer was faster and nothing was written."""
-        book = self.open_book(self.request.tenant)
+        book = self.open_book(self.request.caller)
         call = Call(book, values, self.body)
         key = values.get(IDEMPOTENCY_KEY.name) if self.operation.accepts_idempotency_key else None
         try:
@@ -139,11 +141,10 @@ class Execution:
                 return reply
         raise Raced
 
-    def _check_role(self) -> None:
-        """Refuse a caller without the operation's role, with 403."""
-        role = self.operation.role
-        if role and role not in self.request.roles:
-            raise HttpError(403, f"this takes the role {role!r}")
+    def _check_role(self, roles: tuple[str, ...]) -> None:
+        """Refuse a caller that has none of these roles, with 403; everybody has none of none."""
+        if roles and not self.request.caller.has_role(*roles):
+            raise HttpError(403, f"this takes {' or '.join(f'the role {r!r}' for r in roles)}")
 
     def _check_preconditions(self) -> None:
         """Refuse a change with a precondition header that the operation would ignore, with 400."""
@@ -231,7 +232,7 @@ def _check_unique_keys(text: str) -> None:
     try:
         check_unique_keys(text)
     except RepeatedKeyError as error:
-        raise HttpError(400, str(error), [(error.key, "given twice")]) from None
+        raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
 
 
 def to_response(reply: Reply) -> Response[str]:

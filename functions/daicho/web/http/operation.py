@@ -86,7 +86,8 @@ class QueryVariant:
     ``returns`` is the model of its answer, None for nothing; ``summary`` describes it in words.
     ``searched``: the fields whose text a search compares with a keyword; none of other queries.
     ``finish`` adds current values to each reply: they are not kept under an Idempotency-Key, and
-    a reply that was kept has no ``page``.
+    a reply that was kept has no ``page``. ``roles``: the caller needs one of them, if there are
+    any. ``access``: who may read or write the items, if it is not everybody of the tenant.
     """
 
     name: str
@@ -97,6 +98,8 @@ class QueryVariant:
     optional: tuple[Parameter, ...] = ()
     searched: tuple[str, ...] = ()
     finish: Callable[[Call, Reply], Reply] | None = None
+    roles: tuple[str, ...] = ()
+    access: tuple[str, ...] = ()
 
     @cached_property
     def needed(self) -> frozenset[str]:
@@ -134,7 +137,6 @@ class Operation:
     status: int = 200
     also: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
-    role: str | None = None
     accepts_idempotency_key: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
     reserved_values: frozenset[str] = frozenset()
@@ -176,6 +178,13 @@ class Operation:
         return query_parameters
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of which each request needs one; none if some variant needs no role."""
+        if not all(variant.roles for variant in self.variants):
+            return ()
+        return tuple(dict.fromkeys(role for variant in self.variants for role in variant.roles))
+
+    @property
     def returns(self) -> tuple[Any, ...]:
         """The models of the answers of all variants, without repetition."""
         return tuple(dict.fromkeys(variant.returns for variant in self.variants if variant.returns))
@@ -202,7 +211,6 @@ class Operation:
                 self.variants.remove(own)
             self.variants.append(variant)
         self.headers = tuple(dict.fromkeys((*self.headers, *other.headers)))
-        self.role = self.role or other.role
 
     def _find_same_parameters(self, other: QueryVariant) -> QueryVariant | None:
         return next((own for own in self.variants if own.needed == other.needed), None)

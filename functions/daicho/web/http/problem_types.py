@@ -92,6 +92,23 @@ TYPES: tuple[ProblemType, ...] = (
         "Concurrent Change",
     ),
     ProblemType(
+        "forbidden-transition",
+        409,
+        "The item is in a state that may not be followed by the requested one. Nothing was "
+        "written.",
+        "Use one of the states that detail names, or read the item again: its state may have "
+        "changed.",
+        "Forbidden Transition",
+    ),
+    ProblemType(
+        "not-unique",
+        409,
+        "Another item has the same value in a field, or in several fields together, whose values "
+        "are unique. errors names the first of the fields.",
+        "Choose another value, or find the item that has it by a query of the collection.",
+        "Not Unique",
+    ),
+    ProblemType(
         "unwritable",
         409,
         "The items of this kind move to another key. Until the switch, their copies cannot be "

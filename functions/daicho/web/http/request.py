@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
+from daicho.declare.rules.caller import Caller
 from daicho.runtime.token_claims import TENANT
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, Claims
 from daicho.web.http.problems import HttpError
@@ -109,10 +110,19 @@ class HttpRequest:
             raise HttpError(403, f"the token contains no tenant: {_describe_claim(name, claimed)}")
         return claimed
 
+    @cached_property
+    def caller(self) -> Caller:
+        """The token's subject, groups and tenant.
+
+        Raises:
+            HttpError: see `tenant`.
+        """
+        return Caller(self.user, self.roles, self.tenant)
+
     @property
     def user(self) -> str:
-        """The caller: the token's subject."""
-        return str(self.claims.get(self.claim_names.subject, ""))
+        """The token's subject; empty if it has none."""
+        return str(self.claims.get(self.claim_names.subject) or "")
 
     @property
     def roles(self) -> frozenset[str]:
@@ -122,7 +132,9 @@ class HttpRequest:
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The identity of the request under an Idempotency-Key."""
         path = str(self.event.get("rawPath", ""))
-        return IdempotentRequest.from_http(key, self.method, path, self.query, self.body, self.user)
+        return IdempotentRequest.from_http(
+            key, self.method, path, self.query, self.body, self.caller.subject
+        )
 
     def check(self) -> None:
         """Refuse a request that no operation can read.

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
+from daicho.errors import BadCursor
 from daicho.items.projection import View
 from daicho.web.http import field_selection
 from daicho.web.http.operation import Call, Reply
@@ -38,6 +39,18 @@ def show_one(call: Call, question: ItemRef[Any]) -> Reply:
     if _is_current(call, tag):
         return Reply(304, headers={"ETag": tag})
     return Reply(200, models.render_view(view), {"ETag": tag})
+
+
+def list_one(call: Call, question: ItemRef[Any]) -> Reply:
+    """A page with one item, or with none.
+
+    Raises:
+        BadCursor: there is a cursor, and no second page.
+    """
+    if call.values["cursor"] is not None:
+        raise BadCursor
+    item = call.book.find(question)
+    return render_page([] if item is None else [item], None)
 
 
 def show_changed(entity: Entity) -> Reply:

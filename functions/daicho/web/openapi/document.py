@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from daicho.declare.registry import Daicho
+from daicho.declare.rules.caller import Caller
 from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
 from daicho.web.http import problems
@@ -18,6 +19,7 @@ from daicho.web.http.problem_types import find_type, get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.resolver import Resolver
 from daicho.web.openapi import gateway_answers
+from daicho.web.openapi.access import describe_access
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.routes.builder import build_operations
@@ -46,6 +48,7 @@ ABOUT = """The entities and queries of this stack.
 - **Problems** are RFC 9457 documents. Their `type` is the address of a page that describes the
   problem and its remedy. `/problems` lists all of them. The gateway itself answers 401, and 429
   or 503 under load, with `{"message": …}`.
+- **Booleans** in a query are `true` or `false`, also written `1` or `0`.
 - **HEAD** is answered wherever GET is: with the same status and headers, and no body.
 """
 
@@ -221,8 +224,7 @@ def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
 
 def _complete(described: dict[str, Any], operation: Operation) -> None:
     """Add what Powertools cannot describe: required parameters, headers of answers, the role."""
-    if operation.role:
-        described["security"] = [{SECURITY_SCHEME: [operation.role]}]
+    describe_access(described, operation, SECURITY_SCHEME)
     needed = frozenset.intersection(*(variant.needed for variant in operation.variants))
     names = {header.name.lower(): header.name for header in operation.headers}
     for parameter in described.get("parameters", ()):
@@ -254,7 +256,7 @@ def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, 
         yield "Location", {"description": "The address of the item.", **text}
 
 
-def _refuse_book(_tenant: str) -> Any:
+def _refuse_book(_caller: Caller) -> Any:
     raise NotImplementedError("a description answers no requests")
 
 

@@ -3,9 +3,10 @@
 - The verbs of a resource are mounted at the item's path and at its parent, the collection. Key
   fields that are not in the path are query parameters.
 - Mounted free with a resource: its searches and listings on the collection, distinguished by their
-  parameters (a search wins over a listing by a field that it searches, if both take the same
-  parameter); a listing by exactly one reference under the resource that it refers to; an edge at
-  both ends; the members of `refs`; an aggregate without groups at ``collection/name``.
+  parameters (a search wins over a listing by a field that it searches, and over a unique value of
+  it, if both take the same parameter); a listing by exactly one reference under the resource that
+  it refers to; an edge at both ends; the members of `refs`; an aggregate without groups at
+  ``collection/name``.
 - Every change takes an Idempotency-Key. This needs no declaration and no code.
 - `answer` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.
@@ -25,11 +26,13 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import Edge
 from daicho.declare.listings import Listing
 from daicho.declare.registry import Daicho
+from daicho.declare.rules.unique import Unique
 from daicho.declare.searches import Search
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, get_shape, list_variables
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
 from daicho.web.routes import (
+    access,
     custom,
     list_options,
     resources,
@@ -37,12 +40,13 @@ from daicho.web.routes import (
     tenant_admin,
     time_window,
 )
+from daicho.web.routes.access import OPEN
 from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.routes.includes import Includes
 from daicho.web.routes.objects import ObjectUrls
 from daicho.web.routes.operation_names import name_operations
 
-FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
+FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate | Unique
 
 
 def build_operations(daicho: Daicho) -> list[Operation]:
@@ -115,6 +119,7 @@ class _RouteBuilder:
         self.mounted = [mounted for domain in daicho.domains for mounted in domain.mounted]
         for resource in self.resources:
             self.homes.setdefault(resource.entity, resource)
+        self.rules = daicho.access_rules
         self.mounted_identities = {
             DeclaredQuery(mounted.declaration).identity for mounted in self.mounted
         }
@@ -122,15 +127,32 @@ class _RouteBuilder:
     def mount(self, domain: Domain) -> None:
         """Mount a whole domain. Its own functions come last, because they replace queries."""
         for resource in domain.resources:
+            access.check_chosen_keys(self.rules, resource)
             in_paths = self._list_path_only_fields(resource.entity)
-            for operation in resources.build_operations(domain.name, resource, in_paths):
-                self._add(operation)
+            lists = OPEN
+            if "LIST" in resource.verbs:
+                queries: Any = getattr(resource.entity, "key")  # noqa: B009  # as in resources
+                query = DeclaredQuery(queries.all)
+                lists = access.choose_list_access(self.rules, query, resource.list_roles("LIST"))
+            for operation in resources.build_operations(domain.name, resource, in_paths, lists):
+                self._add(access.show_access(self.rules, resource.entity.__name__, operation))
         for resource in domain.resources:
             self._mount_free(domain.name, resource)
         for mounted in domain.mounted:
-            self._add(_build_mounted(domain.name, mounted))
+            self._add(self._build_mounted(domain.name, mounted))
         for route in domain.routes:
             self._add(custom.build_operation(domain.name, route, self.homes), instead=True)
+
+    def _build_mounted(self, tag: str, mounted: MountedDeclaration) -> Operation:
+        path, _, query_string = mounted.path.partition("?")
+        names = tuple(name for name, _ in parse_qsl(query_string, keep_blank_values=True))
+        query = DeclaredQuery(mounted.declaration, (*list_variables(path), *names), mounted.window)
+        if mounted.window:
+            time_window.check_window(query.owner, query.mode, mounted.path, mounted.window)
+        needed = access.choose_list_access(self.rules, query, mounted.roles)
+        fixed = dict(parse_qsl(query_string))
+        operation = resources.build_listing(tag, path, query, needed, fixed)
+        return access.show_access(self.rules, query.entity.__name__, operation)
 
     def _add(self, operation: Operation, *, instead: bool = False) -> None:
         # OpenAPI requires one set of variable names for a path, for all of its methods.
@@ -156,7 +178,9 @@ class _RouteBuilder:
                     f"domain.mount(path, {declaration}) mounts it"
                 )
             fixed = {query.flag: "true"} if query.flag else None
-            operation = resources.build_listing(tag, path, query, fixed)
+            needed = access.choose_list_access(self.rules, query, resource.list_roles("LIST"))
+            operation = resources.build_listing(tag, path, query, needed, fixed)
+            access.show_access(self.rules, resource.entity.__name__, operation)
             if not self._is_found_by_search(operation):
                 self._add(operation)
 
@@ -198,7 +222,7 @@ class _RouteBuilder:
         """The path at which a declaration is mounted with a resource, or None."""
         collection = resource.collection
         match declaration:
-            case Search():
+            case Search() | Unique():
                 return collection
             case Listing():
                 parts = declaration.partition
@@ -221,18 +245,9 @@ class _RouteBuilder:
         return f"{home.collection}/{{{reference.name}}}"
 
 
-def _build_mounted(tag: str, mounted: MountedDeclaration) -> Operation:
-    path, _, query_string = mounted.path.partition("?")
-    names = tuple(name for name, _ in parse_qsl(query_string, keep_blank_values=True))
-    query = DeclaredQuery(mounted.declaration, (*list_variables(path), *names), mounted.window)
-    if mounted.window:
-        time_window.check_window(query.owner, query.mode, mounted.path, mounted.window)
-    return resources.build_listing(tag, path, query, dict(parse_qsl(query_string)))
-
-
 def _list_free_declarations(entity: type[Entity]) -> Iterator[FreeDeclaration]:
     """The declarations that may be mounted free, searches first."""
-    for kind in (Search, Listing, Edge, Aggregate):
+    for kind in (Search, Unique, Listing, Edge, Aggregate):
         for declaration in entity.declarations_.values():
             if isinstance(declaration, kind):
                 yield declaration

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from daicho.declare.domain import Resource, find_total_count
 from daicho.declare.entity import Entity
@@ -13,6 +12,7 @@ from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
+from daicho.web.routes.declared_queries import choose_owner
 from daicho.web.schema import models
 
 
@@ -32,19 +32,19 @@ def put_item(resource: Resource, call: Call) -> Reply:
     """Create an item or replace it."""
     item = _build_item(resource.entity, call)
     only_new = is_create_only(call.values.get(CREATE_ONLY.name))
-    version = resolve_known_version(call, build_ref(resource.entity, call.values))
+    version = resolve_known_version(call, build_ref(resource.entity, call))
     written = call.book.put(item, if_match=version, if_none_match=only_new)
     return responses.show_written(written, location=render_item_location(resource, written))
 
 
 def get_item(resource: Resource, call: Call) -> Reply:
     """Show an item."""
-    return responses.show_one(call, build_ref(resource.entity, call.values))
+    return responses.show_one(call, build_ref(resource.entity, call))
 
 
 def change_item(resource: Resource, call: Call) -> Reply:
     """Change some fields of an item."""
-    ref = build_ref(resource.entity, call.values)
+    ref = build_ref(resource.entity, call)
     changes = models.get_given_fields(call.body) if call.body else {}
     version = resolve_known_version(call, ref)
     return responses.show_changed(call.book.change(ref, changes, if_match=version))
@@ -52,7 +52,7 @@ def change_item(resource: Resource, call: Call) -> Reply:
 
 def delete_item(resource: Resource, call: Call) -> Reply:
     """Remove an item."""
-    ref = build_ref(resource.entity, call.values)
+    ref = build_ref(resource.entity, call)
     call.book.delete(ref, if_match=resolve_known_version(call, ref))
     return responses.NO_CONTENT
 
@@ -79,7 +79,7 @@ class Membership:
         return self._change(call, lambda members: members - {member})
 
     def _change(self, call: Call, change: Callable[[set[str]], set[str]]) -> Reply:
-        ref = build_ref(self.resource.entity, call.values)
+        ref = build_ref(self.resource.entity, call)
         item = call.book.get(ref)
         members: set[str] = getattr(item, self.field)
         changed = change(members)
@@ -101,7 +101,9 @@ def _check_room(entity: type[Entity], max_items: int, call: Call) -> None:
     count = find_total_count(entity)
     if count is None:
         return
-    if call.book.read(TotalQuery(entity, count, (), ()), live=True).items >= max_items:
+    with call.book.as_system():
+        items = call.book.read(TotalQuery(entity, count, (), ()), live=True).items
+    if items >= max_items:
         message = f"a tenant has at most {max_items:,} of {entity.__name__}"
         raise Conflict(f"{message}: delete one first")
 
@@ -109,12 +111,23 @@ def _check_room(entity: type[Entity], max_items: int, call: Call) -> None:
 def _build_item(entity: type[Entity], call: Call) -> Entity:
     """The item of path, query and body."""
     named = {name: value for name, value in call.values.items() if name in entity.fields_}
+    owner = entity.owner_field_
+    if owner is not None and named.get(owner.name, "") is None:
+        del named[owner.name]  # the Book sets it
     return entity(**named, **(models.get_given_fields(call.body) if call.body else {}))
 
 
-def build_ref(entity: type[Entity], values: Mapping[str, Any]) -> ItemRef[Entity]:
-    """The item that a path and a query name."""
-    return ItemRef(entity, tuple(values[name] for name in models.list_key_names(entity)))
+def build_ref(entity: type[Entity], call: Call) -> ItemRef[Entity]:
+    """The item that a path and a query name. Without an owner, it is an item of the caller.
+
+    Raises:
+        Forbidden: see `choose_owner`.
+    """
+    owner, names = entity.owner_field_, models.list_key_names(entity)
+    if owner is None or owner.name not in names:
+        return ItemRef(entity, tuple(call.values[name] for name in names))
+    values = {**call.values, owner.name: choose_owner(call, owner.name)}
+    return ItemRef(entity, tuple(values[name] for name in names))
 
 
 def resolve_known_version(call: Call, ref: ItemRef[Entity]) -> int | None:

@@ -1,9 +1,9 @@
 """A domain's own functions as operations: their signatures define the requests.
 
-A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
-(``idempotency_key``; ``if_match``, as a version), and query parameters. A query parameter is
-required if the path names it or if it has no default. The function returns an item, a page, a
-model, None, or one of several items and models.
+A function takes the ``book``, the `Caller`, the path's variables, a body (a Pydantic model),
+headers by name (``idempotency_key``; ``if_match``, as a version), and query parameters. A query
+parameter is required if the path names it or if it has no default. The function returns an item, a
+page, a model, None, or one of several items and models.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pydantic import BaseModel, TypeAdapter
 from daicho.declare.domain import Resource, Route
 from daicho.declare.entity import Entity
 from daicho.declare.results import VoteResult
+from daicho.declare.rules.caller import Caller
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
@@ -67,6 +68,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         find_model(returns),
         signature.required,
         signature.optional,
+        roles=route.roles,
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     also = {200, 201} if route.method == "PUT" and _list_entities(returns) else set()
@@ -82,7 +84,6 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         status,
         also=tuple(sorted(also - {status})),
         errors=_list_errors(route, signature),
-        role=route.role,
     )
 
 
@@ -111,12 +112,13 @@ class _Signature:
         self.returns = None if self.returns is type(None) else self.returns
         self.body: type[BaseModel] | None = None
         self.names: dict[str, str] = {}
-        self.body_name = ""
+        self.body_name = self.caller_name = ""
         variables: dict[str, Parameter] = {}
         headers, required, optional = [], [], []
         for name, parameter in inspect.signature(function).parameters.items():
             hint, default = hints.get(name), parameter.default
-            if name == "book":
+            if name == "book" or hint is Caller:
+                self.caller_name = name if hint is Caller else self.caller_name
                 continue
             if isinstance(hint, type) and issubclass(hint, BaseModel):
                 self.body, self.body_name = hint, name
@@ -162,6 +164,8 @@ class _FunctionAnswerer:
         values = {name: call.values[wire] for name, wire in self._signature.names.items()}
         if self._signature.body is not None:
             values[self._signature.body_name] = call.body
+        if self._signature.caller_name:
+            values[self._signature.caller_name] = call.book.caller
         if "if_match" in values:
             values["if_match"] = parse_version(values["if_match"])
         return self._show(call, self._route.function(call.book, **values))

@@ -17,10 +17,11 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
-from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.results import Score
+from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
-from daicho.errors import DeclarationError, Refusal
+from daicho.errors import DeclarationError, Forbidden, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
@@ -45,6 +46,9 @@ LIVE = Parameter(
 )
 
 
+_QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
+
+
 class DeclaredQuery:
     """A declaration as a query: its parameters in order, and the variant that it builds."""
 
@@ -60,7 +64,7 @@ class DeclaredQuery:
         """
         owner = queries.__self__ if isinstance(queries, MethodType) else queries
         mode = queries.__name__ if isinstance(queries, MethodType) else ""
-        if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
+        if not isinstance(owner, _QUERIES):
             raise DeclarationError(
                 f"{queries!r} is no declaration: domain.mount(path, Song.titled)"
             )
@@ -117,6 +121,10 @@ class DeclaredQuery:
                 return (*parameters, key_prefix.build_parameter(remaining))
             case KeyQueries(), "":
                 return _list_fields(self.entity, models.list_key_names(self.entity))
+            case UniqueQueries(), "":
+                unique = owner.declaration
+                names = tuple(spec.name for spec in (*unique.within, *unique.fields))
+                return _list_fields(self.entity, names)
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
     @property
@@ -145,7 +153,19 @@ class DeclaredQuery:
                 return f"{verb} {selected}"
             case KeyQueries(), "":
                 return f"Show one {entity}"
+            case UniqueQueries(), _ if self.shows_one:
+                return f"Show the {selected}"
+            case UniqueQueries(), _:
+                return f"List the one {selected}, if there is one"
         return f"List {selected}"
+
+    @property
+    def shows_one(self) -> bool:
+        """Whether the answer is one item, not a list: of a unique value that is in the path."""
+        variables = set(self.names)
+        return isinstance(self.owner, UniqueQueries) and variables.issuperset(
+            parameter.name for parameter in self.parameters
+        )
 
     @property
     def flag(self) -> str | None:
@@ -170,12 +190,40 @@ class DeclaredQuery:
                 return models.build_page_model(_make_score_model(self.owner.declaration))
             case KeyQueries(), "":
                 return models.build_item_model(self.entity)
+            case UniqueQueries(), "" if self.shows_one:
+                return models.build_item_model(self.entity)
         return models.build_page_model(models.build_item_model(self.entity))
 
-    def build_variant(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> QueryVariant:
+    @property
+    def is_item(self) -> bool:
+        """Whether it answers with one item."""
+        return isinstance(self.owner, KeyQueries) and not self.mode
+
+    @cached_property
+    def owner_parameter(self) -> str | None:
+        """The parameter with the owner of all items that it reads; None without one."""
+        spec, owner = self.entity.owner_field_, self.owner
+        parts: tuple[PartSpec, ...] = ()
+        match owner, self.mode:
+            case ListingQueries(), _:
+                parts = owner.declaration.partition
+            case TallyQueries(), "top":
+                parts = owner.declaration.within
+            case TallyQueries(), _:
+                parts = (*owner.declaration.within, *owner.declaration.by)
+            case KeyQueries(), _:
+                names = {parameter.name for parameter in self.parameters}
+                return spec.name if spec is not None and spec.name in names else None
+        whole = [part.field for part in parts if not (part.bucket or part.folded or part.each)]
+        return spec.name if spec is not None and spec in whole else None
+
+    def build_variant(
+        self, inside: tuple[str, ...], fixed: Mapping[str, str], *, is_own: bool = False
+    ) -> QueryVariant:
         """The query on a path with the variables ``inside``; the others are its parameters.
 
-        ``fixed``: parameters with one value each, which select the query.
+        ``fixed``: parameters with one value each, which select the query. ``is_own``: the owner is
+        the caller by default.
         """
         flags = tuple(
             Parameter(name, build_only(value), f"Always {value}.", only=value)
@@ -187,13 +235,17 @@ class DeclaredQuery:
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
-        elif isinstance(self.owner, KeyQueries) and not self.mode:
+        elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
-        elif not isinstance(self.owner, SearchQueries):
+        elif not isinstance(self.owner, SearchQueries | UniqueQueries):
             window = (time_window.build_parameter(self.window),) if self.window else ()
             optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
+        if is_own and self.owner_parameter and self.owner_parameter not in inside:
+            own = build_owner_parameter(self.entity, self.owner_parameter)
+            parameters = tuple(each for each in parameters if each.name != own.name)
+            optional = (own, *optional)
         searched: tuple[str, ...] = ()
         if isinstance(self.owner, SearchQueries):
             searched = self.owner.declaration.reads
@@ -232,7 +284,8 @@ class DeclaredQuery:
             )
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
-            return responses.show_one(call, query)
+            is_listed = isinstance(query, UniqueRef) and not self.shows_one
+            return responses.list_one(call, query) if is_listed else responses.show_one(call, query)
         return responses.show_list(call, self._limit(call, query))
 
     def _limit(self, call: Call, query: ListQuery[Any]) -> ListQuery[Any]:
@@ -272,7 +325,33 @@ class DeclaredQuery:
 
     def _list_values(self, call: Call) -> list[Any]:
         """The values of a request in the order of the parameters."""
-        return [call.values[parameter.name] for parameter in self.parameters]
+        owner = self.owner_parameter
+        return [
+            choose_owner(call, parameter.name)
+            if parameter.name == owner
+            else call.values[parameter.name]
+            for parameter in self.parameters
+        ]
+
+
+def build_owner_parameter(entity: type[Entity], name: str) -> Parameter:
+    """The parameter that names an owner: the caller by default."""
+    annotation = models.choose_parameter_type(entity, name)
+    return Parameter(name, annotation, "The owner: the subject of your token by default.")
+
+
+def choose_owner(call: Call, name: str) -> str:
+    """The owner that a request names, or the caller.
+
+    Raises:
+        Forbidden: the request names none, and its token has no subject.
+    """
+    given: str | None = call.values.get(name)
+    caller = call.book.caller
+    subject = given or (caller.subject if caller is not None else "")
+    if not subject:
+        raise Forbidden(f"the token names no subject: give {name}", field=name)
+    return subject
 
 
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:

@@ -24,7 +24,8 @@ from daicho.web.http.operation import (
 )
 from daicho.web.http.preconditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud, sections, several_values, versions
-from daicho.web.routes.declared_queries import DeclaredQuery
+from daicho.web.routes.access import OPEN, ListAccess
+from daicho.web.routes.declared_queries import DeclaredQuery, build_owner_parameter
 from daicho.web.schema import models
 
 VERBS = {
@@ -36,11 +37,15 @@ VERBS = {
 
 
 def build_operations(
-    tag: str, resource: Resource, in_paths: Collection[str] = ()
+    tag: str,
+    resource: Resource,
+    in_paths: Collection[str] = (),
+    lists: ListAccess = OPEN,
 ) -> Iterator[Operation]:
     """The operations of a resource's verbs, of its sets of references, and of its versions.
 
-    ``in_paths``: the entity's fields that its key or a query takes from paths only.
+    ``in_paths``: the entity's fields that its key or a query takes from paths only; ``lists``: what
+    LIST needs.
 
     Raises:
         DeclarationError: the path has a variable that is no field of the key.
@@ -51,7 +56,7 @@ def build_operations(
                 f"{resource.path}: {name} is no key field of {resource.entity.__name__}"
             )
     for verb in resource.verbs:
-        yield _build_verb(tag, resource, verb, in_paths)
+        yield _build_verb(tag, resource, verb, in_paths, lists)
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _build_members(tag, resource)
     yield from sections.build_operations(
@@ -71,11 +76,13 @@ def build_variables(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
     )
 
 
-def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[str]) -> Operation:
+def _build_verb(
+    tag: str, resource: Resource, verb: str, in_paths: Collection[str], lists: ListAccess
+) -> Operation:
     entity, path = resource.entity, resource.path
     if verb == "LIST":
         queries: Any = getattr(entity, "key")  # noqa: B009  # its type is that of an instance's key
-        return build_listing(tag, resource.collection, DeclaredQuery(queries.all))
+        return build_listing(tag, resource.collection, DeclaredQuery(queries.all), lists)
     if verb == "POST":
         return _build_post(tag, resource, in_paths)
     required, optional = _list_outside_path(entity, path)
@@ -85,7 +92,13 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
     model = None if verb == "DELETE" else models.build_item_model(entity)
     name = entity.__name__
     variant = QueryVariant(
-        f"{name}.{verb}", summary.format(name), partial(answer, resource), model, required, optional
+        f"{name}.{verb}",
+        summary.format(name),
+        partial(answer, resource),
+        model,
+        required,
+        optional,
+        roles=resource.list_roles(verb),
     )
     operation = Operation(verb, path, tag, [variant], build_variables(entity, path), (IF_MATCH,))
     match verb:
@@ -118,14 +131,25 @@ def _list_outside_path(
             name, models.choose_parameter_type(entity, name), default=entity.fields_[name].default
         )
         for name in models.list_key_names(entity)
-        if name not in list_variables(path)
+        if name not in list_variables(path) and entity.fields_[name].role != "owner"
     ]
     required = tuple(
         replace(parameter, default=None) for parameter in parameters if parameter.default is MISSING
     )
-    return required, tuple(
-        parameter for parameter in parameters if parameter.default is not MISSING
+    return required, (
+        *(parameter for parameter in parameters if parameter.default is not MISSING),
+        *_build_owner_parameter(entity, path),
     )
+
+
+def _build_owner_parameter(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
+    """The owner, if it is a key field that is not in the path: the caller by default."""
+    owner = entity.owner_field_
+    if owner is None or owner not in models.build_key_model(entity).parts:
+        return ()
+    if owner.name in list_variables(path):
+        return ()
+    return (build_owner_parameter(entity, owner.name),)
 
 
 def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Operation:
@@ -137,6 +161,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         summary,
         partial(crud.create_item, resource),
         models.build_item_model(entity),
+        roles=resource.list_roles("POST"),
     )
     return Operation(
         "POST",
@@ -172,14 +197,19 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
             ("DELETE", "remove", "from", membership.remove),
         ):
             summary = f"{verb.title()} {preposition} {spec.name}"
-            variant = QueryVariant(f"{spec}.{method}", summary, answer)
+            roles = resource.list_roles("PATCH", "PUT")
+            variant = QueryVariant(f"{spec}.{method}", summary, answer, roles=roles)
             yield Operation(method, path, tag, [variant], inside, status=204, verb=verb)
 
 
 def build_listing(
-    tag: str, path: str, query: DeclaredQuery, fixed: dict[str, str] | None = None
+    tag: str,
+    path: str,
+    query: DeclaredQuery,
+    access: ListAccess = OPEN,
+    fixed: dict[str, str] | None = None,
 ) -> Operation:
-    """A declaration as the query of a path.
+    """A declaration as the query of a path; ``access``: what it needs.
 
     Raises:
         DeclarationError: the path has a variable that the declaration does not take.
@@ -192,5 +222,9 @@ def build_listing(
         replace(several_values.get_single(typed[name]), place="path")
         for name in list_variables(path)
     )
-    variant = query.build_variant(list_variables(path), fixed or {})
-    return Operation("GET", path, tag, [variant], inside)
+    variant = query.build_variant(list_variables(path), fixed or {}, is_own=access.is_own)
+    variant = replace(variant, roles=access.roles)
+    operation = Operation("GET", path, tag, [variant], inside)
+    if query.shows_one:
+        operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
+    return operation

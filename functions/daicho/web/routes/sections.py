@@ -27,6 +27,7 @@ from daicho.web.http.operation import (
     list_variables,
 )
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH, matches_any, resolve_version
+from daicho.web.routes import crud
 from daicho.web.schema import models
 
 VARIABLE = "section"
@@ -65,7 +66,10 @@ def build_operations(
         if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
             continue
         model = None if method == "DELETE" else body
-        variant = QueryVariant(f"{entity.__name__}.{name}.{method}", summary, answer, model)
+        roles = resource.list_roles(*(("GET",) if method == "GET" else ("PATCH", "PUT")))
+        variant = QueryVariant(
+            f"{entity.__name__}.{name}.{method}", summary, answer, model, roles=roles
+        )
         operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
         match method:
             case "GET":
@@ -94,8 +98,7 @@ def _read_value(entity: type[Entity], field: str) -> type[RootModel[Any]]:
 
 
 def _build_ref(entity: type[Entity], call: Call) -> SectionRef[Entity]:
-    parts = tuple(call.values[name] for name in models.list_key_names(entity))
-    return SectionRef(entity, parts, call.values[VARIABLE])
+    return SectionRef(entity, crud.build_ref(entity, call).parts, call.values[VARIABLE])
 
 
 def _get_section(entity: type[Entity], call: Call) -> Reply:

@@ -119,11 +119,12 @@ def build_admin_operations() -> list[Operation]:
         _delete,
         JobView,
         optional=(ARCHIVE,),
+        roles=(ADMIN,),
     )
-    show = QueryVariant("Job.GET", "Show the progress of a job", _show, JobView)
+    show = QueryVariant("Job.GET", "Show the progress of a job", _show, JobView, roles=(ADMIN,))
     variable = Parameter("id", str, place="path")
-    deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202, role=ADMIN, errors=(503,))
-    job = Operation("GET", "/jobs/{id}", TAG, [show], (variable,), role=ADMIN)
+    deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202, errors=(503,))
+    job = Operation("GET", "/jobs/{id}", TAG, [show], (variable,))
     deletion.name, job.name = NAMES
     return [deletion, job]
 

@@ -57,10 +57,14 @@ def build_operations(
         answer: Callable[[Resource, Call], Reply],
         returns: Any,
         *parameters: Parameter,
+        verbs: tuple[str, ...] = ("GET",),
     ) -> list[QueryVariant]:
         variant_name = ".".join(filter(None, (name, "versions", action)))
         bound, accepted = partial(answer, resource), (*optional, *parameters)
-        return [QueryVariant(variant_name, description, bound, returns, required, accepted)]
+        roles = resource.list_roles(*verbs)
+        return [
+            QueryVariant(variant_name, description, bound, returns, required, accepted, roles=roles)
+        ]
 
     summary = f"List the versions of one {name}, newest first, also if it was removed"
     fields = field_selection.build_parameter(entity)
@@ -82,18 +86,20 @@ def build_operations(
     yield get
     if {"PUT", "PATCH"} & set(resource.verbs):
         summary = f"Restore a version of one {name} as the newest"
-        variants = build_variants("restore", summary, _restore_version, item_model)
+        variants = build_variants(
+            "restore", summary, _restore_version, item_model, verbs=("PATCH", "PUT")
+        )
         restore = Operation("POST", f"{version_path}/restore", tag, variants, numbered, (IF_MATCH,))
         restore.errors = (409, 412)
         yield restore
     if "DELETE" in resource.verbs:
         summary = f"Remove up to a thousand versions of one {name}, except the newest"
-        variants = build_variants("forget", summary, _forget_versions, Forgotten)
+        variants = build_variants("forget", summary, _forget_versions, Forgotten, verbs=("DELETE",))
         yield Operation("DELETE", list_path, tag, variants, variables, verb="forget")
 
 
 def _list_versions(resource: Resource, call: Call) -> Reply:
-    ref = crud.build_ref(resource.entity, call.values)
+    ref = crud.build_ref(resource.entity, call)
     query = ListQuery(ref.entity, "versions", "versions", ref.parts)
     return responses.show_list(call, list_options.limit_list(call, "int", query))
 
@@ -104,16 +110,16 @@ def _get_version(resource: Resource, call: Call) -> Reply:
 
 def _restore_version(resource: Resource, call: Call) -> Reply:
     ref = _build_version_ref(resource, call)
-    current = crud.build_ref(resource.entity, call.values)
+    current = crud.build_ref(resource.entity, call)
     version = crud.resolve_known_version(call, current)
     return responses.show_changed(call.book.restore(ref, if_match=version))
 
 
 def _forget_versions(resource: Resource, call: Call) -> Reply:
-    result = call.book.forget(crud.build_ref(resource.entity, call.values))
+    result = call.book.forget(crud.build_ref(resource.entity, call))
     return Reply(200, json.dumps({"removed": result.removed, "done": result.done}))
 
 
 def _build_version_ref(resource: Resource, call: Call) -> ItemRef[Any]:
-    ref = crud.build_ref(resource.entity, call.values)
+    ref = crud.build_ref(resource.entity, call)
     return ItemRef(ref.entity, ref.parts, call.values[NUMBER.name])

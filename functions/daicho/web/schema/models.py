@@ -27,7 +27,9 @@ from daicho.web.schema.wire_types import (
     to_text_type,
 )
 
+OWNER_DESCRIPTION = "The subject of your token. Only some roles may name another owner."
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+_READ_ONLY: dict[str, Any] = {"readOnly": True}
 
 
 @cache
@@ -54,6 +56,8 @@ def build_creation_model(
     for field_name, spec in _list_writable_fields(entity, omitted_names).items():
         if spec.factory is not None:
             default = Field(default_factory=spec.factory)
+        elif spec.role == "owner":
+            default = Field(default=None, description=OWNER_DESCRIPTION)
         elif spec.default is not MISSING:
             default = Field(default=spec.default)
         else:
@@ -81,7 +85,7 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         name: (
             to_shown_type(spec.annotation | None if spec.role == "copied" else spec.annotation),
-            ...,
+            Field(json_schema_extra=_READ_ONLY) if spec.role == "computed" else ...,
         )
         for name, spec in entity.fields_.items()
         if not spec.hidden
@@ -163,5 +167,5 @@ def _list_writable_fields(
     return {
         name: spec
         for name, spec in entity.fields_.items()
-        if name not in omitted and spec.role not in ("copied", "uid")
+        if name not in omitted and not spec.is_derived and spec.role != "uid"
     }

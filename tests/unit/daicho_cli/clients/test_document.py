@@ -23,4 +23,15 @@ def test_the_generators_read_neither_fields_nor_examples_of_bodies() -> None:
     assert [p["name"] for p in path["get"]["parameters"]].count("fields") == 2
     post = prepared["paths"]["/contacts"]["post"]
     assert '"example"' not in json.dumps([get["responses"], post["requestBody"]])
-    assert prepared["components"] == document["components"]
+    assert prepared["components"]["schemas"] == document["components"]["schemas"]
+
+
+def test_an_answer_of_two_media_types_has_both_types_in_each() -> None:
+    document = describe_operations(build_operations(Daicho(*TOYS)))
+    contents = prepare_document(document)["components"]["responses"]["429"]["content"]
+    both = {
+        "anyOf": [
+            {"$ref": f"#/components/schemas/{name}"} for name in ("Problem", "GatewayMessage")
+        ]
+    }
+    assert [content["schema"] for content in contents.values()] == [both, both]

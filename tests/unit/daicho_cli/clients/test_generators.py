@@ -83,6 +83,11 @@ def answer(request: httpx.Request) -> httpx.Response:
         problem = {"type": "/problems/not-found", "title": "Not found", "status": 404, "detail": ""}
         content_type = {"Content-Type": "application/problem+json"}
         return httpx.Response(404, headers=content_type, text=json.dumps(problem))
+    if request.url.path.endswith("/busy"):
+        problem = {"type": "/problems/too-many-requests", "title": "T", "status": 429, "detail": ""}
+        return httpx.Response(429, text=json.dumps(problem))
+    if request.url.path.endswith("/refused"):
+        return httpx.Response(429, text='{"message":"Too Many Requests"}')
     if request.method == "GET" and request.url.path.endswith("/rooms"):
         return httpx.Response(200, json={"items": [ROOM], "cursor": "next"})
     return httpx.Response(204) if request.method == "DELETE" else httpx.Response(200, json=ROOM)
@@ -103,7 +108,9 @@ def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.Monke
     assert models.ClientModel and models.Record
     hints = get_type_hints(api.get_client.sync)
     assert hints["client"] == rooms.AuthenticatedClient | rooms.Client
-    assert hints["return"] == Any | models.ClientModel | models.Problem | None
+    assert hints["return"] == (
+        Any | models.ClientModel | models.GatewayMessage | models.Problem | None
+    )
     client = rooms.AuthenticatedClient(base_url="http://api", token="t")
     client.set_httpx_client(
         httpx.Client(base_url="http://api", transport=httpx.MockTransport(answer))
@@ -121,6 +128,11 @@ def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.Monke
         404,
         rooms.types.UNSET,
     )
+
+    busy = api.get_client_room.sync("c1", "busy", client=client)
+    refused = api.get_client_room.sync("c1", "refused", client=client)
+    assert (type(busy), type(refused)) == (models.Problem, models.GatewayMessage)
+    assert refused.message == "Too Many Requests"
 
     new = models.NewRoom(opened=room.opened, price="12.50", state=room.state)
     api.create_client_room.sync_detailed("c1", client=client, body=new, idempotency_key="k")

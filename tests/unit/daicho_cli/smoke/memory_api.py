@@ -14,6 +14,7 @@ import pytest
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api as WebApi
@@ -84,12 +85,12 @@ class MemoryApi:
 
 
 @cache
-def _build_web_api(daicho: Daicho) -> tuple[WebApi, dict[str, Callable[[str], Book]]]:
+def _build_web_api(daicho: Daicho) -> tuple[WebApi, dict[str, Callable[[str, Access], Book]]]:
     """The API, which costs more to build than to call, and how its books are opened."""
-    opened: dict[str, Callable[[str], Book]] = {}
+    opened: dict[str, Callable[[str, Access], Book]] = {}
 
-    def open_book(tenant: str) -> Book:
-        return opened["book"](tenant)
+    def open_book(access: Access) -> Book:
+        return opened["book"](access.tenant, access)
 
     return WebApi(daicho, open_book), opened
 

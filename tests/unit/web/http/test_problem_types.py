@@ -10,6 +10,7 @@ import pytest
 from daicho import errors
 from daicho.declare.registry import Daicho
 from daicho.errors import Refusal, refuse
+from daicho.query.access import Access
 from daicho.web.api import Api
 from daicho.web.http.problem_types import TYPES, find_type, render_page
 from daicho.web.http.problems import HttpError
@@ -20,7 +21,7 @@ SERVER = "https://api.example/stage"
 
 
 def failing(error: Exception) -> Client:
-    def no_book(_: str) -> Any:
+    def no_book(_: Access) -> Any:
         raise error
 
     return Client(Api(Daicho(*TOYS), no_book, server=SERVER), "acme")

@@ -1,0 +1,256 @@
+"""Access: what the caller of a `Book` may read and write, by the rules of each entity.
+
+This is the second layer: routes check roles, and the Book checks items and queries, whatever
+function reads them. Reads that a write needs (a reference that must exist, a copied field) are
+none of the caller, and are not checked.
+
+What a caller may not read does not exist for it: `daicho.errors.NotFound`. What it may read and not
+write is refused: `daicho.errors.Forbidden`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from daicho.declare.aggregates import TallyDeclaration
+from daicho.declare.entity import Entity
+from daicho.declare.fields import FieldSpec
+from daicho.declare.listings import Listing
+from daicho.declare.parts import PartSpec
+from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
+from daicho.declare.rules.access import OWNER, TENANT, AccessRule
+from daicho.declare.rules.caller import Caller
+from daicho.errors import Forbidden, Invalid
+from daicho.query.key_resolver import build_not_found
+from daicho.storage.attributes import Image, get_text
+
+NO_RULES: Mapping[str, AccessRule] = {}
+
+
+class Access:
+    """The access of one caller; of the system itself, which may do everything, without a caller.
+
+    ``rules``: by the name of the entity. An entity without a rule is open to the whole tenant.
+    """
+
+    def __init__(
+        self, caller: Caller | None = None, rules: Mapping[str, AccessRule] = NO_RULES
+    ) -> None:
+        self.caller, self._rules = caller, rules
+        self._suspensions = 0
+
+    @property
+    def tenant(self) -> str:
+        """The tenant of the caller."""
+        return self.caller.tenant if self.caller else ""
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Admit everything until the end of the block."""
+        self._suspensions += 1
+        try:
+            yield
+        finally:
+            self._suspensions -= 1
+
+    def may_read(self, entity: type[Entity], image: Image) -> bool:
+        """Whether the caller may read a stored item."""
+        rule = self._find_rule(entity)
+        if rule is None or rule.is_open or self._has_role(rule.reading_roles):
+            return True
+        return OWNER in rule.read and self._owns(rule, image)
+
+    def check_write(self, ref: ItemRef[Any], image: Image) -> None:
+        """Refuse to change or remove a stored item.
+
+        Raises:
+            NotFound: the caller may not read it.
+            Forbidden: the caller may not write it.
+        """
+        rule = self._find_rule(ref.entity)
+        if rule is None or self._writes_all(rule):
+            return
+        if OWNER in rule.write and self._owns(rule, image):
+            return
+        if not self.may_read(ref.entity, image):
+            raise build_not_found(ref)
+        raise Forbidden(_explain_write(rule))
+
+    def check_item(self, item: Entity) -> None:
+        """Refuse to write a part of an item that the caller has read, such as its object.
+
+        Raises:
+            Forbidden: the caller may not write it.
+        """
+        spec = type(item).owner_field_
+        image: Image = {} if spec is None else {spec.name: {"S": getattr(item, spec.name)}}
+        self.check_write(ItemRef(type(item), ()), image)
+
+    def assign_owner(self, item: Entity) -> None:
+        """Set the owner of an item that is created or put, unless it is given.
+
+        Raises:
+            Forbidden: the caller may not write such an item, or not for this owner; or its token
+                has no subject.
+            Invalid: no owner is given where there is no caller.
+        """
+        entity, spec = type(item), type(item).owner_field_
+        rule, caller = self._find_rule(entity), self.caller
+        if spec is not None:
+            given = getattr(item, spec.name)
+            if not given and (caller is None or rule is None):
+                raise Invalid("there is no caller to own the item: give an owner", field=spec.name)
+            if rule is None or caller is None:
+                return
+            if not given:
+                if not caller.subject:
+                    raise Forbidden("the token names no subject, so it cannot own anything")
+                vars(item)[spec.name] = caller.subject
+            elif given != caller.subject and not self._has_role(rule.writing_roles):
+                raise Forbidden(_explain_other_owner(rule), field=spec.name)
+        if rule is not None and not self._writes_all(rule) and OWNER not in rule.write:
+            raise Forbidden(_explain_write(rule))
+
+    def find_required_owner(self, entity: type[Entity]) -> tuple[str, str] | None:
+        """The field with the owner, and the owner that each item has which the caller may write.
+
+        None if it may write items of any owner. An empty owner is none that an item has.
+        """
+        rule = self._find_rule(entity)
+        if rule is None or self._writes_all(rule):
+            return None
+        subject = self.caller.subject if self.caller and OWNER in rule.write else ""
+        return rule.owner or "owner", subject
+
+    def check_lists(self, queries: Sequence[ListQuery[Any]]) -> None:
+        """Refuse lists of which the caller may not read all items.
+
+        The versions of one item are not checked: they are items, see `may_read`.
+
+        Raises:
+            Forbidden: names the roles that may read them.
+        """
+        for query in queries:
+            if query.by != "versions":
+                self._check_read(query.entity, _list_fields(query), query.parts)
+
+    def check_figure(self, query: TotalQuery | RankingQuery) -> None:
+        """Refuse a total or a ranking of items of which the caller may not read all.
+
+        Raises:
+            Forbidden: names the roles that may read it.
+        """
+        specs, values = _list_groups(query)
+        self._check_read(query.entity, specs, values)
+
+    def check_vote(self, query: TotalQuery) -> None:
+        """Refuse a vote for a group of another owner, or without a role that the entity requires.
+
+        Raises:
+            Forbidden: names the roles that may vote.
+        """
+        rule = self._find_rule(query.entity)
+        if rule is None or self._writes_all(rule):
+            return
+        specs, values = _list_groups(query)
+        owners = {value for spec, value in zip(specs, values, strict=True) if _is_owner(spec)}
+        subject = self.caller.subject if self.caller else ""
+        if OWNER not in rule.write or owners - {subject}:
+            raise Forbidden(_explain_write(rule))
+
+    def _check_read(
+        self, entity: type[Entity], specs: Sequence[FieldSpec | None], values: Sequence[Any]
+    ) -> None:
+        rule = self._find_rule(entity)
+        if rule is None or rule.is_open or self._has_role(rule.reading_roles):
+            return
+        subject = self.caller.subject if self.caller else ""
+        pairs = zip(specs, values, strict=True)
+        if (
+            OWNER in rule.read
+            and subject
+            and any(_is_owner(spec) and value == subject for spec, value in pairs)
+        ):
+            return
+        raise Forbidden(_explain_read(rule))
+
+    def _find_rule(self, entity: type[Entity]) -> AccessRule | None:
+        """The rule that the caller is subject to, if any."""
+        if self.caller is None or self._suspensions:
+            return None
+        return self._rules.get(entity.__name__)
+
+    def _owns(self, rule: AccessRule, image: Image) -> bool:
+        subject = self.caller.subject if self.caller else ""
+        return bool(subject) and rule.owner is not None and get_text(image, rule.owner) == subject
+
+    def _writes_all(self, rule: AccessRule) -> bool:
+        return TENANT in rule.write or self._has_role(rule.writing_roles)
+
+    def _has_role(self, roles: Sequence[str]) -> bool:
+        return self.caller is not None and self.caller.has_role(*roles)
+
+
+SYSTEM = Access()
+"""The access of jobs, commands and loads."""
+
+
+def _list_fields(query: ListQuery[Any]) -> Sequence[FieldSpec | None]:
+    """The field of each value of a list query; None for a value that is not one of a field."""
+    declaration: Any = query.entity.declarations_[query.name]
+    match query.by:
+        case "partition" | "under":
+            return tuple(declaration.parts[: len(query.parts)])
+        case "inverse":
+            return (declaration.parts[1],)
+        case "listing" if isinstance(declaration, Listing):
+            return [_get_whole_field(part) for part in declaration.partition]
+    return [None] * len(query.parts)
+
+
+def _list_groups(
+    query: TotalQuery | RankingQuery,
+) -> tuple[Sequence[FieldSpec | None], Sequence[Any]]:
+    """The fields of the groups of a figure, and their values."""
+    declaration: Any = query.entity.declarations_[query.aggregate]
+    assert isinstance(declaration, TallyDeclaration)  # noqa: S101  # a query is made of one
+    if isinstance(query, RankingQuery):
+        return [_get_whole_field(part) for part in declaration.within], query.within
+    parts = (*declaration.within, *declaration.by)
+    return [_get_whole_field(part) for part in parts], (*query.within, *query.by)
+
+
+def _get_whole_field(part: PartSpec) -> FieldSpec | None:
+    """The field whose whole value a part is; None for a bucket of it, or one of a set."""
+    return None if part.bucket or part.folded or part.each else part.field
+
+
+def _is_owner(spec: FieldSpec | None) -> bool:
+    return spec is not None and spec.role == "owner"
+
+
+def _explain_read(rule: AccessRule) -> str:
+    roles = _join_roles(rule.reading_roles)
+    if OWNER not in rule.read:
+        return f"this takes {roles}"
+    own = f"a caller without {roles}" if roles else "a caller"
+    return f"{own} reads only its own items of {rule.entity}"
+
+
+def _explain_write(rule: AccessRule) -> str:
+    roles = _join_roles(rule.writing_roles)
+    if OWNER not in rule.write:
+        return f"this takes {roles}"
+    return f"only its owner{f' or {roles}' if roles else ''} may write this {rule.entity}"
+
+
+def _explain_other_owner(rule: AccessRule) -> str:
+    roles = _join_roles(rule.writing_roles)
+    remedy = f"{roles} may name another owner" if roles else "leave it out"
+    return f"it is the subject of the token, or nothing: {remedy}"
+
+
+def _join_roles(roles: Sequence[str]) -> str:
+    return " or ".join(f"the role {role!r}" for role in roles)

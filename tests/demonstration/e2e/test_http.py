@@ -1,0 +1,216 @@
+"""HTTP as its users expect it: over the gateway, which decodes paths and answers some itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.demonstration.support.routes import DEMONSTRATION_ROUTES
+from tests.e2e.api import client, send
+from tests.support.api_client import Answer
+from tests.support.documented_answers import AnswerChecker, Replay, sort_by_harm
+
+PROBLEM = "application/problem+json"
+
+
+@pytest.fixture(scope="module")
+def checker() -> AnswerChecker:
+    return AnswerChecker(DEMONSTRATION_ROUTES.description)
+
+
+def to_answer(answer: httpx.Response) -> Answer:
+    headers = {name.title(): value for name, value in answer.headers.items()}
+    return Answer(answer.status_code, headers, answer.text, str(answer.request.url))
+
+
+def send_as_written(stack: dict[str, Any], path: str) -> tuple[int, str]:
+    """The answer to a GET whose path no client has changed: its status and its body."""
+    url = urlsplit(stack["url"])
+    lines = (
+        f"GET {url.path}{path} HTTP/1.1",
+        f"Host: {url.netloc}",
+        f"Authorization: Bearer {stack['tokens']['globex']}",
+        "Connection: close",
+    )
+    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+        connection.sendall("\r\n".join((*lines, "", "")).encode())
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = received.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body.decode()
+
+
+def test_every_operation_is_answered_as_documented(
+    stack: dict[str, Any], checker: AnswerChecker
+) -> None:
+    """A good request to each, and one without a token, which the gateway answers."""
+    with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
+
+        def request(method: str, url: str, body: Any = None, **headers: str) -> Answer:
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            content = {"json": body} if body is not None else {}
+            return to_answer(send(api, method, url, headers=sent, **content))
+
+        replay = Replay(DEMONSTRATION_ROUTES, checker, request, {"candidate": "a", "song": "x"})
+        replay.make_items()
+        for operation in sort_by_harm(DEMONSTRATION_ROUTES.all):
+            if (operation.method, operation.path) not in checker.reached:
+                replay.answer(operation)
+        for operation in DEMONSTRATION_ROUTES.all[::12]:
+            refused = nobody.request(operation.method, replay.build_url(operation))
+            checker.check(operation.method, operation.path, to_answer(refused))
+            assert refused.status_code == 401
+            assert refused.json() == {"message": "Unauthorized"}
+    good = [at for at, statuses in checker.reached.items() if min(statuses) < 300]
+    assert len(good) > len(DEMONSTRATION_ROUTES.all) * 0.9
+
+
+def test_a_vote_is_answered_as_documented(stack: dict[str, Any], checker: AnswerChecker) -> None:
+    with client(stack, "globex") as api:
+        for counting, key, status in (("fast", {}, 200), ("exact", {"Idempotency-Key": "k"}, 201)):
+            poll = api.post("/polls", json={"candidates": ["a", "b"], "counting": counting}).json()
+            answer = api.post(f"/polls/{poll['id']}/votes", json={"candidate": "a"}, headers=key)
+            assert answer.status_code == status
+            checker.check("POST", "/polls/{poll}/votes", to_answer(answer))
+
+
+def test_the_root_and_unknown_paths_are_answered_with_a_problem(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
+        for path in ("/", "/nothing", "/docs/nothing"):
+            answer = api.get(path)
+            assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM), path
+        assert nobody.get("/").status_code == 401
+        assert nobody.get("/problems/nothing").headers["content-type"] == PROBLEM
+
+
+def test_a_value_of_another_form_is_refused_in_words(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        refused = api.get("/revenue/1996-13")
+        assert refused.status_code == 422
+        (error,) = refused.json()["errors"]
+        assert error == {"field": "month", "message": "Input should be a month, such as 2026-11"}
+        unknown = api.get("/contacts", params={"q": "a", "include": "call"}).json()["detail"]
+        assert "Unknown value 'call'; there are calls" in unknown
+
+
+def test_head_is_answered_wherever_get_is(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
+        made = api.post("/contacts", json={"name": "Head"})
+        path = made.headers["location"]
+        for each in (path, "/contacts?q=head", "/contacts/none", "/nothing"):
+            shown, head = api.get(each), api.head(each)
+            assert (head.status_code, head.content) == (shown.status_code, b"")
+            same = ("content-type", "etag", "location", "allow")
+            assert [head.headers.get(n) for n in same] == [shown.headers.get(n) for n in same]
+        unchanged = api.head(path, headers={"If-None-Match": made.headers["etag"]})
+        assert unchanged.status_code == 304
+        assert nobody.head("/openapi.json").status_code == nobody.head("/docs").status_code == 200
+        assert "HEAD" in api.request("TRACE", path).headers["allow"]
+        assert "HEAD" not in api.get("/contacts/1/categories/2").headers["allow"]
+
+
+def test_repeated_keys_of_json_are_refused(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        json_type = {"content-type": "application/json"}
+        for body, key in (
+            ('{"name":"a","name":"b"}', "name"),
+            ('{"name":"a","company":{"x":[{"y":1,"\\u0079":2}]}}', "y"),
+        ):
+            refused = api.post("/contacts", content=body, headers=json_type)
+            assert refused.status_code == 400
+            assert f"the key {key!r} is given twice" in refused.json()["detail"]
+
+
+def test_ids_that_change_on_their_way_are_refused(stack: dict[str, Any]) -> None:
+    for path, status in (
+        ("/artists/%2E", 422),
+        ("/artists/%2e%2E", 422),
+        ("/artists/%252e%252e", 422),
+        ("/artists/%FF", 400),
+        ("/artists/%FE", 400),
+        ("/artists/%C3%A9", 404),
+        ("/artists/%25FF", 404),
+    ):
+        answered, body = send_as_written(stack, path)
+        assert (answered, json.loads(body)["status"]) == (status, status), path
+    with client(stack, "globex") as api:
+        for id in (".", "..", "%2e", "a\ufffd", "a/b"):
+            order = {"customer": id, "date": "2026-11-21"}
+            refused = api.post("/orders", json=order)
+            assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "customer")
+
+
+def test_booleans_are_written_as_numbers_too(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        poll = api.post("/polls", json={"candidates": ["a", "b"], "counting": "fast"}).json()
+        for live, status in (("1", 200), ("0", 200), ("true", 200), ("yes", 422)):
+            assert api.get(f"/polls/{poll['id']}", params={"live": live}).status_code == status
+
+
+def test_nanoseconds_are_cut_off(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        at = "2026-11-21T01:05:40.123456789Z"
+        report = api.post("/devices/nano/reports", json={"at": at})
+        assert report.status_code == 201, report.text
+        assert report.json()["at"] == "2026-11-21T01:05:40.123456Z"
+        assert api.get(report.headers["location"]).json() == report.json()
+
+
+def test_the_page_of_the_api_is_small_and_kept(stack: dict[str, Any]) -> None:
+    with httpx.Client(base_url=stack["url"], headers={"accept-encoding": "gzip"}) as nobody:
+        page = nobody.get("/docs")
+        assert len(page.content) < 2_000
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        loaded = set(re.findall(r'(?:src|href)="(docs/[^"]*)"', page.text)) | {"openapi.json"}
+        assert len(loaded) == 4
+        transferred = 0
+        for address in loaded:
+            answer = nobody.get(f"/{address}")
+            assert answer.status_code == 200, address
+            transferred += int(answer.headers["content-length"])
+            again = nobody.get(f"/{address}", headers={"If-None-Match": answer.headers["etag"]})
+            assert (again.status_code, again.content) == (304, b"")
+            kept = (
+                "no-cache" if address == "openapi.json" else "public, max-age=31536000, immutable"
+            )
+            assert answer.headers["cache-control"] == kept
+        assert transferred < 600_000
+        plain = nobody.get("/openapi.json", headers={"accept-encoding": "identity"})
+        assert plain.headers.get("content-encoding") is None
+        with nobody.stream("GET", "/openapi.json") as compressed:
+            raw = b"".join(compressed.iter_raw())
+        assert gzip.decompress(raw).decode() == plain.text
+
+
+def test_a_list_is_read_while_it_grows(stack: dict[str, Any]) -> None:
+    """Each item of before is read once; those that come meanwhile are newer than the first page."""
+    with client(stack, "globex") as api:
+        device = f"grows-{uuid4()}"
+
+        def report(minute: int) -> None:
+            at = f"2026-11-21T00:{minute:02}:00Z"
+            made = api.post(f"/devices/{device}/reports", json={"at": at})
+            assert made.status_code == 201, made.text
+
+        for minute in range(5):
+            report(minute)
+        path = f"/devices/{device}/reports"
+        first = api.get(path, params={"limit": 2}).json()
+        for minute in range(5, 8):
+            report(minute)
+        rest, cursor = [], first["cursor"]
+        while cursor is not None:
+            page = api.get(path, params={"limit": 2, "cursor": cursor}).json()
+            rest, cursor = [*rest, *page["items"]], page["cursor"]
+        seen = [each["at"][14:16] for each in (*first["items"], *rest)]
+        assert len(seen) == len(set(seen))
+        assert {"00", "01", "02", "03", "04"} <= set(seen)
+        assert seen in (sorted(seen), sorted(seen, reverse=True))

@@ -1,0 +1,187 @@
+"""A unique value is added to live data, over Dynoxide: conflicts, lookups, rollback, purge."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import Listing, Unique
+from daicho.errors import BeingBuilt, NotUnique
+from daicho.layout.reservations import SIGN
+from daicho.plan import Decisions
+from daicho.rebuild.purge import Purge
+from daicho.rebuild.purge_job import find_purge, list_unpurged, request_purge
+from daicho.release.states import read_stage_states
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.item_key import ItemKey
+from daicho.tenants.jobs import Jobs
+from daicho.testing.oracle.unique_values import UniqueValues, compare_unique_values
+from tests.support.changed_invoices import NOON, Stage
+from tests.support.killing_table import KilledError, KillingTable
+from tests.support.rebuilt_invoices import House, deploy_projector, put
+from tests.support.stream_pump import Pump
+
+NOW = int(NOON.timestamp())
+
+
+def make_unique(body: dict[str, Any]) -> None:
+    body["one"] = Unique(body["customer"], fold=True)
+
+
+@pytest.fixture
+def house(
+    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> House:
+    """A stage with five invoices from before their customer was unique."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
+    house = House(Stage(dynamodb, table_name), Pump(dynamodb, dynamo, table_name, []))
+    house.stage.deploy()
+    deploy_projector(house)
+    for number in range(5):
+        put(house, str(number), customer=f"Ada {number}")
+    return house
+
+
+def deploy(house: House, *args: Any) -> None:
+    house.stage.deploy(*args)
+    deploy_projector(house)
+
+
+def compare(house: House) -> UniqueValues:
+    images = house.stage.dynamodb.scan(TableName=house.stage.name)["Items"]
+    return compare_unique_values(images, house.stage.ledger, NOW)
+
+
+def find(house: House, customer: str) -> Any:
+    return house.stage.book.find(house.stage.entity.one(customer))
+
+
+def test_lookups_wait_until_every_item_has_its_reservation(house: House) -> None:
+    deploy(house, make_unique)
+    with pytest.raises(BeingBuilt, match=r"Invoice\.one is being built"):
+        find(house, "Ada 1")
+    put(house, "new", customer="Bob")
+    with pytest.raises(NotUnique):
+        put(house, "newer", customer="BOB")
+    house.start()
+    assert house.finish().state == "succeeded"
+    assert find(house, "ada 1").id == "1"
+    assert find(house, "ada 9") is None
+    compared = compare(house)
+    assert (compared.items, compared.differences, compared.unowned) == (6, [], [])
+
+
+def test_two_items_with_one_value_block_until_one_is_changed(house: House) -> None:
+    put(house, "twin", customer="ADA 3")
+    deploy(house, make_unique)
+    put(house, "new", customer="ada 4")  # taken from an item that has no reservation yet
+    house.start(without=True)
+    for _ in range(8):
+        house.step()
+        if house.find_job().state == "blocked":
+            break
+    job = house.find_job()
+    assert job.state == "blocked"
+    assert "2 items have a unique value that another item has" in job.reason
+    assert "--without does not accept them" in job.reason
+    reasons = sorted(job.left.items())
+    assert reasons[0][0] in ("t#Invoice#3 -", "t#Invoice#4 -")
+    assert "one: Invoice new has the same customer" in job.left.values()
+    with pytest.raises(BeingBuilt):
+        find(house, "ada 3")
+    for item in job.left:
+        house.stage.book.change(
+            house.stage.entity.key(item.split("#")[2][:-2]), {"customer": f"other {item}"}
+        )
+    assert house.finish().state == "succeeded"
+    assert find(house, "ada 4").id == "new"
+    compared = compare(house)
+    assert (compared.items, compared.differences, compared.unowned) == (7, [], [])
+
+
+def test_a_touch_takes_over_what_nobody_owns(house: House) -> None:
+    """Items are deleted and changed by code that was rolled back, which knows no reservations."""
+    deploy(house, make_unique)
+    for number in range(3):
+        put(house, str(number), customer=f"Ada {number}")
+    house.stage.roll_back()
+    book, key = house.stage.book, house.stage.entity.key
+    book.delete(key("0"))
+    book.change(key("1"), {"customer": "Ada 0"})
+    put(house, "twin", customer="Ada 2")
+    deploy(house, make_unique)
+    with pytest.raises(NotUnique):
+        put(house, "new", customer="ada 2")
+    put(house, "new", customer="ada 1")
+    book.delete(key("twin"))
+    house.start()
+    assert house.finish().state == "succeeded"
+    assert find(house, "ada 0").id == "1"
+    assert find(house, "ada 1").id == "new"
+    assert compare(house).differences == []
+    assert compare(house).unowned == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rebuild_that_is_killed_reserves_everything(house: House, seed: int) -> None:
+    deploy(house, make_unique)
+    house.start()
+    for number in range(6):
+        house.job_table = KillingTable(
+            house.stage.dynamodb,
+            house.stage.name,
+            random.Random(seed * 10 + number).randint(1, 25),
+            is_done_first=bool(number % 2),
+        )
+        try:
+            house.step()
+        except KilledError:
+            continue
+    house.job_table = None
+    assert house.finish().state == "succeeded"
+    compared = compare(house)
+    assert (compared.items, compared.differences, compared.unowned) == (5, [], [])
+
+
+def test_a_removed_unique_is_kept_until_it_is_disabled_and_then_purged(house: House) -> None:
+    def list_by_country(body: dict[str, Any]) -> None:
+        body["by_country"] = Listing(body["country"])
+
+    deploy(house, make_unique)
+    house.start()
+    house.finish()
+    deploy(house, list_by_country)
+    with pytest.raises(NotUnique):
+        put(house, "new", customer="ada 1")
+    house.start()
+    house.finish()
+    deploy(house, list_by_country, Decisions(disabled=frozenset({"Invoice.one"})))
+    put(house, "new", customer="ada 1")
+    purge = Purge(
+        table := house.table,
+        house.stage.ledger,
+        Jobs(table, lambda: house.now),
+        lambda: house.now,
+        60,
+        segments=2,
+        parallelism=1,
+    )
+    states = read_stage_states(table).states
+    unpurged = list_unpurged(house.stage.ledger, states)
+    assert unpurged == {"Invoice": ["one@2"]}
+    job = request_purge(table, unpurged, house.now, rate=1e9)
+    for _ in range(9):
+        step = purge.run_step(job.id, RetryBudget.for_seconds(60))
+        house.pause(step.wait)
+    done = find_purge(table)
+    assert done is not None
+    assert done.state == "succeeded"
+    left = [
+        ItemKey(item["PK"]["S"], item["SK"]["S"])
+        for item in house.stage.dynamodb.scan(TableName=house.stage.name)["Items"]
+        if f"#{SIGN}" in item["PK"]["S"]
+    ]
+    assert left == []

@@ -1,0 +1,1 @@
+"""A project whose entities have unique values."""

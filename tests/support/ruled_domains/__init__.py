@@ -1,0 +1,1 @@
+"""Domains whose entities have rules: computed fields, checks, transitions, and decimals."""
