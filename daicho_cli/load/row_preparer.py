@@ -106,8 +106,8 @@ class RowPreparer:
                 raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
-            candidate = self._planner.plan_candidate(item, created)
-            image = self._planner.plan_replacement(candidate, created).image
+            candidate = self._planner.plan_candidate(item, created, self._started)
+            image = self._planner.plan_replacement(candidate, self._started).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error

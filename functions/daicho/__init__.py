@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from daicho.declare.domain import Domain as Domain
     from daicho.declare.entity import Entity as Entity
     from daicho.declare.expires import Expires as Expires
+    from daicho.declare.fields import changed_at as changed_at
     from daicho.declare.fields import copied as copied
     from daicho.declare.fields import created_at as created_at
     from daicho.declare.fields import field as field
@@ -69,7 +70,8 @@ _NAMES = {
     "declare.entity": ("Entity",),
     "declare.expires": ("Expires",),
     "declare.fields": (
-        "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid",
+        "changed_at", "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs",
+        "uid",
     ),
     "declare.keys": ("CopiedTo", "Edge", "Key"),
     "declare.listings": ("Listing",),

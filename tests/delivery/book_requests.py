@@ -104,7 +104,7 @@ class BookRequests:
         def work(process: SimulatedProcess) -> None:
             clock = self._deployment.clock
             end = clock.now() + REQUEST_LIFETIME
-            store: Any = _ExpiringStore(self._deployment.dynamodb, lambda: clock.now() <= end)
+            store: Any = ExpiringStore(self._deployment.dynamodb, lambda: clock.now() <= end)
             client: Any = FaultyDynamoDB(store, process)
             ledger = self._deployment.entities.ledger
             with suppress(*REFUSALS):
@@ -273,7 +273,7 @@ def _read_document(book: Book, key: Any, section: Any) -> None:
         raise AssertionError(f"read of two moments: {document}")
 
 
-class _ExpiringStore:
+class ExpiringStore:
     """A store that refuses a request whose signature has expired."""
 
     def __init__(self, store: object, is_valid: Callable[[], bool]) -> None:

@@ -11,13 +11,15 @@ from daicho.derive import contributions, derived_items
 from daicho.errors import DaichoError
 from daicho.layout import item_keys, reservations
 from daicho.layout.backfill_state import render_instance
+from daicho.layout.base_item import is_expired
+from daicho.layout.expiry import EXPIRY, build_expiry
 from daicho.layout.migrations import read_migrated
 from daicho.layout.restorations import RESTORED_MARK, RestoredMark
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, UnknownEntityError
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue
 
-_SET_ANEW = frozenset({"ttl", "version", "gen", "GSI1PK", "GSI1SK", RESTORED_MARK})
+_SET_ANEW = frozenset({*EXPIRY, "version", "gen", "GSI1PK", "GSI1SK", RESTORED_MARK})
 
 
 class UnrestorableError(DaichoError):
@@ -41,8 +43,12 @@ def build_restored_image(
             "version": {"N": str((attributes.get_integer(old, "version") or 0) + 1)},
             "gen": {"N": str(current.number)},
         }
-        if plan.expires is not None:
-            image["ttl"] = {"N": str(int(now.timestamp()) + plan.expires.seconds)}
+        mark = RestoredMark(
+            row.seq, keys.render_instant(now), row.gen or 0, int(image["version"]["N"])
+        )
+        image |= build_expiry(plan, {**image, RESTORED_MARK: mark.to_value()}, now)
+        if is_expired(image, int(now.timestamp())):
+            raise UnrestorableError(f"{row.entity}.expires would end it at once")
         if plan.key.edge:
             inverted = item_keys.build_inverted_key(row.tenant, plan, image)
             image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
@@ -61,8 +67,6 @@ def build_restored_image(
         raise UnrestorableError(str(error)) from error
     except Exception as error:  # whatever it is: one row must not end the restore of the others
         raise UnrestorableError(f"it cannot be read: {error!r}") from error
-    version = int(image["version"]["N"])
-    mark = RestoredMark(row.seq, keys.render_instant(now), row.gen or 0, version)
     image[RESTORED_MARK] = mark.as_repeated().to_value()  # it adds bytes
     if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
         raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")

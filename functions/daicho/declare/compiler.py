@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from daicho import plan
 from daicho.declare.aggregates import Aggregate, Counter, Sum
 from daicho.declare.base import Declaration
-from daicho.declare.expires import Expires
-from daicho.declare.fields import FieldSpec, created_at
+from daicho.declare.expires import INSTANT_KINDS, Expires
+from daicho.declare.fields import FieldSpec, changed_at, created_at
 from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
@@ -258,10 +258,11 @@ class _Compiler:
     def _compile_expires(self) -> plan.ExpiryPlan | None:
         if self.expires is None:
             return None
-        seconds = int(self.expires.after.total_seconds())
-        if seconds < 1:
-            raise DeclarationError(f"{self.expires} needs a duration of at least one second")
-        return plan.ExpiryPlan(seconds, self.expires.archive)
+        field = self.expires.field
+        return self.expires.compile_plan(
+            None if field is None else self._compile_field(self.expires, field, INSTANT_KINDS),
+            self._compile_condition(self.expires, self.expires.condition),
+        )
 
     def _check_objects(self) -> None:
         for name in self.entity.object_fields_:
@@ -337,6 +338,11 @@ class _Compiler:
         """The name of a field that a declaration reads; it must be of one of the ``kinds``."""
         if spec is created_at:
             return "created_at"
+        if spec is changed_at:
+            raise DeclarationError(
+                f"{declaration} reads changed_at, which only Expires reads. Declare a field: "
+                "changed: dt.datetime = field()"
+            )
         if spec.entity != self.name:
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is no field of {self.name}. Copy it: "

@@ -20,12 +20,13 @@ from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
 from daicho.plan import VersionMode
+from daicho.plan.expiry import CHANGED_AT
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
-RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
 E = TypeVar("E", bound="Entity")
 
 

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from daicho.declare.base import Declaration
+from daicho.declare.fields import FieldSpec, changed_at, created_at
+from daicho.declare.parts import ConditionSpec, get_spec, read_condition
+from daicho.errors import DeclarationError
+from daicho.plan import Condition, ExpiryPlan
+from daicho.plan.expiry import CHANGED_AT
+
+INSTANT_KINDS = ("date", "datetime")
+"""The kinds of fields that an expiry may count from."""
 
 
 @dataclass
 class Expires(Declaration):
-    """Items expire ``after`` their creation; DynamoDB deletes them by TTL, then they are archived.
+    """Items expire some time ``after`` an instant; DynamoDB deletes them by TTL.
+
+    Args:
+        after: the time from the instant to the expiry. Negative only with a field.
+        archive: each expired item is stored in S3 when DynamoDB deletes it.
+        of: what it counts from: `created_at`, `changed_at`, or a field that is a day or an instant.
+            A day begins at 00:00 UTC. An item without a value does not expire.
+        where: only items that meet this condition expire: ``one_of(status, "void")``.
 
     Source: seed 003 (Time to Live, and for archiving).
     """
@@ -19,3 +36,49 @@ class Expires(Declaration):
 
     after: dt.timedelta
     archive: bool = False
+    _: KW_ONLY
+    of: Any = dataclasses.field(default_factory=lambda: created_at)
+    where: Any = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.after, dt.timedelta):
+            raise DeclarationError(
+                f"Expires takes a timedelta, not {self.after!r}: Expires(timedelta(days=30))"
+            )
+        self.of = get_spec(self.of)
+        self.where = read_condition(self.where)
+
+    @property
+    def field(self) -> FieldSpec | None:
+        """The field that it counts from; None for the creation or the last change."""
+        spec: FieldSpec = self.of
+        return None if spec is created_at or spec is changed_at else spec
+
+    @property
+    def condition(self) -> ConditionSpec | None:
+        """The condition of ``where``; None if all items expire."""
+        condition: ConditionSpec | None = self.where
+        return condition
+
+    @property
+    def retention(self) -> object:
+        """A value that is equal for declarations which give every item the same expiry."""
+        where = None
+        if self.condition is not None:
+            where = (self.condition.field.name, frozenset(self.condition.values))
+        return (int(self.after.total_seconds()), self.of.name, where, self.archive)
+
+    def compile_plan(self, field: str | None, where: Condition | None) -> ExpiryPlan:
+        """The plan. ``field``: the name of the checked field that it counts from, if it does.
+
+        Raises:
+            DeclarationError: items would expire at once.
+        """
+        seconds = int(self.after.total_seconds())
+        if seconds < 1 and field is None:
+            raise DeclarationError(
+                f"{self} needs a duration of at least one second after {self.of.name}; a negative "
+                "one needs a field: of=due"
+            )
+        of = CHANGED_AT if self.of is changed_at else field
+        return ExpiryPlan(seconds, self.archive, where=where, **({} if of is None else {"of": of}))

@@ -193,6 +193,9 @@ def now() -> dt.datetime:
 
 created_at: Any = FieldSpec(name="created_at", entity="Entity", annotation=dt.datetime)
 """The moment an item was created, for a declaration that reads it. Inherited by every entity."""
+changed_at: Any = FieldSpec(name="changed_at", entity="Entity", annotation=dt.datetime)
+"""The moment of the last write of an item, for `Expires`. Only entities that read it keep it."""
+
 
 _KINDS: dict[Any, str] = {
     str: "str",

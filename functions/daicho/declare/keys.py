@@ -202,9 +202,9 @@ def _find_exclusion(entity: type[Entity]) -> str:
 
 
 def _find_expiry(entity: type[Entity]) -> object:
-    """How long items live, and whether they are archived; None if they do not expire."""
-    expiries = [each for each in entity.declarations_.values() if isinstance(each, Expires)]
-    return (expiries[0].after, expiries[0].archive) if expiries else None
+    """When items expire, and whether they are archived; None if they do not expire."""
+    expiries = (each for each in entity.declarations_.values() if isinstance(each, Expires))
+    return next((each.retention for each in expiries), None)
 
 
 def _check_fields(declared: CopiedTo, source: type[Entity], target: type[Entity]) -> None:

@@ -6,19 +6,26 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 
 from daicho.errors import Invalid
-from daicho.layout import components, item_keys
+from daicho.layout import components, expiry, item_keys
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 
 
 def build_base_item(
-    tenant: str, generation: Generation, fields: Mapping[str, AttributeValue], created: dt.datetime
+    tenant: str,
+    generation: Generation,
+    fields: Mapping[str, AttributeValue],
+    created: dt.datetime,
+    changed: dt.datetime | None = None,
 ) -> dict[str, AttributeValue]:
     """The whole image of an item of version 1: keys, fields and the library's own attributes.
 
+    ``changed``: the time of the write, if that is not ``created``.
+
     Raises:
-        Invalid: its key is too long or has an empty part.
+        Invalid: its key is too long or has an empty part, or a field has another type than the
+            generation declares.
     """
     plan = generation.plan
     try:
@@ -37,9 +44,12 @@ def build_base_item(
     }
     if inverted is not None:
         image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
-    if plan.expires is not None:
-        image["ttl"] = {"N": str(int(created.timestamp()) + plan.expires.seconds)}
-    return image
+    if plan.expires is None:
+        return image
+    try:
+        return image | expiry.build_expiry(plan, image, changed or created)
+    except ValueError as error:
+        raise Invalid(str(error)) from error
 
 
 def get_version(image: Image) -> int:

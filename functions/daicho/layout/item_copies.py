@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.layout.base_item import build_base_item
+from daicho.layout.expiry import EXPIRY
 from daicho.layout.scales import SCALES
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
@@ -25,7 +26,7 @@ COPY_OF = "_copy_of"
 _KEYS = frozenset(
     {"PK", "SK", *(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))}
 )
-_STAMPS = ("version", "created_at", "ttl")
+_STAMPS = ("version", "created_at", *EXPIRY)
 _NAMES = {"#copy_of": COPY_OF}
 
 
@@ -45,7 +46,8 @@ def build_copy(image: Image, target: Generation) -> dict[str, AttributeValue]:
     }
     created = dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
     copy = build_base_item(tenant, target, fields, created)
-    copy.pop("ttl", None)
+    for name in EXPIRY:
+        copy.pop(name, None)
     stamps = {name: image[name] for name in _STAMPS if name in image}
     return {**copy, **stamps, COPY_OF: render_owner(get_key(image))}
 

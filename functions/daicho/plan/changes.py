@@ -5,11 +5,11 @@ The words are for a developer who has changed declarations and has not deployed 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from daicho.plan.expiry import is_kept_as_long, is_same_retention
 from daicho.plan.instances import (
     DeclarationPlan,
     DerivedPlan,
@@ -53,6 +53,10 @@ class Effect(Enum):
     MIGRATION_ENDED = "is no longer a field migration: items of earlier generations lack {fields}"
     KEPT_LONGER = "is longer: the rebuild gives existing items their new expiry"
     KEPT_SHORTER = "is shorter: existing items that are older expire when the rebuild touches them"
+    KEPT_OTHERWISE = (
+        "follows another rule: the rebuild gives existing items their new expiry, and what is past "
+        "it expires then"
+    )
 
     @property
     def hides_data(self) -> bool:
@@ -66,6 +70,7 @@ class Effect(Enum):
             Effect.RESTARTED,
             Effect.DROPPED,
             Effect.KEPT_SHORTER,
+            Effect.KEPT_OTHERWISE,
         )
 
 
@@ -156,9 +161,12 @@ def _compare_plans(
 def _compare_items(before: EntityPlan, after: EntityPlan) -> Iterator[InstanceChange]:
     """The effects on stored items themselves."""
     old, new = before.expires, after.expires
-    seconds = (old.seconds if old else math.inf, new.seconds if new else math.inf)
-    if seconds[0] != seconds[1]:
-        effect = Effect.KEPT_LONGER if seconds[0] < seconds[1] else Effect.KEPT_SHORTER
+    if not is_same_retention(old, new):
+        effect = Effect.KEPT_OTHERWISE
+        if is_kept_as_long(new, old):
+            effect = Effect.KEPT_LONGER
+        elif new is not None and new.is_fixed and is_kept_as_long(old, new):
+            effect = Effect.KEPT_SHORTER
         yield InstanceChange(after.name, "expires", effect)
     for each in list_new_migrations(after, before):
         yield InstanceChange(

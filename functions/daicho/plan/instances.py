@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.errors import DeclarationError
+from daicho.plan.conditions import Condition
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.model import (
     AggregatePlan,
-    Condition,
     CounterPlan,
     EntityPlan,
     KeyPlan,

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from daicho.plan.conditions import Condition, parse_condition
+from daicho.plan.expiry import CREATED_AT, ExpiryPlan
 from daicho.plan.unique import UniquePlan
 
 TimeBucket = Literal["month", "day"]
@@ -29,14 +31,6 @@ class Part:
     bucket: TimeBucket | None = None
     folded: bool = False
     each: bool = False
-
-
-@dataclass(frozen=True)
-class Condition:
-    """True of an image whose ``field`` has one of the values (text by `keys.render_scalar`)."""
-
-    field: str
-    one_of: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -174,14 +168,6 @@ class CounterPlan:
 
 
 @dataclass(frozen=True)
-class ExpiryPlan:
-    """Seconds from creation to expiry, and whether what expires is archived."""
-
-    seconds: int
-    archive: bool
-
-
-@dataclass(frozen=True)
 class CopyPlan:
     """Each item of the entity has a copy of another ``entity``.
 
@@ -300,9 +286,11 @@ class EntityPlan:
             parts += (*counter.by, *counter.within)
         for unique in self.derived_uniques:
             names |= {*unique.fields, *unique.within}
+        if self.expires is not None:
+            names |= self.expires.fields
         names |= {part.field for part in parts}
         names |= {condition.field for condition in conditions if condition is not None}
-        return sorted(name for name in names if isinstance(name, str) and name != "created_at")
+        return sorted(name for name in names if isinstance(name, str) and name != CREATED_AT)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
@@ -317,6 +305,8 @@ class EntityPlan:
                     del listing["copies"]
             if not declared["uniques"]:
                 del declared["uniques"]
+        if self.expires is not None:
+            plain["expires"] = self.expires.to_json()
         if self.split is None:
             del plain["split"]
         if plain["versions"] is None:
@@ -338,7 +328,7 @@ class EntityPlan:
             key=KeyPlan(**_lists_to_tuples(data["key"])),
             **_parse_derived(data),
             counters=tuple(_parse_counter(counter) for counter in data["counters"]),
-            expires=ExpiryPlan(**expires) if expires else None,
+            expires=ExpiryPlan.from_json(expires) if expires else None,
             split=data.get("split"),
             versions=data.get("versions"),
             retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
@@ -367,17 +357,13 @@ def _parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
     return tuple(Part(**part) for part in data)
 
 
-def _parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
-    return Condition(data["field"], tuple(data["one_of"])) if data else None
-
-
 def _parse_search(data: Mapping[str, Any]) -> SearchPlan:
     through = tuple(ThroughPlan(**entry) for entry in data.get("through", ()))
     return SearchPlan(**{**_lists_to_tuples(data), "through": through})
 
 
 def _parse_listing(data: Mapping[str, Any]) -> ListingPlan:
-    parts = {"partition": _parse_parts(data["partition"]), "where": _parse_condition(data["where"])}
+    parts = {"partition": _parse_parts(data["partition"]), "where": parse_condition(data["where"])}
     return ListingPlan(**{**_lists_to_tuples(data), **parts})
 
 
@@ -390,5 +376,5 @@ def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
 def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
     parts = {name: _parse_parts(data[name]) for name in ("by", "within")}
     return AggregatePlan(
-        **{**_lists_to_tuples(data), **parts, "where": _parse_condition(data["where"])}
+        **{**_lists_to_tuples(data), **parts, "where": parse_condition(data["where"])}
     )

@@ -20,7 +20,7 @@ from typing import Protocol
 from daicho.errors import ContendedError, TransactionFailedError
 from daicho.layout import reservations
 from daicho.layout.base_item import is_expired
-from daicho.layout.expiry import compute_ttl, has_older_retention
+from daicho.layout.expiry import EXPIRY, build_touched_expiry, has_older_retention
 from daicho.layout.item_copies import describe_key, parse_owner, render_owner
 from daicho.layout.migrations import list_pending, migrate_image
 from daicho.layout.reservations import ReservedValueError
@@ -132,7 +132,8 @@ class Touch:
     """The touch of one item. ``units``: the write units that it consumes, about.
 
     ``removed``: reservations of values that the item has no more. ``checks``: the owners of
-    reservations that are taken over.
+    reservations that are taken over. ``end``: the ``ttl`` of the item if the touch changes it, in
+    epoch seconds. What has expired by then stays expired, so a late touch is not sent.
     """
 
     update: Update
@@ -140,6 +141,7 @@ class Touch:
     units: float = 1.0
     removed: tuple[Delete, ...] = ()
     checks: tuple[ConditionCheck, ...] = ()
+    end: int | None = None
 
     def check(self, store: TouchTable) -> Touch:
         """Check, before the pass counts the item, that no other item owns a companion item.
@@ -161,6 +163,10 @@ class Touch:
             companions.append(companion)
             checks[check.key] = check
         return replace(self, companions=tuple(companions), checks=tuple(checks.values()))
+
+    def is_late(self, now: dt.datetime) -> bool:
+        """Whether the item has expired since the touch was planned."""
+        return self.end is not None and self.end <= now.timestamp()
 
     def send(self, store: TouchTable) -> bool:
         """Touch the item; False if it is not as it was read any more.
@@ -216,7 +222,8 @@ def plan_touch(
     is_plain = not companions and not _depends_on_image(ledger, plan, image, generation)
     is_plain = is_plain and not removed
     update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
-    return Touch(update, companions, units, removed)
+    end = attributes.get_integer(image, "ttl") if image.get("ttl") != new.get("ttl") else None
+    return Touch(update, companions, units, removed, end=end)
 
 
 def _list_reservations(
@@ -292,10 +299,9 @@ def compute_touched(
                 raise ObstacleError("its migration has another result when it is repeated")
         # What has expired stays expired: it is in no list any more.
         expired = is_expired(image, int(now.timestamp()))
-        if not expired and has_older_retention(ledger, entity, image, generation.number):
-            new.pop("ttl", None)
-            ttl = compute_ttl(generation.plan, image)
-            new |= {} if ttl is None else {"ttl": ttl}
+        if not expired and _has_other_expiry(ledger, image, generation):
+            expiry = build_touched_expiry(ledger, image, new, generation.plan, now)
+            new = {name: new[name] for name in new if name not in EXPIRY} | expiry
     except ObstacleError:
         raise
     except Exception as error:  # whatever it is: the item stays as it is
@@ -303,6 +309,17 @@ def compute_touched(
     if attributes.measure_image(new) > attributes.MAX_ITEM_BYTES:
         raise ObstacleError(f"it would take over {attributes.MAX_ITEM_BYTES} bytes")
     return new
+
+
+def _has_other_expiry(ledger: Ledger, image: Image, generation: Generation) -> bool:
+    """Whether a touch may change the expiry of an item: by its rule, or by migrated fields."""
+    expires = generation.plan.expires
+    read = frozenset[str]() if expires is None else expires.fields
+    own = attributes.get_integer(image, "gen") or 0
+    migrated = {name for each in list_pending(generation.plan, own) for name in each.fields}
+    return bool(read & migrated) or has_older_retention(
+        ledger, image["type"]["S"], image, generation.number
+    )
 
 
 def _depends_on_image(ledger: Ledger, plan: EntityPlan, image: Image, generation: int) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
@@ -93,12 +92,14 @@ class PageTouch:
         return counts
 
     def _touch_item(self, image: Image) -> bool:
-        """Touch an item; False if it is not as it was read any more."""
+        """Touch an item; False if it has expired or changed since it was read."""
         generation = self.copier.targets[image["type"]["S"]]
         touch = plan_touch(self.ledger, image, generation, self.now(), self._list_companions)
         touch = touch.check(self.store)
         self.record_finding()
-        return self.rate.write(touch.units, partial(touch.send, self.store))
+        return self.rate.write(
+            touch.units, lambda: not touch.is_late(self.now()) and touch.send(self.store)
+        )
 
     def _list_companions(self, image: Image, new: Image) -> list[Companion]:
         return [

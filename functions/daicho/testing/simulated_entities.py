@@ -148,6 +148,7 @@ def draw_values_by_type(plan: EntityPlan, source: ValueSource) -> dict[str, Any]
     accepted: defaultdict[str, list[str]] = defaultdict(list)
     conditions = [listing.where for listing in plan.listings]
     conditions += [aggregate.where for aggregate in plan.aggregates]
+    conditions += [plan.expires.where] if plan.expires is not None else []
     for condition in conditions:
         if condition is not None:
             accepted[condition.field] += condition.one_of

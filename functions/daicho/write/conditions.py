@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from daicho.plan import EntityPlan
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
@@ -18,11 +17,13 @@ class ExpiryRule:
     ``alive_at``: the write is refused if the item has expired by then, in epoch seconds. ``since``:
     it is refused if the item is of an earlier generation, which had another retention.
     ``is_renewed``: the item gets the expiry of its new image; otherwise it keeps its own.
+    ``is_required``: the write is refused if the item has no expiry.
     """
 
     alive_at: int | None = None
     since: int = 0
     is_renewed: bool = False
+    is_required: bool = False
 
 
 @dataclass
@@ -76,7 +77,6 @@ def build_creation(image: Image, now: int, *, replaces_expired: bool) -> Put:
 def build_replacement(
     key: ItemKey,
     image: Image,
-    plan: EntityPlan,
     *,
     absent: Iterable[str],
     unchanged: Mapping[str, AttributeValue | tuple[AttributeValue, ...] | None],
@@ -86,10 +86,11 @@ def build_replacement(
 ) -> Update:
     """Set every field of ``image`` and remove the ``absent`` ones, on an existing or a new item.
 
-    Attributes that are set once (creation, expiry) keep their values. ``unchanged`` holds the
-    frozen fields of the checked image, None for an absent field, and of a state field all values
-    that the image may follow. The write is refused if the item's fields differ from them, because
-    the result would not be the item that was checked.
+    The creation keeps its value, and so does the expiry unless ``expiry`` renews it. An image
+    without an expiry removes it. ``unchanged`` holds the frozen fields of the checked image, None
+    for an absent field, and of a state field all values that the image may follow. The write is
+    refused if the item's fields differ from them, because the result would not be the item that
+    was checked.
     """
     write = ConditionalWrite()
     assignments = []
@@ -103,7 +104,7 @@ def build_replacement(
             zero = write.add_value(_to_number(0))
             new_value = f"if_not_exists({placeholder}, {zero}) + {new_value}"
         assignments.append(f"{placeholder} = {new_value}")
-    removed = absent if plan.expires else (*absent, "ttl")
+    removed = absent if "ttl" in image else (*absent, "ttl")
     removed_names = [write.add_name(name) for name in removed]
     write.update = f"SET {', '.join(assignments)}"
     if removed_names:
@@ -113,6 +114,8 @@ def build_replacement(
         conditions.append(_is_alive(write, expiry.alive_at))
     if expiry.since:
         conditions.append(f"{write.add_name('gen')} >= {write.add_value(_to_number(expiry.since))}")
+    if expiry.is_required:
+        conditions.append(f"attribute_exists({write.add_name('ttl')})")
     if if_match is not None:
         write.condition = _join_all([_equals(write, "version", _to_number(if_match)), *conditions])
     elif conditions:

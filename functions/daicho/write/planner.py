@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from daicho.declare.entity import Entity, get_values
@@ -19,8 +19,15 @@ from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper
 from daicho.layout import base_item
-from daicho.layout.expiry import compute_ttl, find_retention_start, has_older_retention
+from daicho.layout.expiry import (
+    ORIGIN,
+    compute_ttl,
+    find_retention_start,
+    has_older_retention,
+)
+from daicho.layout.restorations import RESTORED_MARK
 from daicho.plan import EntityPlan, Ledger
+from daicho.plan.expiry import CREATED_AT
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
@@ -57,8 +64,8 @@ class PlannedWrite(Generic[E]):
         image: the whole item. Its version is 1, also if it replaces another item.
         predecessor: the stored item that it replaces; empty for a new item. Its creation, its
             expiry and its attributes that are no fields are kept; its version is increased.
-        renews_expiry: the predecessor is from before a change of the retention, so it gets the
-            expiry of ``image``.
+        renews_expiry: the predecessor gets the expiry of ``image``, or loses its own if the image
+            has none. Otherwise it keeps its own.
     """
 
     entity: type[E]
@@ -93,8 +100,12 @@ class ItemPlanner:
     key_resolver: KeyResolver
     access: Access = SYSTEM
 
-    def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
+    def plan_creation(
+        self, item: E, created: dt.datetime, now: dt.datetime | None = None
+    ) -> PlannedWrite[E]:
         """The write of a new item, with its owner and the values that are copied into it.
+
+        ``now``: the time of the write, if the item was created earlier, in another system.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
@@ -104,12 +115,14 @@ class ItemPlanner:
         """
         self.access.assign_owner(item)
         fields = self._apply_rules(type(item), self._build_fields(item), {})
-        return self._plan_write(type(item), fields, created)
+        return self._plan_write(type(item), fields, created, now or created)
 
-    def plan_candidate(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
+    def plan_candidate(
+        self, item: E, created: dt.datetime, now: dt.datetime | None = None
+    ) -> PlannedWrite[E]:
         """As `plan_creation`, before the rules: they depend on the item that it may replace."""
         self.access.assign_owner(item)
-        return self._plan_write(type(item), self._build_fields(item), created)
+        return self._plan_write(type(item), self._build_fields(item), created, now or created)
 
     def plan_replacement(self, new: PlannedWrite[E], now: dt.datetime) -> PlannedWrite[E]:
         """The write of a candidate over whatever it may replace, which is not known.
@@ -122,7 +135,7 @@ class ItemPlanner:
         if not new.entity.rules_:
             return new
         fields = rules.apply_rules(new.entity, read_own_fields(new.entity, new.image))
-        return self._plan_write(new.entity, fields, now)
+        return self._plan_write(new.entity, fields, _read_created(new.image), now)
 
     def plan_put(
         self,
@@ -153,11 +166,12 @@ class ItemPlanner:
             if not new.entity.rules_:
                 return new
             fields = read_own_fields(new.entity, new.image)
-            return self._plan_write(new.entity, self._apply_rules(new.entity, fields, {}), now)
+            fields = self._apply_rules(new.entity, fields, {})
+            return self._plan_write(new.entity, fields, now, now)
         check_version(base_item.get_version(current), if_match)
         fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
         fields = self._apply_rules(new.entity, fields, current)
-        return self._plan_write(new.entity, fields, now, current)
+        return self._plan_write(new.entity, fields, now, now, current)
 
     def plan_change(
         self,
@@ -178,7 +192,7 @@ class ItemPlanner:
         current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
         fields = self._apply_rules(ref.entity, fields, current)
-        return self._plan_write(ref.entity, fields, _read_created(current), current)
+        return self._plan_write(ref.entity, fields, _read_created(current), now, current)
 
     def plan_restoration(
         self,
@@ -210,7 +224,7 @@ class ItemPlanner:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
         fields = self._apply_rules(ref.entity, fields, current or follows or {})
-        return self._plan_write(ref.entity, fields, _read_created(current or old_version))
+        return self._plan_write(ref.entity, fields, _read_created(current or old_version), now)
 
     def check_replaceable(
         self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
@@ -268,32 +282,33 @@ class ItemPlanner:
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
         """The request that creates the item, or replaces the stored one, without a read before it.
 
-        DynamoDB refuses it if the stored item has expired, is from before a change of the
-        retention, or has other frozen fields than the ones that were checked. With a predecessor it
-        also refuses it if the stored item is not the predecessor, but was created later; without
-        one, if the stored states may not be followed by those of the item.
+        DynamoDB refuses it if the stored item has expired, has an expiry that only its image tells,
+        or has other frozen fields than the ones that were checked. With a predecessor it also
+        refuses it if the stored item is not the predecessor, but was created or restored later;
+        without one, if the stored states may not be followed by those of the item.
         """
         checked, entity = planned.predecessor or planned.image, planned.entity
         frozen = mapper.list_frozen_fields(entity, planned.plan)
         unchanged: dict[str, Any] = {name: checked.get(name) for name in frozen}
-        is_new, since = True, 0 if planned.predecessor else self._find_retention_start(entity)
+        is_new = True
         if planned.predecessor:
             unchanged["created_at"] = checked["created_at"]
+        rule = self._choose_expiry_rule(planned, now)
+        if rule.is_renewed and "ttl" in planned.image and self._is_archived(entity):
+            unchanged[RESTORED_MARK] = planned.predecessor.get(RESTORED_MARK)
         if entity.rules_.transitions and planned.predecessor:
             if_match = base_item.get_version(planned.predecessor)  # its states were checked
         elif entity.rules_.transitions:
             unchanged |= rules.list_preceding_states(entity, planned.image)
             is_new = rules.may_be_created(entity, planned.image)
-            since = max(since, rules.find_migrated_states(entity, planned.plan))
+            since = max(rule.since, rules.find_migrated_states(entity, planned.plan))
+            rule = replace(rule, since=since)
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            planned.plan,
             absent=_list_absent_fields(planned),
             unchanged=unchanged,
-            expiry=conditions.ExpiryRule(
-                to_seconds(now) if self._may_expire(entity) else None, since, planned.renews_expiry
-            ),
+            expiry=rule,
             if_match=if_match,
             must_exist=(bool(planned.predecessor) or not is_new) and if_match is None,
         )
@@ -303,7 +318,6 @@ class ItemPlanner:
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            planned.plan,
             absent=_list_absent_fields(planned),
             unchanged={"created_at": planned.predecessor["created_at"]},
             expiry=conditions.ExpiryRule(is_renewed=planned.renews_expiry),
@@ -326,19 +340,22 @@ class ItemPlanner:
         entity: type[E],
         fields: Fields,
         created: dt.datetime,
+        now: dt.datetime,
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
-        """The write of an item with these fields, after the checks of its image."""
+        """The write of an item with these fields at ``now``, after the checks of its image."""
         check_writable(self.ledger, entity)
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
-        image = base_item.build_base_item(self.tenant, generation, fields, created)
-        number = generation.number
-        renews_expiry = predecessor is not None and has_older_retention(
-            self.ledger, plan.name, predecessor, number
+        image = base_item.build_base_item(self.tenant, generation, fields, created, now)
+        renews_expiry = predecessor is not None and (
+            (plan.expires is not None and not plan.expires.is_fixed)
+            or has_older_retention(self.ledger, plan.name, predecessor, generation.number)
         )
         if predecessor is not None and renews_expiry:
-            ttl = compute_ttl(plan, predecessor)
+            kept = {name: predecessor[name] for name in ORIGIN if name in predecessor}
+            ttl = compute_ttl(plan, {**image, **kept}, now)
+            image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
         validation.check_image(plan, image)
         key = get_key(image)
@@ -365,6 +382,24 @@ class ItemPlanner:
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
             fields = mapper.copy_scales(entity, spec, source, fields)
         return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
+
+    def _choose_expiry_rule(
+        self, planned: PlannedWrite[E], now: dt.datetime
+    ) -> conditions.ExpiryRule:
+        """The expiry of the stored item, which a write without a read before it knows in part.
+
+        What counts from a field or from the change is in the new image, and so is that the item
+        does not expire. What counts from the creation is the expiry that the stored item has.
+        """
+        entity, expires = planned.entity, planned.plan.expires
+        alive_at = to_seconds(now) if self._may_expire(entity) else None
+        if planned.predecessor:
+            return conditions.ExpiryRule(alive_at, is_renewed=planned.renews_expiry)
+        if expires is None or expires.is_fixed:
+            return conditions.ExpiryRule(alive_at, self._find_retention_start(entity))
+        if expires.of != CREATED_AT or "ttl" not in planned.image:
+            return conditions.ExpiryRule(alive_at, is_renewed=True)
+        return conditions.ExpiryRule(alive_at, self._find_retention_start(entity), is_required=True)
 
     def _find_retention_start(self, entity: type[Entity]) -> int:
         """The first generation with this retention; 0 if all generations have it."""

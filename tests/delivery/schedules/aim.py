@@ -48,6 +48,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "34": ("rebuild disabled", "rebuild replaced"),
     "42": ("restores",),
     "fast": (LIKES,),
+    "expiry": ("expiry rules",),
     "versions": ("callers",),
     "sections": ("documents",),
 }

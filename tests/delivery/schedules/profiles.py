@@ -19,8 +19,10 @@ from daicho.testing.schedules.profile import (
 from daicho.testing.schedules.running import build_schedules
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
+from tests.delivery import expiring_entities
 from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
+from tests.delivery.expiry_requests import ExpiryRequests
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
@@ -331,6 +333,28 @@ PROFILES = (
             "load": (0,),
             "deploy": (0, 3),
             "sweep": (0, 0, 4),
+        },
+    ),
+    # The Book sets, moves and removes the expiry of items, while TTL deletes them.
+    Profile(
+        "expiry rules",
+        45,
+        entities=expiring_entities.ENTITIES,
+        requests=ExpiryRequests,
+        entity_sets=(*((name,) for name in expiring_entities.NAMES), expiring_entities.NAMES),
+        max_items=(1, 2),
+        writes=(6, 10, 16),
+        shards=(1, 2),
+        fault_levels=(0.0, 0.02, 0.1),
+        events={
+            "write": (60, 120),
+            "detached": (60, 120),
+            "expire": (10, 40),
+            "race_requests": (0, 40),
+            "restore": (0, 6),
+            "day": (0, 0, 3),
+            "load": (0,),
+            "deploy": (0,),
         },
     ),
     # Documents, whose sections are staged, counted, replaced and removed in several writes.

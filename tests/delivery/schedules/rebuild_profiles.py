@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from daicho.plan import (
+    Condition,
     CopyPlan,
     Decisions,
     EntityPlan,
@@ -62,6 +63,14 @@ UNDATED = build_history(
     (replace(CARD_1, expires=ExpiryPlan(1_800, archive=False)),),
     (CARD_1,),
 )
+# Expiries by a condition, a field and the last change, each of which a touch computes from an item.
+OPEN, DONE = Condition("state", ("o",)), Condition("state", ("d",))
+DUE_1 = replace(CARD_1, fields={**CARD_1.fields, "due": "datetime"})
+BY_FIELD = replace(DUE_1, expires=ExpiryPlan(60, archive=False, of="due", where=DONE))
+BY_CHANGE = replace(DUE_1, expires=ExpiryPlan(300, archive=False, of="_changed_at", where=OPEN))
+BY_CREATION = replace(DUE_1, expires=ExpiryPlan(900, archive=False, where=DONE))
+MOVED = build_history((BY_CHANGE,), Decisions(), (BY_CREATION,), (BY_FIELD,))
+STAMPED = build_history((BY_FIELD,), Decisions(), (DUE_1,), (BY_CHANGE,))
 # Touches that also write a copy, whose key contains what a write may change.
 BADGE = EntityPlan(
     name="Badge",
@@ -102,6 +111,16 @@ def draw_exact_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
     return {**draw_values(plan, source), **stamps}
 
 
+def draw_due_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
+    """The same with a time that an item may be due at: past, soon or later, or never."""
+    seconds = source.pick((-3_000, 30, 600, 600, None))
+    values = draw_exact_values(plan, source)
+    if seconds is not None:
+        due = source.now.astimezone(dt.UTC) + dt.timedelta(seconds=seconds)
+        values["due"] = due.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return values
+
+
 def rebuild_profile(
     name: str,
     share: int,
@@ -133,6 +152,8 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild replaced", 40, REPLACED),
     rebuild_profile("rebuild dated", 25, DATED, draw_exact_values),
     rebuild_profile("rebuild undated", 25, UNDATED, draw_exact_values),
+    rebuild_profile("rebuild moved expiry", 25, MOVED, draw_due_values),
+    rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
     rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(

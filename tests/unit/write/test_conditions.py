@@ -7,7 +7,6 @@ from dataclasses import replace
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.write.conditions import ExpiryRule, build_creation, build_removal, build_replacement
-from tests.support.item_images import SHORT, THING
 
 KEY = ItemKey("p", "s")
 
@@ -27,7 +26,7 @@ def test_the_requests_of_a_write() -> None:
     )
     kept = {"f": image["f"]}
     write = build_replacement(
-        KEY, image, THING.plan, absent=["due"], unchanged=kept, expiry=ExpiryRule(), if_match=None
+        KEY, image, absent=["due"], unchanged=kept, expiry=ExpiryRule(), if_match=None
     )
     assert write.update == ("SET #n0 = if_not_exists(#n0, :1) + :0, #n1 = :2 REMOVE #n2, #n3")
     assert write.condition == "attribute_not_exists(#n4) OR (#n1 = :3)"
@@ -35,7 +34,6 @@ def test_the_requests_of_a_write() -> None:
     write = build_replacement(
         KEY,
         image,
-        THING.plan,
         absent=(),
         unchanged=kept,
         expiry=ExpiryRule(),
@@ -45,23 +43,17 @@ def test_the_requests_of_a_write() -> None:
     assert write.condition == (
         "attribute_exists(#n3) AND (attribute_not_exists(#n3) OR (#n1 = :3))"
     )
-    write = build_replacement(
-        KEY, image, SHORT.plan, absent=(), unchanged={}, expiry=ExpiryRule(9), if_match=4
-    )
+    write = build_replacement(KEY, image, absent=(), unchanged={}, expiry=ExpiryRule(9), if_match=4)
     assert write.condition == "#n0 = :4 AND (attribute_not_exists(#n2) OR #n2 > :3)"
 
 
 def test_a_single_condition_has_no_redundant_parentheses() -> None:
     image: Image = {"PK": {"S": "p"}, "SK": {"S": "s"}, "ttl": {"N": "9"}}
     rule = ExpiryRule(alive_at=5)
-    write = build_replacement(
-        KEY, image, SHORT.plan, absent=(), unchanged={}, expiry=rule, if_match=None
-    )
+    write = build_replacement(KEY, image, absent=(), unchanged={}, expiry=rule, if_match=None)
     alive = "attribute_not_exists(#n0) OR #n0 > :1"
     assert write.condition == f"attribute_not_exists(#n1) OR ({alive})"
     renewed = replace(rule, since=3, is_renewed=True)
-    write = build_replacement(
-        KEY, image, SHORT.plan, absent=(), unchanged={}, expiry=renewed, if_match=None
-    )
+    write = build_replacement(KEY, image, absent=(), unchanged={}, expiry=renewed, if_match=None)
     assert write.condition == f"attribute_not_exists(#n2) OR (({alive}) AND #n1 >= :2)"
     assert write.update == "SET #n0 = :0"

@@ -5,19 +5,26 @@ Items and copies are compared field by field, and times are computed from the de
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 
 from daicho.layout.item_keys import build_base_key
-from daicho.plan import Ledger
+from daicho.plan import EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.expiry_rules import (
+    CHANGED_AT,
+    build_right_ttl,
+    counts_from_change,
+    read_epoch,
+)
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.simulated_entities import TENANT
 
 COPY_OF = "_copy_of"
+TOUCH_S = 300
+"""How long ago a touch was planned at most, in seconds."""
 _KEYS = {f"{index}{end}" for index in ("", "GSI1", "GSI2", "GSI3") for end in ("PK", "SK")}
 _OWN = {*_KEYS, "type", "gen"}
 """The attributes in which an item and its copy differ."""
@@ -43,8 +50,13 @@ class TouchedItems:
         right = {**old, "gen": new["gen"]}
         if self._has_expired(old) or not self._has_changed_lifetime(old, new):
             return right == new
-        right.pop("ttl", None)
-        return {**right, **self._compute_ttl(new)} == new
+        for name in ("ttl", CHANGED_AT):
+            right.pop(name, None)
+        if counts_from_change(self._find_plan(new)):
+            if not self._is_right_change(old, new):
+                return False
+            right[CHANGED_AT] = new[CHANGED_AT]
+        return {**right, **build_right_ttl(self._find_plan(new), new)} == new
 
     def list_wrong_lifetimes(self, entity: str) -> Iterator[str]:
         """The items that live shorter or longer than their generation declares, in a line each."""
@@ -53,7 +65,7 @@ class TouchedItems:
         for key, item in self._deployment.dynamodb.items:
             if not is_base_item(item) or item["type"]["S"] != entity or self._has_expired(item):
                 continue
-            right = self._compute_ttl(item).get("ttl")
+            right = build_right_ttl(self._find_plan(item), item).get("ttl")
             if item.get("ttl") != right:
                 yield f"{key} has ttl {item.get('ttl')}, not {right}"
 
@@ -83,12 +95,18 @@ class TouchedItems:
         generations = self._ledger.entities[new["type"]["S"]]
         return len({g.plan.expires for g in generations if first <= g.number <= last}) > 1
 
-    def _compute_ttl(self, image: Image) -> Image:
-        expires = self._deployment.entities.find_plan(image).expires
-        if expires is None:
-            return {}
-        created = dt.datetime.fromisoformat(image["created_at"]["S"])
-        return {"ttl": {"N": str(int(created.timestamp()) + expires.seconds)}}
+    def _is_right_change(self, old: Image, new: Image) -> bool:
+        """Whether a touch keeps the last change of an item, or is one if that is unknown."""
+        before, after = old.get(CHANGED_AT), new.get(CHANGED_AT)
+        if after is None:
+            return False
+        if counts_from_change(self._find_plan(old)):
+            return before == after
+        now = int(self._deployment.clock.now().timestamp())
+        return now - TOUCH_S <= read_epoch(after["S"]) <= now
+
+    def _find_plan(self, image: Image) -> EntityPlan:
+        return self._deployment.entities.find_plan(image)
 
     def _has_expired(self, image: Image) -> bool:
         now = self._deployment.clock.now().timestamp()

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from daicho.storage import item_key
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.code_versions import MARK
+from daicho.testing.oracle.expiry_rules import (
+    CHANGED_AT,
+    build_right_ttl,
+    counts_from_change,
+    meets,
+    render_instant,
+)
 from daicho.testing.oracle.recomputation import Recomputation
 from daicho.testing.oracle.stream_history import (
     find_restored_rows,
@@ -114,21 +121,19 @@ class BaseItemWriter:
         source = ValueSource(self._choices.pick, self._ids, self._partitions, self._clock.now())
         plan = self._entities.ledger.current_generation(entity).plan
         values = self._entities.draw_values(plan, source)
-        if plan.expires is not None and "created_at" not in values:
+        is_dated = "created_at" in values
+        expires = None if is_dated else plan.expires
+        if expires is not None and meets(expires.where, to_image(values)):
             values["ttl"] = int(self._clock.now().timestamp()) + LIFETIME_S
         if self._mark_kinds and self._choices.draw_bool(0.5):
             self._marks += 1
             values[MARK] = f"{self._choices.pick(self._mark_kinds)}:{self._marks}"
         generation = self._choices.pick(self.list_generations(entity))
-        if "created_at" in values:
-            values |= self._compute_ttl(entity, generation)
-        return self._entities.build_image(entity, values, generation)
-
-    def _compute_ttl(self, entity: str, generation: int) -> dict[str, int]:
-        """The expiry that a generation gives an item that is created now."""
-        expires = self._entities.ledger.find_plan(entity, generation).expires
-        now = int(self._clock.now().timestamp())
-        return {} if expires is None else {"ttl": now + expires.seconds}
+        written = self._entities.ledger.find_plan(entity, generation)
+        if is_dated and counts_from_change(written):
+            values[CHANGED_AT] = render_instant(self._clock.now())
+        image = self._entities.build_image(entity, values, generation)
+        return {**image, **build_right_ttl(written, image)} if is_dated else image
 
     def _list_known_generations(self, entity: str) -> Sequence[int]:
         return self._entities.list_generations(entity, self.known_generation)

@@ -1,0 +1,79 @@
+"""When the items of an entity expire, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from daicho.plan.conditions import Condition, parse_condition
+
+CREATED_AT = "created_at"
+"""The attribute of every item that holds the time of its creation."""
+CHANGED_AT = "_changed_at"
+"""The attribute of an item that holds the time of its last change, if its expiry counts from it."""
+
+
+@dataclass(frozen=True)
+class ExpiryPlan:
+    """Items expire so many ``seconds`` after the instant or day in the attribute ``of``.
+
+    ``archive``: whether what expires is archived. ``where``: only items that meet it expire.
+    """
+
+    seconds: int
+    archive: bool
+    of: str = CREATED_AT
+    where: Condition | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether no change of an item changes its expiry."""
+        return self.of == CREATED_AT and self.where is None
+
+    @property
+    def counts_from_change(self) -> bool:
+        """Whether it counts from the last change of an item."""
+        return self.of == CHANGED_AT
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of the entity that it reads."""
+        names = {self.of} - {CREATED_AT, CHANGED_AT}
+        return frozenset(names if self.where is None else {*names, self.where.field})
+
+    def is_same_retention(self, other: ExpiryPlan | None) -> bool:
+        """Whether both give every item the same expiry."""
+        return other is not None and replace(self, archive=other.archive) == other
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain JSON values. Default values are left out, as in older lock files."""
+        plain: dict[str, Any] = {"seconds": self.seconds, "archive": self.archive}
+        if self.of != CREATED_AT:
+            plain["of"] = self.of
+        if self.where is not None:
+            plain["where"] = {"field": self.where.field, "one_of": list(self.where.one_of)}
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ExpiryPlan:
+        """Read what `to_json` wrote."""
+        return cls(**{**data, "where": parse_condition(data.get("where"))})
+
+
+def is_same_retention(one: ExpiryPlan | None, other: ExpiryPlan | None) -> bool:
+    """Whether two generations of an entity give every item the same expiry, or none."""
+    return other is None if one is None else one.is_same_retention(other)
+
+
+def is_kept_as_long(by: ExpiryPlan | None, than: ExpiryPlan | None) -> bool:
+    """Whether no item expires earlier ``by`` a plan than by another one; None never expires."""
+    if by is None:
+        return True
+    if than is None or by.of != than.of or by.seconds < than.seconds:
+        return False
+    if than.where is None or by.where == than.where:
+        return True
+    if by.where is None or by.where.field != than.where.field:
+        return False
+    return set(by.where.one_of) <= set(than.where.one_of)

@@ -1,0 +1,161 @@
+"""Requests about items that expire: changes that set, move and remove the ``ttl``.
+
+The TTL process may delete an item before, while and after a request changes it. Each change of an
+item is compared with what its declaration says, when it happens.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any
+
+from daicho.book.book import Book
+from daicho.errors import Conflict, NotFound, PreconditionFailed
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.table import Table
+from daicho.testing.choices import Choices
+from daicho.testing.faults.code_versions import API_CALLER
+from daicho.testing.faults.faulty_clients import FaultyDynamoDB
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.expiry_rules import CHANGED_AT, render_instant
+from daicho.testing.simulated_entities import TENANT
+from daicho.testing.stack_settings import TABLE
+from tests.delivery.book_requests import REQUEST_LIFETIME, ExpiringStore
+from tests.delivery.expiring_entities import ARCHIVED, ENTITY_TYPES, RIGHT_TTLS, STAMPED
+
+REFUSALS = (Conflict, NotFound, PreconditionFailed)
+"""The answers that a caller may get at any time; every other error is a bug."""
+RACES = (("void", "put"), ("put", "void"), ("open", "put"), ("move", "void"), ("void", "delete"))
+"""The requests that disturb each other most; the first one stops meanwhile."""
+DAYS, SECONDS = (-1, 0, 0, 1), (-100, 15, 30, 120, 3_000)
+
+Call = Callable[[Book], object]
+
+
+class ExpiryRequests:
+    """Draws requests about some entities, and about all of them together.
+
+    ``max_items``: of each entity.
+    """
+
+    def __init__(
+        self,
+        deployment: SimulatedDeployment,
+        choices: Choices,
+        names: Sequence[str],
+        max_items: int,
+        mark_kinds: Sequence[str],
+    ) -> None:
+        self._deployment = deployment
+        self._choices = choices
+        self._names = names
+        self._ids = "123"[:max_items]
+        self._prepared: list[tuple[str, str, str]] = []
+        self._requests = 0
+        self._ticks = 0
+        self._times: defaultdict[SimulatedProcess | None, list[dt.datetime]] = defaultdict(list)
+        self._wrong: list[str] = []
+        deployment.observers.append(self._check)
+
+    def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
+        """A request: its description, and the work of the process that answers it."""
+        self._requests += 1
+        description, call = self._draw_request()
+
+        def work(process: SimulatedProcess) -> None:
+            clock = self._deployment.clock
+            end = clock.now() + REQUEST_LIFETIME
+            store: Any = ExpiringStore(self._deployment.dynamodb, lambda: clock.now() <= end)
+            client: Any = FaultyDynamoDB(store, process)
+            ledger = self._deployment.entities.ledger
+            with suppress(*REFUSALS):
+                call(Book(Table(client, TABLE), ledger, TENANT, clock=self._now, parallelism=1))
+
+        return description, work
+
+    def prepare_race(self) -> None:
+        """Let the next two requests be about one item, and disturb each other."""
+        name, id = self._choices.pick(self._names), self._choices.pick(self._ids)
+        self._prepared = [(name, id, verb) for verb in self._choices.pick(RACES)]
+
+    def find_differences(self) -> list[str]:
+        """The wrong changes of items, in a line each."""
+        return self._wrong
+
+    def patch_book(self) -> AbstractContextManager[None]:
+        """Nothing of the Book has to be that of a schedule."""
+        return nullcontext()
+
+    def _now(self) -> dt.datetime:
+        """The time, to the microsecond: no two items are written at the same time."""
+        self._ticks += 1
+        now = self._deployment.clock.now() + dt.timedelta(microseconds=self._ticks)
+        self._times[get_running_process()].append(now)
+        return now
+
+    def _draw_request(self) -> tuple[str, Call]:
+        if self._prepared:
+            return self._draw_request_for(*self._prepared.pop(0))
+        if len(self._names) > 1 and self._choices.draw_bool(0.2):
+            parts = [self._draw_request_for(name, "", "") for name in self._names]
+
+            def write_together(book: Book) -> None:
+                with book.transaction():
+                    for _, call in parts:
+                        call(book)
+
+            return "together: " + "; ".join(text for text, _ in parts), write_together
+        return self._draw_request_for(self._choices.pick(self._names, "entity"), "", "")
+
+    def _draw_request_for(self, name: str, id: str, verb: str) -> tuple[str, Call]:
+        """A request about an entity; ``id`` and ``verb`` are drawn if they are empty."""
+        pick = self._choices.pick
+        entity: Any = ENTITY_TYPES[name]
+        id, text = id or pick(self._ids), str(self._requests)
+        now = self._deployment.clock.now()
+        due = pick((None, *((now + dt.timedelta(days=day)).date() for day in DAYS)))
+        at = pick((None, *(now + dt.timedelta(seconds=seconds) for seconds in SECONDS)))
+        if_match = pick((None, None, None, 1, 2))
+        item = entity(id=id, status=pick(("open", "void")), due=due, at=at, text=text)
+        ref = entity.key(id)
+        calls: Mapping[str, Call] = {
+            "put": lambda book: book.put(item, if_match=if_match),
+            "create": lambda book: book.create(item),
+            "move": lambda book: book.change(ref, {"due": due, "at": at}),
+            "void": lambda book: book.change(ref, {"status": "void", "text": text}),
+            "open": lambda book: book.change(ref, {"status": "open"}, if_match=if_match),
+            "text": lambda book: book.change(ref, {"text": text}),
+            "delete": lambda book: book.delete(ref, if_match=if_match),
+        }
+        verb = verb or pick(("put", "put", "put", *calls))
+        return f"{verb} {item!r} if_match={if_match}", calls[verb]
+
+    def _check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        """Check a change of an item of these entities."""
+        name = (new or old or {}).get("type", {}).get("S", "")
+        if name not in RIGHT_TTLS:
+            return
+        process = get_running_process()
+        if process is None:
+            return  # the TTL process, or a writer past the library
+        if new is not None:
+            right, ttl = RIGHT_TTLS[name](new), new.get("ttl", {}).get("N")
+            if ttl != (None if right is None else str(right)):
+                self._wrong.append(f"{key} has ttl {ttl}, not {right}: {new}")
+        if process.name != API_CALLER:
+            return
+        times = self._times[process]
+        stamp = (new or {}).get(CHANGED_AT)
+        if name in STAMPED and new and stamp not in [{"S": render_instant(t)} for t in times]:
+            self._wrong.append(f"{key} was changed at {times}, not {stamp}")
+        ended = int((old or {}).get("ttl", {}).get("N", "99999999999"))
+        if old is None or ended > times[0].timestamp():
+            return
+        is_new_item = new is not None and new["created_at"] != old["created_at"]
+        if name in ARCHIVED or not is_new_item or new is None or new["version"] != {"N": "1"}:
+            self._wrong.append(f"{key} had expired at {ended}: {old} becomes {new}")
