@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from types import MethodType
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import BeforeValidator, Field
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -18,7 +18,6 @@ from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
-from daicho.declare.results import Score
 from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Forbidden, Refusal
@@ -27,8 +26,9 @@ from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, R
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
 from daicho.web.schema import models
+from daicho.web.schema.scores import build_score_values, make_score_model, render_part_name
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import DecimalText, parse_truth_text, to_text_type
+from daicho.web.schema.wire_types import parse_truth_text, to_text_type
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -93,13 +93,8 @@ class DeclaredQuery:
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
-                partition = owner.declaration.partition
-                return tuple(
-                    several_values.accept(parameter, part)
-                    for parameter, part in zip(
-                        _list_parts(self.entity, partition), partition, strict=True
-                    )
-                )
+                parts = owner.declaration.partition
+                return several_values.accept(_list_parts(self.entity, parts), parts)
             case TallyQueries(), "":
                 declared = owner.declaration
                 return _list_parts(self.entity, (*declared.within, *declared.by))
@@ -185,9 +180,9 @@ class DeclaredQuery:
         """The model of the answer."""
         match self.owner, self.mode:
             case TallyQueries(), "":
-                return _make_score_model(self.owner.declaration)
+                return make_score_model(self.owner.declaration)
             case TallyQueries(), _:
-                return models.build_page_model(_make_score_model(self.owner.declaration))
+                return models.build_page_model(make_score_model(self.owner.declaration))
             case KeyQueries(), "":
                 return models.build_item_model(self.entity)
             case UniqueQueries(), "" if self.shows_one:
@@ -366,11 +361,6 @@ def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Para
     )
 
 
-def render_part_name(part: PartSpec) -> str:
-    """The name of a component of a listing or an aggregate on the wire."""
-    return part.bucket or part.field.name
-
-
 def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
     if part.bucket == "month":
         return Month
@@ -406,37 +396,3 @@ def build_only(value: str) -> Any:
     if value in ("true", "false"):
         return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
     return Literal[value]
-
-
-def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
-    """The values of a score by name: those of its groups (song), count, rank; or total."""
-    names = [render_part_name(part) for part in declared.by]
-    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
-    values["count"] = score.items
-    if not isinstance(declared.measure, Count):
-        # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
-        whole = isinstance(score.total, int) and not _sums_decimals(declared)
-        values["total"] = score.total if whole else str(score.total)
-    if ranked:
-        values["rank"] = score.rank
-        if score.beyond is not None:
-            values["rank_more_than"] = score.beyond
-    return values
-
-
-@cache
-def _sums_decimals(declared: TallyDeclaration) -> bool:
-    measure = declared.measure
-    return not isinstance(measure, Count) and measure.field.kind == "decimal"
-
-
-def _make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
-    fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
-    fields["count"] = (int, ...)
-    if not isinstance(declared.measure, Count):
-        fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
-    if declared.ranked:
-        fields["rank"] = (int | None, ...)
-        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
-    words = "".join(word.title() for word in declared.name.split("_"))
-    return create_model(f"{declared.entity}{words}", **fields)

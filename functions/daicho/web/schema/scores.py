@@ -1,0 +1,53 @@
+"""Scores on the wire: the total of a group, with its groups, count and rank."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, Field, create_model
+
+from daicho.declare.aggregates import Count, TallyDeclaration
+from daicho.declare.parts import PartSpec
+from daicho.declare.results import Score
+from daicho.web.schema.wire_types import DecimalText
+
+
+def render_part_name(part: PartSpec) -> str:
+    """The name of a component of a listing or an aggregate on the wire."""
+    return part.bucket or part.field.name
+
+
+def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
+    """The values of a score by name: those of its groups (song), count, rank; or total."""
+    names = [render_part_name(part) for part in declared.by]
+    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
+    values["count"] = score.items
+    if not isinstance(declared.measure, Count):
+        # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
+        whole = isinstance(score.total, int) and not _sums_decimals(declared)
+        values["total"] = score.total if whole else str(score.total)
+    if ranked:
+        values["rank"] = score.rank
+        if score.beyond is not None:
+            values["rank_more_than"] = score.beyond
+    return values
+
+
+@cache
+def _sums_decimals(declared: TallyDeclaration) -> bool:
+    measure = declared.measure
+    return not isinstance(measure, Count) and measure.field.kind == "decimal"
+
+
+def make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
+    """The model of a score."""
+    fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
+    fields["count"] = (int, ...)
+    if not isinstance(declared.measure, Count):
+        fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
+    if declared.ranked:
+        fields["rank"] = (int | None, ...)
+        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
+    words = "".join(word.title() for word in declared.name.split("_"))
+    return create_model(f"{declared.entity}{words}", **fields)
