@@ -11,7 +11,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.web.http.operation import Operation
 from daicho.web.routes.declared_queries import MAX_KEYWORD_CHARACTERS
-from daicho.web.schema.scores import render_part_name
+from daicho.web.routes.scores import render_part_name
 from daicho_cli.smoke.calls import PAUSE_S, Checks, RefusedError, SmokeFailure
 from daicho_cli.smoke.item_checks import try_each
 from daicho_cli.smoke.items import Item, ItemMaker, fill_path

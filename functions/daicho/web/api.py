@@ -18,12 +18,12 @@ from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import Endpoint, to_response
 from daicho.web.http.operation import Operation, Reply
+from daicho.web.http.pattern_examples import collect_pattern_examples
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
 from daicho.web.openapi.pages import ApiPages, is_public
 from daicho.web.routes.builder import build_operations
-from daicho.web.routes.pattern_examples import collect_pattern_examples
 from daicho.web.routes.tenant_admin import build_admin_operations
 from daicho.write.idempotency import HEADER
 

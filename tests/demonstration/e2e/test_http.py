@@ -206,7 +206,8 @@ def test_a_list_is_read_while_it_grows(stack: dict[str, Any]) -> None:
         first = api.get(path, params={"limit": 2}).json()
         for minute in range(5, 8):
             report(minute)
-        rest, cursor = [], first["cursor"]
+        rest: list[Any] = []
+        cursor = first["cursor"]
         while cursor is not None:
             page = api.get(path, params={"limit": 2, "cursor": cursor}).json()
             rest, cursor = [*rest, *page["items"]], page["cursor"]

@@ -18,7 +18,7 @@ from daicho.declare.results import Score
 from daicho.errors import BadCursor
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from daicho.web.schema.scores import build_score_values
+from daicho.web.routes.scores import build_score_values
 from tests.support.derived_state import count_all
 from tests.support.dynoxide import create_table
 

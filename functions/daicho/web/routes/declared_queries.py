@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MethodType
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
@@ -20,15 +20,22 @@ from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
-from daicho.errors import DeclarationError, Forbidden, Refusal
+from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
+from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
+from daicho.web.routes.scores import (
+    LIVE,
+    LIVE_RANKING,
+    build_score_values,
+    make_score_model,
+    render_part_name,
+)
 from daicho.web.schema import models
-from daicho.web.schema.scores import build_score_values, make_score_model, render_part_name
 from daicho.web.schema.text_forms import BucketDay, Month
-from daicho.web.schema.wire_types import parse_truth_text, to_text_type
+from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -37,14 +44,6 @@ KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
     "contains": "Text anywhere in",
 }
 """How the description of a search's parameter begins, by the mode of the search."""
-
-LIVE = Parameter(
-    "live",
-    to_text_type(bool),
-    "Add up all that is counted now, instead of the last total.",
-    default=False,
-)
-
 
 _QUERIES = (TallyQueries, KeyQueries, ListingQueries, SearchQueries, UniqueQueries)
 
@@ -100,7 +99,10 @@ class DeclaredQuery:
                 return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
-                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                    raise DeclarationError(
+                        f"{owner.declaration} is not ranked: it has no top; "
+                        f"add ranked=True to it, or mount {owner.declaration} without .top"
+                    )
                 return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
                 return _list_fields(self.entity, (owner.declaration.parts[1].name,))
@@ -120,7 +122,11 @@ class DeclaredQuery:
                 unique = owner.declaration
                 names = tuple(spec.name for spec in (*unique.within, *unique.fields))
                 return _list_fields(self.entity, names)
-        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+        raise DeclarationError(
+            f"{self.name} cannot be asked over HTTP; "
+            "declare a Listing or an Aggregate and mount it, or write a function: "
+            "@domain.route"
+        )
 
     @property
     def summary(self) -> str:
@@ -229,7 +235,7 @@ class DeclaredQuery:
         )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+            optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
@@ -329,26 +335,6 @@ class DeclaredQuery:
         ]
 
 
-def build_owner_parameter(entity: type[Entity], name: str) -> Parameter:
-    """The parameter that names an owner: the caller by default."""
-    annotation = models.choose_parameter_type(entity, name)
-    return Parameter(name, annotation, "The owner: the subject of your token by default.")
-
-
-def choose_owner(call: Call, name: str) -> str:
-    """The owner that a request names, or the caller.
-
-    Raises:
-        Forbidden: the request names none, and its token has no subject.
-    """
-    given: str | None = call.values.get(name)
-    caller = call.book.caller
-    subject = given or (caller.subject if caller is not None else "")
-    if not subject:
-        raise Forbidden(f"the token names no subject: give {name}", field=name)
-    return subject
-
-
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
     """A parameter has the name of its field, or of its bucket (``month``) if that is unique."""
     buckets = [part.bucket for part in parts]
@@ -389,10 +375,3 @@ def _describe_search(search: Search) -> str:
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:
     return " or ".join(field.name for field in fields)
-
-
-def build_only(value: str) -> Any:
-    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
-    if value in ("true", "false"):
-        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
-    return Literal[value]

@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -187,6 +187,13 @@ def to_text_type(annotation: Any) -> Any:
 def to_shown_type(annotation: Any) -> Any:
     """The type in an answer: sets become lists, so that their order can be fixed."""
     return _replace_types(annotation, {set[str]: list[str], Decimal: ShownDecimal})
+
+
+def build_only(value: str) -> Any:
+    """The type of a parameter that has one value. A boolean may be written in all of its ways."""
+    if value in ("true", "false"):
+        return Annotated[Literal[value], BeforeValidator(parse_truth_text)]
+    return Literal[value]
 
 
 def strip_none(annotation: Any) -> Any:

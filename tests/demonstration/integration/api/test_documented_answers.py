@@ -67,7 +67,7 @@ def test_each_answer_is_documented_and_each_success_occurs(
 def test_answers_of_any_operation_are_documented_for_each(
     checker: AnswerChecker, error: Exception, status: int
 ) -> None:
-    def fail(_tenant: str) -> Any:
+    def fail(_access: Any) -> Any:
         raise error
 
     client = Client(Api(ROUTES.daicho, fail), "acme")

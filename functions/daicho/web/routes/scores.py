@@ -1,16 +1,32 @@
-"""Scores on the wire: the total of a group, with its groups, count and rank."""
+"""Scores of figures and rankings on the wire: their values and their models."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declare.aggregates import Count, TallyDeclaration
 from daicho.declare.parts import PartSpec
 from daicho.declare.results import Score
-from daicho.web.schema.wire_types import DecimalText
+from daicho.web.http.operation import Parameter
+from daicho.web.schema.wire_types import DecimalText, to_text_type
+
+LIVE = Parameter(
+    "live",
+    to_text_type(bool),
+    "Add up all that is counted now, instead of the last total.",
+    default=False,
+)
+LIVE_RANKING = replace(
+    LIVE, description="Rank the members of the last rollup, at most 100, by what is counted now."
+)
+RANK_DESCRIPTION = (
+    "The place in the ranking, from 1. Members with equal totals have places of their own, in the "
+    "order of their names: no place is shared."
+)
 
 
 def render_part_name(part: PartSpec) -> str:
@@ -34,12 +50,6 @@ def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool
     return values
 
 
-@cache
-def _sums_decimals(declared: TallyDeclaration) -> bool:
-    measure = declared.measure
-    return not isinstance(measure, Count) and measure.field.kind == "decimal"
-
-
 def make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
     """The model of a score."""
     fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
@@ -47,7 +57,13 @@ def make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
     if not isinstance(declared.measure, Count):
         fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
     if declared.ranked:
-        fields["rank"] = (int | None, ...)
+        fields["rank"] = (Annotated[int | None, Field(description=RANK_DESCRIPTION)], ...)
         fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
     words = "".join(word.title() for word in declared.name.split("_"))
     return create_model(f"{declared.entity}{words}", **fields)
+
+
+@cache
+def _sums_decimals(declared: TallyDeclaration) -> bool:
+    measure = declared.measure
+    return not isinstance(measure, Count) and measure.field.kind == "decimal"

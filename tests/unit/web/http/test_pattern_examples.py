@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from daicho import Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
+from daicho.web.http.pattern_examples import collect_pattern_examples
 from daicho.web.routes.builder import build_operations
-from daicho.web.routes.pattern_examples import collect_pattern_examples
 from tests.support.sample_domain import serve
 
 CODE, SHELF, PLAIN = "^[A-Z]{3}-[0-9]+$", re.compile("^[a-z][0-9]$"), "^[0-9]{4}$"
