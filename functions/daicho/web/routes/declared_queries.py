@@ -196,9 +196,9 @@ class DeclaredQuery:
         return models.build_page_model(models.build_item_model(self.entity))
 
     @property
-    def is_item(self) -> bool:
-        """Whether it answers with one item."""
-        return isinstance(self.owner, KeyQueries) and not self.mode
+    def reads_one_item(self) -> bool:
+        """Whether it reads one item, which is checked as such; by its key or a unique value."""
+        return isinstance(self.owner, KeyQueries | UniqueQueries) and not self.mode
 
     @cached_property
     def owner_parameter(self) -> str | None:
