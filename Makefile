@@ -88,6 +88,11 @@ bench-rebuild: $(TOOLS) ## A rebuild of 130,000 items under kills, writers and r
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.rebuild --divide $(or $(DIVIDE),1)
 
+.PHONY: bench-unique
+bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expiry: duplicates, units of a write
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.unique
+
 .PHONY: simulate-votes
 simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

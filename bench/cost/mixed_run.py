@@ -18,7 +18,7 @@ from typing import Any
 import domains
 from bench.cost import run_values
 from bench.cost.metering import CostMeter
-from daicho import Entity
+from daicho import Caller, Entity
 from daicho.book.book import Book
 from daicho.cost.estimate import Work
 from daicho.cost.examples import TENANT
@@ -48,6 +48,7 @@ from tests.support.dynoxide import client, create_table
 from tests.support.stream_pump import Consumer, Pump
 
 ROUNDS = 5
+CALLER = Caller("mika", frozenset(), TENANT)
 MINUTES = RetryBudget.for_seconds(600)
 Operation = tuple[str, Work, Callable[[], object]]
 
@@ -110,7 +111,7 @@ class MixedRun:
                 self._create(name, traffic, number)
         for number in range(100):
             vote = Vote(candidate=run_values.CANDIDATES[number % 3])
-            votes.vote_without_name(self.book, run_values.FAST_POLL, vote)
+            votes.vote_without_name(self.book, CALLER, run_values.FAST_POLL, vote)
         self._settle()
 
     def play(self) -> None:
@@ -280,7 +281,7 @@ class MixedRun:
 
     def _vote_fast(self) -> None:
         vote = Vote(candidate=self.draw.choice(run_values.CANDIDATES))
-        votes.vote_without_name(self.book, run_values.FAST_POLL, vote)
+        votes.vote_without_name(self.book, CALLER, run_values.FAST_POLL, vote)
 
     def _check_out(self) -> None:
         user = new_id()

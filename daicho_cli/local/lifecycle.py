@@ -78,10 +78,12 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         for output, name in outputs.items()
         if output.endswith(FUNCTION)
     }
+    pool, client_id = outputs["UserPoolId"], outputs["UserPoolClientId"]
+    roles = instance.project.discover().roles
     return {
         "url": instance.url,
-        "tokens": make_tokens(instance, outputs["UserPoolId"], outputs["UserPoolClientId"]),
-        "admins": list_admins(instance, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "tokens": make_tokens(instance, pool, client_id, roles),
+        "admins": list_admins(instance, pool, client_id, roles),
         "table": outputs["TableName"],
         "bucket": outputs["ArchiveBucketName"],
         "archive_database": outputs["ArchiveDatabaseName"],
@@ -92,8 +94,8 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         "endpoint": instance.endpoint,
         "region": REGION,
         "functions": functions,
-        "user_pool": outputs["UserPoolId"],
-        "client_id": outputs["UserPoolClientId"],
+        "user_pool": pool,
+        "client_id": client_id,
     }
 
 

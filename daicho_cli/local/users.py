@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from daicho_cli.local.instance import LocalInstance
@@ -15,16 +16,28 @@ ADMIN = "admin"
 PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it is valid on the local AWS only
 
 
-def make_tokens(instance: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
-    """An ID token of each demo tenant; creates its user if necessary."""
+def make_tokens(
+    instance: LocalInstance, pool: str, client_id: str, roles: Sequence[str] = ()
+) -> dict[str, str]:
+    """An ID token of each demo tenant; creates its user if necessary.
+
+    ``roles``: those of the user, so that it may call every route.
+    """
     cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
-    return {tenant: make_token(cognito, pool, client_id, tenant) for tenant in TENANTS}
+    groups = [role for role in roles if role != ADMIN]
+    return {
+        tenant: make_token(cognito, pool, client_id, tenant, roles=groups) for tenant in TENANTS
+    }
 
 
-def list_admins(instance: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
+def list_admins(
+    instance: LocalInstance, pool: str, client_id: str, roles: Sequence[str] = ()
+) -> dict[str, str]:
     """An ID token of an administrator of each demo tenant, who may delete it."""
     cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
-    return {tenant: make_token(cognito, pool, client_id, tenant, ADMIN) for tenant in TENANTS}
+    return {
+        tenant: make_token(cognito, pool, client_id, tenant, ADMIN, roles) for tenant in TENANTS
+    }
 
 
 def make_token(
@@ -33,10 +46,14 @@ def make_token(
     client_id: str,
     tenant: str,
     group: str | None = None,
+    roles: Sequence[str] = (),
 ) -> str:
-    """An ID token of a tenant's user, or of a group's member; creates the user if necessary."""
+    """An ID token of a tenant's user, or of a group's member; creates the user if necessary.
+
+    ``roles``: further groups of the user.
+    """
     name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
-    groups = [group] if group else []
+    groups = list(dict.fromkeys([*([group] if group else []), *roles]))
     user = PoolUser(name=name, tenant=tenant, email=f"{name}@{tenant}.example", groups=groups)
     create_or_update_user(cognito, pool, user, PASSWORD)
     answer = cognito.initiate_auth(

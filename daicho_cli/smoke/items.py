@@ -97,6 +97,11 @@ class ItemMaker:
                 spec = entity.fields_.get(name)
                 if name in values:
                     body[name] = values[name]
+                elif spec is not None and spec.role == "owner":
+                    if self._names_owner(entity, spec):
+                        body[name] = _make_unique(body[name])
+                    else:
+                        del body[name]  # it is the caller
                 elif spec is not None and spec.role in ("ref", "refs", "object"):
                     body[name] = self._make_value(spec, body[name], depth, unique=False)
         return fill_path(operation, variant, given), body
@@ -119,6 +124,12 @@ class ItemMaker:
         if not location and shown is not None:
             location = fill_path(shown, shown.variants[0], values)
         return Item(entity, values, location, answer.headers.get("etag", ""))
+
+    def _names_owner(self, entity: type[Entity], spec: FieldSpec) -> bool:
+        """Whether items of the caller alone would have one key, and a role may name others."""
+        key: Any = entity.declarations_["key"]
+        rule = self.routes.daicho.access_rules[entity.__name__]
+        return spec in key.parts and bool(rule.writing_roles)
 
     def _make_value(self, spec: FieldSpec | None, example: Any, depth: int, *, unique: bool) -> Any:
         """A value for a field or a parameter.

@@ -60,7 +60,7 @@ class SmokeRun:
             ClientError, BotoCoreError: AWS refuses.
         """
         with (
-            create_run_user(self.target, self.name) as token,
+            create_run_user(self.target, self.name, self.daicho.roles) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             try:
@@ -138,7 +138,7 @@ class SmokeRun:
         if self.checks.results[-1].outcome is not Outcome.PASSED:
             return
         with (
-            create_run_user(self.target, tenant) as token,
+            create_run_user(self.target, tenant, self.daicho.roles) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             self._remove_tenant(api, tenant)
@@ -200,7 +200,7 @@ class SmokeRun:
         """Create an expired item in a tenant that this run does not delete."""
         tenant = f"{self.name}{ARCHIVE_TENANT_SUFFIX}"
         with (
-            create_run_user(self.target, tenant) as token,
+            create_run_user(self.target, tenant, self.daicho.roles) as token,
             open_api(self.target.url, token, self.patience) as api,
         ):
             maker = ItemMaker(api, self.routes, api.read("/openapi.json"))

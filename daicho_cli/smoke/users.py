@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -18,8 +18,8 @@ _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_
 
 
 @contextmanager
-def create_run_user(target: Target, tenant: str) -> Iterator[str]:
-    """Create an administrator of a tenant, and sign in; the ID token.
+def create_run_user(target: Target, tenant: str, roles: Sequence[str] = ()) -> Iterator[str]:
+    """Create an administrator of a tenant with these roles too, and sign in; the ID token.
 
     The user is removed when the context closes, also after an error or an interruption.
 
@@ -36,7 +36,7 @@ def create_run_user(target: Target, tenant: str) -> Iterator[str]:
         name=tenant,
         tenant=tenant,
         email=f"{tenant}@example.com",
-        groups=[ADMIN],
+        groups=list(dict.fromkeys([ADMIN, *roles])),
         tenant_claim=target.outputs.get("TenantClaim", TENANT_CLAIM),
     )
     with ExitStack() as removal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,17 @@ def _set_password_and_groups(
         UserPoolId=pool, Username=user.name, Password=password, Permanent=True
     )
     for group in user.groups:
-        cognito.admin_add_user_to_group(UserPoolId=pool, Username=user.name, GroupName=group)
+        _add_to_group(cognito, pool, user.name, group)
+
+
+def _add_to_group(cognito: CognitoIdentityProviderClient, pool: str, user: str, group: str) -> None:
+    """Add a user to a group, which is created if the pool has none of this name."""
+    try:
+        cognito.admin_add_user_to_group(UserPoolId=pool, Username=user, GroupName=group)
+    except cognito.exceptions.ResourceNotFoundException:
+        with suppress(cognito.exceptions.GroupExistsException):  # another run was faster
+            cognito.create_group(UserPoolId=pool, GroupName=group)
+        cognito.admin_add_user_to_group(UserPoolId=pool, Username=user, GroupName=group)
 
 
 def _check_attributes(cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser) -> None:

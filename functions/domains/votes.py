@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from daicho import (
     Aggregate,
     Book,
+    Caller,
     Count,
     Counter,
     Domain,
@@ -18,21 +19,24 @@ from daicho import (
     VoteResult,
     copied,
     field,
+    id_of,
+    owned_by_caller,
     ref,
     refuse,
 )  # fmt: skip
 from domains.polls import Poll, poll_of
+from domains.users import STAFF
 
 POLL_SECONDS = 2.0
 """How old a poll may be that a vote is checked by: so long after its end a vote may be taken."""
 
 
 class Ballot(Entity):
-    """One voter's vote. An anonymous voter is identified by the Idempotency-Key."""
+    """One voter's vote. The voter is the caller, or a digest of the caller and its key."""
 
     poll: str = ref(Poll)
     anonymous: bool = field(default=False)
-    voter: str = field()
+    voter: str = owned_by_caller()
     candidate: str = field()
     shards: int = copied(poll, Poll.shards)
     salt: str = copied(poll, Poll.salt)
@@ -62,6 +66,7 @@ domain = Domain("votes", Ballot, examples={
     "candidate": "Heroes", "leader": "Heroes", "poll": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "shards": 8,
     "voter": "mika", "votes": 12345,
 })  # fmt: skip
+domain.access(Ballot, write=("owner", STAFF))
 domain.resource("/polls/{poll}/votes/{voter}", Ballot, "")  # where they are; who may, is below
 
 
@@ -89,14 +94,14 @@ def result(book: Book, id: str, live: bool = False) -> Result:
 
 @domain.route("PUT", "/polls/{poll}/votes/{voter}")
 def vote(book: Book, poll: str, voter: str, vote: Vote, if_match: int | None = None) -> Ballot:
-    """Vote, or change a vote."""
+    """Vote, or change a vote: your own, or with the role staff anybody's."""
     _check_exact(_taking_votes(book, poll, vote.candidate))
     return book.put(Ballot(poll=poll, voter=voter, candidate=vote.candidate), if_match=if_match)
 
 
 @domain.route("POST", "/polls/{poll}/votes")
 def vote_without_name(
-    book: Book, poll: str, vote: Vote, idempotency_key: str | None = None
+    book: Book, caller: Caller, poll: str, vote: Vote, idempotency_key: str | None = None
 ) -> Ballot | VoteResult:
     """Vote without a name: a repeat under the same key is the same vote; in a fast poll another."""
     if _taking_votes(book, poll, vote.candidate).counting == "fast":
@@ -105,8 +110,10 @@ def vote_without_name(
         return book.add(Ballot.likes(poll, vote.candidate))
     if idempotency_key is None:
         raise refuse(400, "an exact poll needs one: it is the voter", field="Idempotency-Key")
-    ballot = Ballot(poll=poll, anonymous=True, voter=idempotency_key, candidate=vote.candidate)
-    return book.create_once(ballot, "candidate")
+    voter = id_of(f"{caller.subject}\n{idempotency_key}")  # nobody learns who it is
+    ballot = Ballot(poll=poll, anonymous=True, voter=voter, candidate=vote.candidate)
+    with book.as_system():
+        return book.create_once(ballot, "candidate")
 
 
 @domain.route("GET", "/polls/{poll}/votes")
@@ -127,7 +134,7 @@ def ballot(book: Book, poll: str, voter: str, anonymous: bool = False) -> Ballot
 def withdraw(
     book: Book, poll: str, voter: str, anonymous: bool = False, if_match: int | None = None
 ) -> None:
-    """Withdraw a vote."""
+    """Withdraw a vote: your own, or with the role staff anybody's."""
     _check_exact(_taking_votes(book, poll))
     book.delete(Ballot.key(poll, anonymous, voter), if_match=if_match)
 

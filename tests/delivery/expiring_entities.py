@@ -43,7 +43,7 @@ class Bill(Entity):
 
 
 class Booking(Entity):
-    """It expires before its time comes, and is archived."""
+    """It expires shortly after its time, and is archived."""
 
     id: str = field()
     status: Status = field(default="open")
@@ -53,7 +53,20 @@ class Booking(Entity):
 
     key = Key(id)
     count = Aggregate(Count(), status, on_expiry="keep")
-    expires = Expires(dt.timedelta(seconds=-20), of=at, archive=True)
+    expires = Expires(dt.timedelta(seconds=60), of=at, archive=True)
+
+
+class Offer(Entity):
+    """It expires shortly before its time."""
+
+    id: str = field()
+    status: Status = field(default="open")
+    due: dt.date | None = field(default=None)
+    at: dt.datetime | None = field(default=None)
+    text: str = ""
+
+    key = Key(id)
+    expires = Expires(dt.timedelta(seconds=-20), of=at)
 
 
 class Draft(Entity):
@@ -115,7 +128,8 @@ def _is(image: Image, status: Status) -> bool:
 
 RIGHT_TTLS: Mapping[str, Callable[[Image], int | None]] = {
     "Bill": lambda image: _read(image, "due", 600) if _is(image, "void") else None,
-    "Booking": lambda image: _read(image, "at", -20),
+    "Booking": lambda image: _read(image, "at", 60),
+    "Offer": lambda image: _read(image, "at", -20),
     "Draft": lambda image: _read(image, "created_at", 180) if _is(image, "open") else None,
     "Visit": lambda image: _read(image, CHANGED_AT, 120) if _is(image, "void") else None,
     "Ticket": lambda image: _read(image, CHANGED_AT, 120),
@@ -124,9 +138,10 @@ RIGHT_TTLS: Mapping[str, Callable[[Image], int | None]] = {
 STAMPED = ("Visit", "Ticket")
 """The entities whose items keep the time of their last change."""
 ARCHIVED = ("Booking", "Draft", "Ticket")
-ENTITY_TYPES: Mapping[str, type[Bill | Booking | Draft | Visit | Ticket]] = {
+ENTITY_TYPES: Mapping[str, type[Bill | Booking | Offer | Draft | Visit | Ticket]] = {
     "Bill": Bill,
     "Booking": Booking,
+    "Offer": Offer,
     "Draft": Draft,
     "Visit": Visit,
     "Ticket": Ticket,

@@ -32,6 +32,7 @@ REFUSALS = (Conflict, NotFound, PreconditionFailed)
 """The answers that a caller may get at any time; every other error is a bug."""
 RACES = (("void", "put"), ("put", "void"), ("open", "put"), ("move", "void"), ("void", "delete"))
 """The requests that disturb each other most; the first one stops meanwhile."""
+PAUSES_S = (60, 130, 200)
 DAYS, SECONDS = (-1, 0, 0, 1), (-100, 15, 30, 120, 3_000)
 
 Call = Callable[[Book], object]
@@ -65,6 +66,8 @@ class ExpiryRequests:
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
         """A request: its description, and the work of the process that answers it."""
         self._requests += 1
+        if self._choices.draw_bool(0.25):  # meanwhile items expire
+            self._deployment.clock.advance(self._choices.pick(PAUSES_S))
         description, call = self._draw_request()
 
         def work(process: SimulatedProcess) -> None:

@@ -14,7 +14,6 @@ from daicho.derive.derived_items import compute_index_rows
 from daicho.layout.components import UnderivableError
 from daicho.plan import AggregatePlan, Condition, EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan
 from daicho.plan.instances import (
-    DerivedPlan,
     can_be_derived,
     describe_derivation,
     number_declarations,
@@ -24,6 +23,9 @@ from daicho.storage.attributes import Image
 KINDS = {"id": "str", "name": "str", "note": "str", "day": "date", "rank": "int", "tags": "set"}
 TEXTS = ("Ada", "ada", "(株)台帳 12", "Acme Inc.", "b 1234", "03-1234-5678", "")
 PAIRS, IMAGES = 200, 60
+
+
+Declared = SearchPlan | ListingPlan | AggregatePlan
 
 
 def draw_fields(source: random.Random) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ def draw_aggregate(source: random.Random) -> AggregatePlan:
     )
 
 
-def swap_orders(declaration: DerivedPlan) -> DerivedPlan:
+def swap_orders(declaration: Declared) -> Declared:
     """The same, written in another way."""
     match declaration:
         case SearchPlan():
@@ -97,7 +99,7 @@ def swap_orders(declaration: DerivedPlan) -> DerivedPlan:
             return replace(declaration, within=parts, by=(), shards=3 - declaration.shards)
 
 
-def build_plan(declaration: DerivedPlan, kinds: dict[str, str]) -> EntityPlan:
+def build_plan(declaration: Declared, kinds: dict[str, str]) -> EntityPlan:
     plan = EntityPlan("Thing", kinds, KeyPlan(("id",), ()))
     match declaration:
         case SearchPlan():
@@ -136,7 +138,7 @@ def derive(plan: EntityPlan, image: Image) -> object:
 
 @pytest.mark.parametrize("draw", [draw_search, draw_listing, draw_aggregate])
 def test_what_derives_alike_is_one_instance_and_nothing_else_is(
-    draw: Callable[[random.Random], DerivedPlan],
+    draw: Callable[[random.Random], Declared],
 ) -> None:
     source = random.Random(19)
     images = [draw_image(source) for _ in range(IMAGES)]

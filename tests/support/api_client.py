@@ -17,6 +17,8 @@ from urllib.parse import quote, unquote_to_bytes, urlencode
 from daicho.handlers.wiring.invocation import Handler
 from tests.support.stream_pump import Context
 
+STAFF = {"sub": "somebody", "cognito:groups": "[staff]"}
+"""The claims of somebody who may write for others."""
 _numbers = itertools.count(1)
 
 
@@ -45,7 +47,7 @@ class Client:
 
     handler: Handler
     tenant: str | None = "acme"
-    claims: Mapping[str, str] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=lambda: dict(STAFF))
 
     def __call__(
         self,

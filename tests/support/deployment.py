@@ -15,7 +15,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from tests.support.api_client import Client
+from tests.support.api_client import STAFF, Client
 from tests.support.dynoxide import create_table
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
@@ -33,8 +33,8 @@ class Served:
     ledger: Ledger
 
     def client(self, tenant: str | None = "acme", **claims: str) -> Client:
-        """A client with a token of ``tenant``."""
-        return Client(self.handler, tenant, claims)
+        """A client with a token of ``tenant``, and of the staff unless there are other claims."""
+        return Client(self.handler, tenant, {**STAFF, **claims})
 
     def build_api(self, dependencies: Dependencies) -> Handler:
         """Another instance of the API's function, over the same table."""

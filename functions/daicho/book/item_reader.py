@@ -42,9 +42,8 @@ class ItemReader:
         None too if the caller may not read it. ``max_age`` is in seconds (see `Book.find`);
         ``names``: only these attributes.
         """
-        if names and ref.entity.owner_field_ is not None:
-            names = (*names, ref.entity.owner_field_.name)
-        image = self._find_image(ref, consistent, max_age, names)
+        needed = self.access.add_owner(ref.entity, names) if names else names
+        image = self._find_image(ref, consistent, max_age, needed)
         return None if image is None or not self.access.may_read(ref.entity, image) else image
 
     def _find_image(

@@ -76,16 +76,25 @@ class Aggregate(TallyDeclaration):
         self.where = read_condition(where)
         self.shards = shards
         if ranked and not self.by:
-            raise DeclarationError("a ranked Aggregate needs members: group it by a field")
+            raise DeclarationError(
+                "a ranked Aggregate needs members: group it by a field; "
+                "write the field before ranked=True, Aggregate(Count(), song, "
+                "ranked=True)"
+            )
         if shards not in range(1, MAX_SHARDS + 1):
             raise DeclarationError(
-                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}"
+                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}; "
+                "choose one of them, such as shards=4, or leave shards= out"
             )
         if shards > 1 and not ranked:
-            raise DeclarationError("shards spread a ranking, and this Aggregate is not ranked")
+            raise DeclarationError(
+                "shards spread a ranking, and this Aggregate is not ranked; "
+                "add ranked=True, or remove shards="
+            )
         if rolled_up not in get_args(RollupMode):
             raise DeclarationError(
-                f"an Aggregate is rolled_up 'by schedule' or 'at once', not {rolled_up!r}"
+                f"an Aggregate is rolled_up 'by schedule' or 'at once', not {rolled_up!r}; "
+                "write one of the two, or leave rolled_up= out"
             )
         self.rolled_up = rolled_up
 
@@ -110,7 +119,10 @@ class TallyQueries:
             DeclarationError: it is not ranked.
         """
         if not self.declaration.ranked:
-            raise DeclarationError(f"{self.declaration} is not ranked")
+            raise DeclarationError(
+                f"{self.declaration} is not ranked; "
+                f"declare it with ranked=True, or read one group: {self.declaration}(...)"
+            )
         check_value_count(within, len(self.declaration.within), self.declaration)
         return RankingQuery(self.entity, self.declaration.name, within)
 
@@ -139,8 +151,14 @@ class Counter(TallyDeclaration):
         self.ranked = bool(by)
         self.slots: int | FieldSpec = slots
         if any(part.each for part in (*self.by, *self.within)):
-            raise DeclarationError("a Counter counts one group at a time: it takes no each()")
+            raise DeclarationError(
+                "a Counter counts one group at a time: it takes no each(); "
+                "use Aggregate(Count(), each(...)) instead"
+            )
         if not isinstance(slots, FieldSpec) and (
             isinstance(slots, bool) or not isinstance(slots, int) or slots < 1
         ):
-            raise DeclarationError(f"a Counter's slots are a number or a field(), not {slots!r}")
+            raise DeclarationError(
+                f"a Counter's slots are a number or a field(), not {slots!r}; "
+                "write slots=8, or slots= with a copied field"
+            )

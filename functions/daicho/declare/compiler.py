@@ -16,6 +16,7 @@ from daicho.declare.fields import FieldSpec, changed_at, created_at
 from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
+from daicho.declare.rules import references
 from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.rules.unique import compile_uniques
 from daicho.declare.searches import Search, ThroughSpec
@@ -50,7 +51,7 @@ class _Compiler:
 
     def compile_plan(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
-            self._check_references(spec)
+            references.check_references(self.entity, spec)
         self._check_objects()
         key = cast(Key[Any], self.declarations["key"])
         compiled = plan.EntityPlan(
@@ -85,11 +86,13 @@ class _Compiler:
     def _compile_key(self, key: Key[Any]) -> plan.KeyPlan:
         names = [self._compile_field(key, spec, KEY_KINDS) for spec in key.parts]
         if not names:
-            raise DeclarationError(f"{key} takes at least one field")
+            raise DeclarationError(f"{key} takes at least one field; write Key(id)")
         shards = self._compile_shards(key)
         salt = self._compile_field(key, key.salt, ("str",)) if key.salt is not None else None
         if salt is not None and shards is None:
-            raise DeclarationError(f"{key}: a salt needs shards, and the key has none")
+            raise DeclarationError(
+                f"{key}: a salt needs shards, and the key has none; add shards=, or remove salt="
+            )
         split = key.partition
         return plan.KeyPlan(
             tuple(names[:split]),
@@ -105,9 +108,15 @@ class _Compiler:
         if moves is None:
             return None
         if moves not in key.parts:
-            raise DeclarationError(f"{key}: moves={moves.name} is not a field of the key")
+            raise DeclarationError(
+                f"{key}: moves={moves.name} is not a field of the key; "
+                "add it to the key, or remove moves="
+            )
         if moves.frozen:
-            raise DeclarationError(f"{key}: {moves} is set once, so it cannot move an item")
+            raise DeclarationError(
+                f"{key}: {moves} is set once, so it cannot move an item; "
+                "remove frozen=True from it, or moves= from the key"
+            )
         return moves.name
 
     def _compile_shards(self, key: Key[Any]) -> int | str | None:
@@ -115,11 +124,14 @@ class _Compiler:
         if isinstance(shards, FieldSpec):
             if not shards.frozen:
                 raise DeclarationError(
-                    f"{key}: {shards} must be frozen: the key of an item cannot change"
+                    f"{key}: {shards} must be frozen: the key of an item cannot change; "
+                    f"write {shards.name}: int = field(frozen=True)"
                 )
             return self._compile_field(key, shards, ("int",))
         if shards is not None and shards < 2:
-            raise DeclarationError(f"{key}: shards is a number from 2, or a field of whole numbers")
+            raise DeclarationError(
+                f"{key}: shards is a number from 2, or a field of whole numbers; write shards=10"
+            )
         return shards
 
     def _compile_search(self, search: Search) -> plan.SearchPlan:
@@ -145,12 +157,15 @@ class _Compiler:
         target = reference.target
         if field.entity != target.__name__:
             raise DeclarationError(
-                f"{search} reads {field} through {reference}, which refers to {target.__name__}"
+                f"{search} reads {field} through {reference}, which refers to {target.__name__}; "
+                f"use a field of {target.__name__}"
             )
         if field.kind != "str":
-            raise DeclarationError(f"{search} reads {field}, which is {field.kind}; it takes str")
-        self._check_single_key_field(reference)
-        self._check_in_base_item(search, target, field)
+            raise DeclarationError(
+                f"{search} reads {field}, which is {field.kind}; it takes str; use a field of texts"
+            )
+        references.check_single_key_field(reference)
+        references.check_in_base_item(search, target, field)
         key = target.declarations_["key"]
         if key.partition or key.shards:
             raise DeclarationError(
@@ -193,9 +208,12 @@ class _Compiler:
         copied = tuple(fields.values()) if listing.copies_all else listing.copies
         for spec in copied:
             if spec is not created_at and spec.entity != self.name:
-                raise DeclarationError(f"{listing} copies {spec}, which is no field of {self.name}")
+                raise DeclarationError(
+                    f"{listing} copies {spec}, which is no field of {self.name}; "
+                    f"use a field of {self.name}, or copy it there: copied(..., {spec})"
+                )
             if spec is not created_at:
-                self._check_in_base_item(listing, self.entity, spec)
+                references.check_in_base_item(listing, self.entity, spec)
         if listing.copies_all:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
             names = (*fields, "created_at", "version", *versioned)
@@ -234,7 +252,8 @@ class _Compiler:
             if not is_copied or not slots.frozen:
                 raise DeclarationError(
                     f"{counter}: {slots} cannot be read from what is counted; slots is a number, "
-                    "or a field copied through one of the references in `within`"
+                    "or a field copied through one of the references in `within`; "
+                    "write slots=8, or use such a field"
                 )
             return plan.CounterPlan(
                 counter.name, UNNUMBERED, by, within, self._compile_field(counter, slots, ("int",))
@@ -246,12 +265,15 @@ class _Compiler:
             return "subtract"
         if aggregate.on_expiry is None:
             raise DeclarationError(
-                f"{aggregate} needs on_expiry='keep' or 'subtract', because {self.name} expires"
+                f"{aggregate} needs on_expiry='keep' or 'subtract', because {self.name} expires; "
+                "write on_expiry='subtract' to count what lives, 'keep' to count all that"
+                " ever lived"
             )
         if aggregate.on_expiry == "keep" and not self.expires.archive:
             raise DeclarationError(
                 f"{aggregate} keeps expired items, but {self.name} is not archived: "
-                "it could never be recounted"
+                "it could never be recounted; "
+                "write on_expiry='subtract', or Expires(..., archive=True)"
             )
         return aggregate.on_expiry
 
@@ -268,27 +290,38 @@ class _Compiler:
         for name in self.entity.object_fields_:
             if self.expires is not None:
                 raise DeclarationError(
-                    f"{self.expires} would leave {self.name}.{name} behind in S3"
+                    f"{self.expires} would leave {self.name}.{name} behind in S3; "
+                    "remove Expires, or store the object outside of the entity"
                 )
             if self._list_declarations(Versioned) or self._list_declarations(Split):
                 raise DeclarationError(
-                    f"{self.name}.{name}: an item with an object has no versions and no sections"
+                    f"{self.name}.{name}: an item with an object has no versions and no sections; "
+                    "remove Versioned and Split, or store the object in another entity"
                 )
 
     def _compile_split(self) -> str | None:
         splits = self._list_declarations(Split)
         if len(splits) > 1:
-            raise DeclarationError(f"{splits[1]}: {self.name} is split already, by {splits[0]}")
+            raise DeclarationError(
+                f"{splits[1]}: {self.name} is split already, by {splits[0]}; remove one of the two"
+            )
         for split in splits:
             check_sections(split)
             if self.expires is not None:
-                raise DeclarationError(f"{self.expires} would leave the sections of {split} behind")
+                raise DeclarationError(
+                    f"{self.expires} would leave the sections of {split} behind; "
+                    "remove one of the two"
+                )
             if cast(Key[Any], self.declarations["key"]).moves is not None:
                 raise DeclarationError(
-                    f"{split}: an item that moves would leave its sections behind"
+                    f"{split}: an item that moves would leave its sections behind; "
+                    "remove moves= from the key, or the Split"
                 )
             if self._list_declarations(Versioned):
-                raise DeclarationError(f"{split}: versions of {self.name} would hold no sections")
+                raise DeclarationError(
+                    f"{split}: versions of {self.name} would hold no sections; "
+                    "remove Versioned, or the Split"
+                )
             return str(split.split_field.name)
         return None
 
@@ -328,7 +361,8 @@ class _Compiler:
         for value in where.values:
             if literals is not None and value not in literals:
                 raise DeclarationError(
-                    f"{declaration}: {value!r} is not a value of {where.field} {literals}"
+                    f"{declaration}: {value!r} is not a value of {where.field} {literals}; "
+                    f"use one of them, or add {value!r} to the Literal"
                 )
         return plan.Condition(name, tuple(render_scalar(value) for value in where.values))
 
@@ -350,49 +384,13 @@ class _Compiler:
             )
         if any(split.split_field is spec for split in self._list_declarations(Split)):
             raise DeclarationError(
-                f"{declaration} reads {spec}, which is split: its sections are separate items"
+                f"{declaration} reads {spec}, which is split: its sections are separate items; "
+                "use another field, or remove the Split"
             )
         if spec.kind not in kinds:
             raise DeclarationError(
-                f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
+                f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}; "
+                f"use another field, or change the type of {spec.name}"
             )
-        self._check_in_base_item(declaration, self.entity, spec)
+        references.check_in_base_item(declaration, self.entity, spec)
         return spec.name
-
-    def _check_in_base_item(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
-        """Refuse a field that the base item lacks: versioned by pointer, it holds the key only."""
-        key = cast(Key[Any], entity.declarations_["key"])
-        if entity.versioned_ == "pointer" and spec not in key.parts:
-            subject = "" if entity is self.entity else f"{entity.__name__} is "
-            raise DeclarationError(
-                f"{reader}: {subject}versioned by pointer, the current image holds no "
-                f"{spec.name!r}; use copy"
-            )
-
-    def _check_single_key_field(self, reference: FieldSpec) -> None:
-        """Check that the key of the entity that a reference refers to is one field."""
-        key = reference.target.declarations_["key"]
-        if len(key.parts) != 1:
-            raise DeclarationError(
-                f"{reference} refers to {reference.target.__name__} by one id, but "
-                f"{key} has {len(key.parts)} fields"
-            )
-
-    def _check_references(self, spec: FieldSpec) -> None:
-        if spec.role == "refs" or spec.must_exist:
-            self._check_single_key_field(spec)
-        if spec.role != "copied" or spec.source is None:
-            return
-        reference: FieldSpec = spec.target
-        self._check_single_key_field(reference)
-        own_field = self.entity.fields_.get(reference.name)
-        if own_field is not reference:
-            raise DeclarationError(
-                f"{spec} is copied through {reference}, a field of another entity"
-            )
-        if spec.source.entity != reference.target.__name__:
-            raise DeclarationError(
-                f"{spec} copies {spec.source}, but {reference} refers to "
-                f"{reference.target.__name__}"
-            )
-        self._check_in_base_item(spec, reference.target, spec.source)

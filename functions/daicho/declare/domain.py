@@ -129,9 +129,12 @@ class Domain:
             DeclarationError: see `build_access_rule`; or the entity has a rule already.
         """
         if entity not in self.entities:
-            raise DeclarationError(f"{entity.__name__} is not of the domain {self.name!r}")
+            raise DeclarationError(
+                f"{entity.__name__} is not of the domain {self.name!r}; add it: "
+                f"Domain({self.name!r}, ..., {entity.__name__})"
+            )
         if entity.__name__ in self.access_rules:
-            raise DeclarationError(f"{entity.__name__}: access is declared twice")
+            raise DeclarationError(f"{entity.__name__}: access is declared twice; remove one")
         self.access_rules[entity.__name__] = build_access_rule(entity, read, write)
 
     def resource(
@@ -156,16 +159,24 @@ class Domain:
         verb_names = tuple(verbs.split())
         for verb in verb_names:
             if verb not in VERBS:
-                raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
+                raise DeclarationError(
+                    f"{path}: {verb!r} is none of {' '.join(VERBS)}; "
+                    "use these verbs, separated by spaces"
+                )
         if entity not in self.entities:
-            raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
+            raise DeclarationError(
+                f"{path}: {entity.__name__} is not of the domain {self.name!r}; "
+                f"add it: Domain({self.name!r}, ..., {entity.__name__})"
+            )
         if max_items is not None and "PUT" in verb_names:
             raise DeclarationError(
-                f"{path}: PUT creates items too, and `max_items` limits only POST"
+                f"{path}: PUT creates items too, and `max_items` limits only POST; "
+                "remove PUT, or max_items="
             )
         if max_items is not None and find_total_count(entity) is None:
             raise DeclarationError(
-                f"{path}: max_items={max_items} needs a count of all items: Aggregate(Count())"
+                f"{path}: max_items={max_items} needs a count of all items: Aggregate(Count()); "
+                f"declare total = Aggregate(Count()) in {entity.__name__}"
             )
         roles = read_verb_roles(role, verb_names, path)
         self.resources.append(Resource(path, entity, verb_names, max_items, roles))

@@ -50,8 +50,10 @@ class _Body(dict[str, Any]):
         similar_names = difflib.get_close_matches(
             name, [defined_name for defined_name in self if defined_name[0] != "_"], 1
         )
-        hint = f"; did you mean {similar_names[0]!r}?" if similar_names else ""
-        raise DeclarationError(f"{self.entity} reads undeclared {name!r}{hint}")
+        hint = f"declare it above: {name}: str = field()"
+        if similar_names:
+            hint = f"did you mean {similar_names[0]!r}?"
+        raise DeclarationError(f"{self.entity} reads undeclared {name!r}; {hint}")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, ref))
@@ -210,7 +212,7 @@ def _collect_declarations(cls: EntityMeta) -> None:
     errors = [declaration.duplicate_error for declaration in declarations.values()]
     for error in errors:
         if error and errors.count(error) > 1:
-            raise DeclarationError(f"{cls.__name__} {error}")
+            raise DeclarationError(f"{cls.__name__} {error}; remove one of the two declarations")
     cls.versioned_ = next(
         (
             declaration.version_mode
@@ -242,9 +244,11 @@ def _find_owner(cls: EntityMeta, fields: Iterable[FieldSpec]) -> FieldSpec | Non
     """
     owners = [spec for spec in fields if spec.role == "owner"]
     if len(owners) > 1:
-        raise DeclarationError(f"{cls.__name__} has two owners: {owners[0]} and {owners[1]}")
+        raise DeclarationError(
+            f"{cls.__name__} has two owners: {owners[0]} and {owners[1]}; remove one of them"
+        )
     if owners and owners[0].annotation is not str:
-        raise DeclarationError(f"{owners[0]} is a subject: {owners[0].name}: str")
+        raise DeclarationError(f"{owners[0]} is a subject; write {owners[0].name}: str")
     return owners[0] if owners else None
 
 
@@ -255,7 +259,9 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
         module = vars(sys.modules[cls.__module__])
         hints = typing.get_type_hints(cls, globalns=dict(module), localns={}, include_extras=True)
     except (NameError, TypeError) as error:
-        raise DeclarationError(f"{cls.__name__}: {error}") from error
+        raise DeclarationError(
+            f"{cls.__name__}: {error}; import the type, or correct its name in the annotation"
+        ) from error
     for name, annotation in hints.items():
         if isinstance(annotation, FieldSpec) or annotation in own.values():
             raise DeclarationError(
@@ -267,11 +273,17 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
 
 def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
     if name in RESERVED or name.startswith("_") or name.endswith("_"):
-        raise DeclarationError(f"{cls.__name__}.{name}: the name is reserved")
+        raise DeclarationError(
+            f"{cls.__name__}.{name}: the name is reserved; "
+            f"choose another one, such as {name.strip('_')}_value"
+        )
     value = vars(cls).get(name, MISSING)
     if not isinstance(value, FieldSpec):
         if isinstance(value, Declaration):
-            raise DeclarationError(f"{cls.__name__}.{name} is a declaration: it takes no type")
+            raise DeclarationError(
+                f"{cls.__name__}.{name} is a declaration: it takes no type; "
+                f"remove the annotation: {name} = ..."
+            )
         value = FieldSpec(default=value)
         value.__set_name__(cls, name)
         setattr(cls, name, value)

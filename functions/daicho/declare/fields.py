@@ -119,7 +119,10 @@ def field(
             ``examples``, whose first the API's description shows.
     """
     if kind not in typing.get_args(Kind):
-        raise DeclarationError(f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}")
+        raise DeclarationError(
+            f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}; "
+            "write kind= with one of them, or leave it out"
+        )
     return FieldSpec(
         default=default,
         factory=factory,
@@ -148,7 +151,7 @@ def ref(target: type, *, default: Any = MISSING, must_exist: bool = False) -> An
     then one transaction, at 3 write and 2 read units more. The item may be deleted after that.
     """
     if not isinstance(target, type):
-        raise DeclarationError(f"ref() takes an entity, not {target!r}")
+        raise DeclarationError(f"ref() takes an entity, not {target!r}; write ref(User)")
     limits = {"min_length": 1}
     return FieldSpec(
         role="ref", target=target, default=default, limits=limits, must_exist=must_exist
@@ -158,7 +161,7 @@ def ref(target: type, *, default: Any = MISSING, must_exist: bool = False) -> An
 def refs(target: type) -> Any:
     """A set of ids of another entity, for few (at most 50); an `Edge` is for many."""
     if not isinstance(target, type):
-        raise DeclarationError(f"refs() takes an entity, not {target!r}")
+        raise DeclarationError(f"refs() takes an entity, not {target!r}; write refs(User)")
     return FieldSpec(role="refs", target=target, factory=set, limits={"max_length": 50})
 
 
@@ -168,9 +171,16 @@ def copied(reference: Any, source: Any) -> Any:
     It is hidden where the other is.
     """
     if not isinstance(reference, FieldSpec) or reference.role != "ref":
-        raise DeclarationError("copied() reads through a ref of the same entity")
+        raise DeclarationError(
+            "copied() reads through a ref of the same entity; "
+            "declare the ref above, user: str = ref(User), and write copied(user, "
+            "User.name)"
+        )
     if not isinstance(source, FieldSpec):
-        raise DeclarationError(f"copied() takes a field of another entity, not {source!r}")
+        raise DeclarationError(
+            f"copied() takes a field of another entity, not {source!r}; "
+            "write copied(user, User.name)"
+        )
     hidden = source.hidden
     return FieldSpec(role="copied", target=reference, source=source, frozen=True, hidden=hidden)
 

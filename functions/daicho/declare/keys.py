@@ -41,16 +41,19 @@ class Key(Declaration, Generic[*Ts]):
     ) -> None:
         self.parts = tuple(get_spec(part) for part in parts)
         if not self.parts:
-            raise DeclarationError("a Key takes at least one field")
+            raise DeclarationError("a Key takes at least one field; write Key(id)")
         if not 0 <= partition <= len(self.parts):
             raise DeclarationError(
-                f"a Key of {len(self.parts)} fields has no partition={partition}"
+                f"a Key of {len(self.parts)} fields has no partition={partition}; "
+                f"use 0 to {len(self.parts)}"
             )
         self.partition = partition
         if shards is not MISSING and (
             not isinstance(shards, int | FieldSpec) or isinstance(shards, bool)
         ):
-            raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
+            raise DeclarationError(
+                f"a Key's shards are a number or a field(), not {shards!r}; write shards=10"
+            )
         self.shards: int | FieldSpec | None = None if shards is MISSING else shards
         self.salt: FieldSpec | None = None if salt is MISSING else get_spec(salt)
         self.moves: FieldSpec | None = None if moves is MISSING else get_spec(moves)
@@ -72,7 +75,9 @@ class Edge(Key[*Ts]):
     def __init__(self, *ends: *Ts) -> None:
         super().__init__(*ends)
         if len(self.parts) != 2:
-            raise DeclarationError("an Edge has two ends")
+            raise DeclarationError(
+                "an Edge has two ends; write Edge(playlist, song), with two refs"
+            )
 
     def __get__(self, instance: object, owner: type[E]) -> EdgeQueries[E, *Ts]:
         return EdgeQueries(owner, self)
@@ -153,11 +158,14 @@ def check_copies(entities: Iterable[type[Entity]]) -> None:
             target = by_name.get(declared.target)
             if target is None or target is source:
                 raise DeclarationError(
-                    f"{declared} needs another entity of this project, not {declared.target!r}"
+                    f"{declared} needs another entity of this project, not {declared.target!r}; "
+                    'write the name of one: CopiedTo("Person")'
                 )
             if declared.target in sources:
                 raise DeclarationError(
-                    f"{declared}: {declared.target} is a copy of {sources[declared.target].entity}"
+                    f"{declared}: {declared.target} is a copy of "
+                    f"{sources[declared.target].entity}; copy to another entity, or remove one of "
+                    "the two"
                 )
             sources[declared.target] = declared
             _check_copy(declared, source, target)
@@ -178,7 +186,8 @@ def _check_copy(declared: CopiedTo, source: type[Entity], target: type[Entity]) 
     if expiries[0] != expiries[1]:
         raise DeclarationError(
             f"{declared}: {target.__name__} and {source.__name__} must expire alike, because a "
-            "copy expires with its item"
+            "copy expires with its item; "
+            "declare the same Expires in both"
         )
     _check_fields(declared, source, target)
 
@@ -215,13 +224,23 @@ def _check_fields(declared: CopiedTo, source: type[Entity], target: type[Entity]
         if copied is None:
             if spec.is_required_in_items:
                 raise DeclarationError(
-                    f"{declared}: {source.__name__} has no field {name!r}, which {spec} requires"
+                    f"{declared}: {source.__name__} has no field {name!r}, which {spec} requires; "
+                    "add the field there, or give it a default here"
                 )
             continue
         if copied.kind != spec.kind:
-            raise DeclarationError(f"{declared}: {spec} is {spec.kind}, but {copied} {copied.kind}")
+            raise DeclarationError(
+                f"{declared}: {spec} is {spec.kind}, but {copied} {copied.kind}; "
+                "give both the same type"
+            )
         is_present = copied.is_required_in_items or copied in key.parts
         if spec.is_required_in_items and not is_present:
-            raise DeclarationError(f"{declared}: {spec} is required, but {copied} may be absent")
+            raise DeclarationError(
+                f"{declared}: {spec} is required, but {copied} may be absent; "
+                f"give {spec.name} a default, or require it in both"
+            )
         if spec.literals and not (copied.literals and set(copied.literals) <= set(spec.literals)):
-            raise DeclarationError(f"{declared}: {copied} takes values that {spec} does not take")
+            raise DeclarationError(
+                f"{declared}: {copied} takes values that {spec} does not take; "
+                f"add them to the Literal of {spec}"
+            )

@@ -42,7 +42,8 @@ class Listing(Declaration, Generic[*Ts]):
         self.copies = () if self.copies_all else _read_specs(copies)
         if shards not in range(1, MAX_SHARDS + 1):
             raise DeclarationError(
-                f"a Listing's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}"
+                f"a Listing's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}; "
+                "choose one of them, such as shards=4, or leave shards= out"
             )
 
     @property

@@ -91,7 +91,9 @@ def read_condition(where: Any) -> ConditionSpec | None:
     if where is True:
         return None
     if not isinstance(where, ConditionSpec):
-        raise DeclarationError(f"where takes one_of(field, ...), not {where!r}")
+        raise DeclarationError(
+            f'where takes one_of(field, ...), not {where!r}; write where=one_of(status, "open")'
+        )
     return where
 
 

@@ -44,7 +44,7 @@ class Daicho:
         names = [entity.__name__ for entity in self.entities]
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate:
-            raise DeclarationError(f"two entities are called {duplicate}")
+            raise DeclarationError(f"two entities are called {duplicate}; rename one of them")
         check_copies(self.entities)
         for each in self.migrations.values():
             self._check_migration(each)
@@ -81,6 +81,20 @@ class Daicho:
         for domain in self.domains:
             rules |= domain.access_rules
         return rules
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that routes and access rules name, in order of name."""
+        names = [
+            roles
+            for rule in self.access_rules.values()
+            for roles in (rule.reading_roles, rule.writing_roles)
+        ]
+        for domain in self.domains:
+            names += [roles for each in domain.resources for roles in each.roles.values()]
+            names += [mounted.roles for mounted in domain.mounted]
+            names += [route.roles for route in domain.routes]
+        return tuple(sorted({role for roles in names for role in roles}))
 
     @property
     def examples(self) -> Mapping[str, Mapping[str, Any]]:
@@ -134,17 +148,29 @@ class Daicho:
         """Refuse a migration of what is set once, or of what is not stored in the base item."""
         entity = next((e for e in self.entities if e.__name__ == migration.entity), None)
         if entity is None:
-            raise DeclarationError(f"{migration.id}: there is no entity {migration.entity}")
+            raise DeclarationError(
+                f"{migration.id}: there is no entity {migration.entity}; "
+                "correct the name in @migration(...), or remove the migration"
+            )
         for name in migration.fields:
             spec = entity.fields_.get(name)
             if spec is None:  # it was removed after the migration was recorded
                 continue
             if spec in entity.declarations_["key"].key_fields:
-                raise DeclarationError(f"{migration.id} writes {spec}, a field of the key")
+                raise DeclarationError(
+                    f"{migration.id} writes {spec}, a field of the key; "
+                    "remove it from writes=, and move the items to another entity: CopiedTo"
+                )
             if spec.frozen or spec.role == "object":
-                raise DeclarationError(f"{migration.id} writes {spec}, which is set once")
+                raise DeclarationError(
+                    f"{migration.id} writes {spec}, which is set once; "
+                    "remove it from writes=, or frozen=True from the field"
+                )
             if spec is entity.split_field_:
-                raise DeclarationError(f"{migration.id} writes {spec}, whose sections are apart")
+                raise DeclarationError(
+                    f"{migration.id} writes {spec}, whose sections are apart; "
+                    "remove it from writes="
+                )
 
 
 def _describe_literals(spec: FieldSpec) -> tuple[Any, ...]:

@@ -37,7 +37,10 @@ def through(references: Any, name: str) -> str:
     """
     reference = get_spec(references)
     if reference.role not in ("ref", "refs"):
-        raise DeclarationError(f"through() goes through a ref or refs, not {reference}")
+        raise DeclarationError(
+            f"through() goes through a ref or refs, not {reference}; "
+            "write through(category, Category.name)"
+        )
     return cast_declared(str, ThroughSpec(reference, get_spec(name)))
 
 
@@ -76,13 +79,22 @@ class Search(Declaration):
             self._default_steps() if steps is None else (tuple(steps), (), ())
         )
         if not self.fields:
-            raise DeclarationError("a Search takes at least one field")
+            raise DeclarationError("a Search takes at least one field; write Search(name)")
         if mode not in ("prefix", "contains"):
-            raise DeclarationError(f"a Search's mode is 'prefix' or 'contains', not {mode!r}")
+            raise DeclarationError(
+                f"a Search's mode is 'prefix' or 'contains', not {mode!r}; "
+                "write one of the two, or leave mode= out"
+            )
         if list(self.steps) != sorted(set(self.steps)) or self.steps[:1] != (1,) or shards < 1:
-            raise DeclarationError("a Search's steps rise from 1, and it has a shard or more")
+            raise DeclarationError(
+                "a Search's steps rise from 1, and it has a shard or more; "
+                "write steps=(1, 2, 4) and shards=1, or leave both out"
+            )
         if mode == "contains" and self.steps[-1] != len(self.steps):
-            raise DeclarationError("the steps of a Search that contains have no gap: (1, 2, 3)")
+            raise DeclarationError(
+                "the steps of a Search that contains have no gap: (1, 2, 3); "
+                "write them without a gap, or leave steps= out"
+            )
         if param is not None:
             _check_parameter_name(param)
 
@@ -123,7 +135,9 @@ class SearchQueries(Generic[E]):
 
 def _check_parameter_name(name: Any) -> None:
     if not isinstance(name, str) or not _PARAMETER_NAME.fullmatch(name):
-        raise DeclarationError(f"a Search's param is a name such as 'q', not {name!r}")
+        raise DeclarationError(
+            f"a Search's param is a name such as 'q', not {name!r}; write param=\"q\""
+        )
     if name in RESERVED_PARAMETERS:
         raise DeclarationError(
             f"a Search's param cannot be {name!r}, which every list takes; choose another name"

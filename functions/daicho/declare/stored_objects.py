@@ -77,9 +77,15 @@ def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
         types: of which media types: ``("image/png", "image/jpeg")``.
     """
     if not 1 <= max_bytes <= MAX_OBJECT_BYTES:
-        raise DeclarationError(f"an object has 1 to {MAX_OBJECT_BYTES} bytes, not {max_bytes}")
+        raise DeclarationError(
+            f"an object has 1 to {MAX_OBJECT_BYTES} bytes, not {max_bytes}; "
+            "choose max_bytes= in this range"
+        )
     if not types or not all("/" in media_type for media_type in types):
-        raise DeclarationError(f"an object is of media types like 'image/png', not {types!r}")
+        raise DeclarationError(
+            f"an object is of media types like 'image/png', not {types!r}; "
+            'write types=("image/png", "image/jpeg")'
+        )
     return FieldSpec(role="object", target=ObjectLimits(max_bytes, tuple(types)), frozen=True)
 
 

@@ -29,7 +29,10 @@ class Versioned(Declaration):
 
     def __init__(self, mode: VersionMode) -> None:
         if mode not in get_args(VersionMode):
-            raise DeclarationError(f"an item is Versioned by 'copy' or 'pointer', not {mode!r}")
+            raise DeclarationError(
+                f"an item is Versioned by 'copy' or 'pointer', not {mode!r}; "
+                'write Versioned("copy")'
+            )
         self.version_mode = mode
 
     def __get__(self, instance: object, owner: type[E]) -> VersionQueries[E]:

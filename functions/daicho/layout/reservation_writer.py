@@ -103,11 +103,11 @@ class ReservationWriter:
                 send_all([*writes, *own])
                 return
             except TransactionFailedError as error:
-                refused = {place - len(writes): item for place, item in error.refused.items()}
-                if not refused or min(refused) < 0:
-                    raise
-                for place, existing in refused.items():
-                    self._solve_refusal(own[place], existing)
+                refused = {p: item for p, item in error.refused.items() if p < len(writes)}
+                if refused or not error.refused:
+                    raise TransactionFailedError(str(error), refused) from error
+                for place, existing in error.refused.items():
+                    self._solve_refusal(own[place - len(writes)], existing)
         raise Raced
 
     def _add_change(self, plan: EntityPlan, stored: Image | None, image: Image | None) -> None:

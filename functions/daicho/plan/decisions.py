@@ -48,7 +48,8 @@ class Decisions:
         for name in sorted(self.reverted | {_get_entity(name) for name in decided}):
             if name not in known:
                 raise DeclarationError(
-                    f"{name} is no entity of this project. Its entities: {_join_names(known)}"
+                    f"{name} is no entity of this project. Its entities: {_join_names(known)}; "
+                    "use one of these names"
                 )
 
     def check_instances(
@@ -82,7 +83,10 @@ class Decisions:
             known = {f"{entity}.{name}" for name in declarations}
             for name in sorted(decided - known):
                 if _get_entity(name) == entity:
-                    raise DeclarationError(f"{name} {what}: {_join_names(known)}")
+                    raise DeclarationError(
+                        f"{name} {what}: {_join_names(known)}; "
+                        "use one of these names, or leave this decision out"
+                    )
 
 
 NO_DECISIONS = Decisions()

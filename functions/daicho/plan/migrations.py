@@ -91,7 +91,9 @@ def load_migrations(package: str) -> dict[str, Migration]:
             if not isinstance(each, Migration):
                 continue
             if found.setdefault(each.id, each) is not each:
-                raise DeclarationError(f"two migrations are called {each.id}")
+                raise DeclarationError(
+                    f"two migrations are called {each.id}; rename one of the two functions"
+                )
     return found
 
 
@@ -143,7 +145,10 @@ def check_migrations(
         for name in each.fields:
             migrated = f"{plan.name}.{each.name}"
             if names is not None and name not in names:
-                raise DeclarationError(f"{migrated} writes {name}, which is no field")
+                raise DeclarationError(
+                    f"{migrated} writes {name}, which is no field; "
+                    "declare the field, or remove it from writes="
+                )
             if name in writers:
                 raise DeclarationError(
                     f"{migrated} and {plan.name}.{writers[name]} both write {name} in one "

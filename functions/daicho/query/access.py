@@ -62,6 +62,13 @@ class Access:
             return True
         return OWNER in rule.read and self._owns(rule, image)
 
+    def add_owner(self, entity: type[Entity], names: Sequence[str]) -> Sequence[str]:
+        """The attributes of an item to read, with the owner where `may_read` needs it."""
+        rule = self._find_rule(entity)
+        if rule is None or rule.is_open or rule.owner is None or rule.owner in names:
+            return names
+        return (*names, rule.owner)
+
     def check_write(self, ref: ItemRef[Any], image: Image) -> None:
         """Refuse to change or remove a stored item.
 

@@ -123,7 +123,10 @@ class KeyResolver:
                 continue
             spec = entity.fields_[name]
             if spec.role != "copied" or spec.source is None or spec.target.name not in fields:
-                raise DeclarationError(f"{spec} is not known from the key of {current.name}")
+                raise DeclarationError(
+                    f"{spec} is not known from the key of {current.name}; "
+                    "let it be a field of the key, or copied through one"
+                )
             image = self.find_referenced(spec, fields[spec.target.name])
             if image is None or spec.source.name not in image:
                 return None

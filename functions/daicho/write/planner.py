@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
@@ -31,8 +31,8 @@ from daicho.plan.expiry import CREATED_AT
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
 from daicho.write import conditions, rules, validation
 from daicho.write.copy_writer import check_writable
@@ -43,6 +43,7 @@ from daicho.write.field_changes import (
     read_fields,
     read_own_fields,
 )
+from daicho.write.planned_write import PlannedWrite, build_ref, list_absent_fields
 from daicho.write.refusals import (
     build_reference_not_found,
     check_version,
@@ -52,39 +53,6 @@ from daicho.write.refusals import (
 )
 
 E = TypeVar("E", bound=Entity)
-
-
-@dataclass(frozen=True)
-class PlannedWrite(Generic[E]):
-    """The write of one item, checked: it can be stored and derived.
-
-    Args:
-        plan: the entity's newest compiled declaration, by which ``image`` was made.
-        key: the key of ``image``.
-        image: the whole item. Its version is 1, also if it replaces another item.
-        predecessor: the stored item that it replaces; empty for a new item. Its creation, its
-            expiry and its attributes that are no fields are kept; its version is increased.
-        renews_expiry: the predecessor gets the expiry of ``image``, or loses its own if the image
-            has none. Otherwise it keeps its own.
-    """
-
-    entity: type[E]
-    plan: EntityPlan
-    key: ItemKey
-    image: Image
-    predecessor: Image = field(default_factory=dict)
-    renews_expiry: bool = False
-
-    def build_successor(self) -> Image:
-        """The image to store by a writer that checks that the predecessor is unchanged.
-
-        Raises:
-            Invalid: the result is over 400 KB.
-        """
-        if not self.predecessor:
-            return self.image
-        expiry = {"ttl": self.image["ttl"]} if self.renews_expiry and "ttl" in self.image else {}
-        return build_successor(self.entity, self.image, {**self.predecessor, **expiry})
 
 
 @dataclass(frozen=True)
@@ -236,7 +204,7 @@ class ItemPlanner:
         """
         current = select_live(existing, now)
         if current is not None:
-            self.access.check_write(_build_ref(new), current)
+            self.access.check_write(build_ref(new), current)
         return current
 
     def check_existing(
@@ -306,7 +274,7 @@ class ItemPlanner:
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            absent=_list_absent_fields(planned),
+            absent=list_absent_fields(planned),
             unchanged=unchanged,
             expiry=rule,
             if_match=if_match,
@@ -318,7 +286,7 @@ class ItemPlanner:
         return conditions.build_replacement(
             planned.key,
             planned.image,
-            absent=_list_absent_fields(planned),
+            absent=list_absent_fields(planned),
             unchanged={"created_at": planned.predecessor["created_at"]},
             expiry=conditions.ExpiryRule(is_renewed=planned.renews_expiry),
             if_match=base_item.get_version(planned.predecessor),
@@ -416,39 +384,6 @@ class ItemPlanner:
     def _is_archived(self, entity: type[Entity]) -> bool:
         """Whether an entity's expired items wait for the archive."""
         return entity.__name__ in self.ledger.archived_types
-
-
-def _build_ref(new: PlannedWrite[E]) -> ItemRef[E]:
-    """The item that a new item replaces."""
-    names = new.plan.key.fields
-    values = attributes.from_image({name: new.image[name] for name in names})
-    return ItemRef(new.entity, tuple(values[name] for name in names))
-
-
-def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
-    """The image that replaces ``existing``: its creation and expiry, and the next version.
-
-    Attributes that are no fields of the entity are kept too: those of the library, and those of
-    older declarations.
-
-    Raises:
-        Invalid: the result is over 400 KB.
-    """
-    replaced = {*entity.fields_, *mapper.list_companions(entity)}
-    others = {name: value for name, value in existing.items() if name not in replaced}
-    successor: dict[str, AttributeValue] = {**others, **image, "created_at": existing["created_at"]}
-    successor["version"] = {"N": str(base_item.get_version(existing) + 1)}
-    if "ttl" not in image:
-        successor.pop("ttl", None)
-    elif "ttl" in existing:
-        successor["ttl"] = existing["ttl"]
-    validation.check_size(successor)
-    return successor
-
-
-def _list_absent_fields(planned: PlannedWrite[Any]) -> list[str]:
-    names = (*planned.entity.fields_, *mapper.list_companions(planned.entity))
-    return [name for name in names if name not in planned.image]
 
 
 def _read_created(image: Image) -> dt.datetime:

@@ -48,7 +48,8 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "34": ("rebuild disabled", "rebuild replaced"),
     "42": ("restores",),
     "fast": (LIKES,),
-    "expiry": ("expiry rules",),
+    "expiry": ("expiry rules", "expiry restores"),
+    "unique": ("unique",),
     "versions": ("callers",),
     "sections": ("documents",),
 }

@@ -19,15 +19,16 @@ from daicho.testing.schedules.profile import (
 from daicho.testing.schedules.running import build_schedules
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
-from tests.delivery import expiring_entities
 from tests.delivery import sample_entities as book_samples
+from tests.delivery import unique_entities
 from tests.delivery.book_requests import BookRequests
-from tests.delivery.expiry_requests import ExpiryRequests
+from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
+from tests.delivery.unique_requests import UniqueRequests
 from tests.support import sample_entities
 
 PROFILES = (
@@ -335,24 +336,29 @@ PROFILES = (
             "sweep": (0, 0, 4),
         },
     ),
-    # The Book sets, moves and removes the expiry of items, while TTL deletes them.
+    *EXPIRY_PROFILES,
+    # Unique values, whose reservations are written, moved, taken over and deleted by TTL.
     Profile(
-        "expiry rules",
-        45,
-        entities=expiring_entities.ENTITIES,
-        requests=ExpiryRequests,
-        entity_sets=(*((name,) for name in expiring_entities.NAMES), expiring_entities.NAMES),
-        max_items=(1, 2),
-        writes=(6, 10, 16),
-        shards=(1, 2),
+        "unique",
+        30,
+        entities=unique_entities.ENTITIES,
+        requests=UniqueRequests,
+        entity_sets=(("Badge",), ("Badge",), ("Desk",), ("Member",), unique_entities.NAMES),
+        max_items=(2, 3),
+        writes=(8, 14, 20),
+        shards=(1,),
         fault_levels=(0.0, 0.02, 0.1),
         events={
+            "advance": (10, 30),
             "write": (60, 120),
-            "detached": (60, 120),
-            "expire": (10, 40),
-            "race_requests": (0, 40),
-            "restore": (0, 6),
-            "day": (0, 0, 3),
+            "detached": (60, 200),
+            "race_requests": (0, 60),
+            "expire": (4, 20),
+            "restore": (0, 0, 5),
+            "abandon": (0, 2),
+            "repeat": (0, 2),
+            "rollup": (0,),
+            "split": (0,),
             "load": (0,),
             "deploy": (0,),
         },

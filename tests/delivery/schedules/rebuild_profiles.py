@@ -66,7 +66,7 @@ UNDATED = build_history(
 # Expiries by a condition, a field and the last change, each of which a touch computes from an item.
 OPEN, DONE = Condition("state", ("o",)), Condition("state", ("d",))
 DUE_1 = replace(CARD_1, fields={**CARD_1.fields, "due": "datetime"})
-BY_FIELD = replace(DUE_1, expires=ExpiryPlan(60, archive=False, of="due", where=DONE))
+BY_FIELD = replace(DUE_1, expires=ExpiryPlan(900, archive=False, of="due", where=DONE))
 BY_CHANGE = replace(DUE_1, expires=ExpiryPlan(300, archive=False, of="_changed_at", where=OPEN))
 BY_CREATION = replace(DUE_1, expires=ExpiryPlan(900, archive=False, where=DONE))
 MOVED = build_history((BY_CHANGE,), Decisions(), (BY_CREATION,), (BY_FIELD,))
@@ -113,7 +113,7 @@ def draw_exact_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
 
 def draw_due_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
     """The same with a time that an item may be due at: past, soon or later, or never."""
-    seconds = source.pick((-3_000, 30, 600, 600, None))
+    seconds = source.pick((-3_000, -840, -300, 600, None))
     values = draw_exact_values(plan, source)
     if seconds is not None:
         due = source.now.astimezone(dt.UTC) + dt.timedelta(seconds=seconds)

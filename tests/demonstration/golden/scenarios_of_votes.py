@@ -23,7 +23,9 @@ VOTES: Sequence[Step] = (
     put("/polls/{poll}/votes/sato", {"candidate": "Aja"}),
     put("/polls/{poll}/votes/mika", {"candidate": "Heroes"}),
     put("/polls/{poll}/votes/mika", {"candidate": "Nobody"}),
-    post("/polls/{poll}/votes", {"candidate": "Heroes"}, idempotency_key="k1"),
+    post(
+        "/polls/{poll}/votes", {"candidate": "Heroes"}, idempotency_key="k1", save={"k1": "voter"}
+    ),
     post("/polls/{poll}/votes", {"candidate": "Heroes"}, idempotency_key="k1"),
     post("/polls/{poll}/votes", {"candidate": "Aja"}, idempotency_key="k1"),
     post("/polls/{poll}/votes", {"candidate": "Heroes"}),
@@ -31,7 +33,7 @@ VOTES: Sequence[Step] = (
     get("/polls/{poll}?live=true"),
     get("/polls/{poll}/votes"),
     get("/polls/{poll}/votes/mika"),
-    get("/polls/{poll}/votes/k1?anonymous=true"),
+    get("/polls/{poll}/votes/{k1}?anonymous=true"),
     delete("/polls/{poll}/votes/sato"),
     get("/polls/{poll}"),
     patch("/polls/{poll}", {"state": "closed"}),

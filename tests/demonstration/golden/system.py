@@ -33,7 +33,7 @@ from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import TableStream
 from demonstration import discover_demonstration
-from tests.support.api_client import Answer, Client
+from tests.support.api_client import STAFF, Answer, Client
 from tests.support.stream_pump import Context, environment
 
 START = dt.datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=dt.UTC)
@@ -106,7 +106,7 @@ class GoldenSystem:
     ) -> Answer:
         """Send one request, one step of the clock after the last."""
         self.traveller.shift(STEP)
-        claims = {"cognito:groups": f"[{role}]"} if role else {}
+        claims = {**STAFF, **({"cognito:groups": f"[{role}]"} if role else {})}
         return Client(self._api, "acme", claims)(method, url, body, **headers)
 
     def wait(self, seconds: float) -> None:

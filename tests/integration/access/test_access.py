@@ -146,6 +146,9 @@ def test_the_owner_reads_what_others_do_not(house: House) -> None:
     assert yuki.good("GET", "/drafts") == {"items": [], "cursor": None}
     assert yuki.good("GET", "/everything")["items"]  # on purpose
     assert yuki.good("GET", f"/scans/{house.scan}")["owner"] == "mika"
+    for names in ("owner", "owner,customer", "customer"):
+        shown = mika.good("GET", f"/bills/{house.bill}?fields={names}")
+        assert sorted(shown) == sorted(names.split(","))
 
 
 def list_stored(house: House) -> list[Any]:
@@ -291,7 +294,8 @@ def _list_requests(chance: random.Random, house: House) -> Iterator[tuple[str, s
         variant = chance.choice(operation.variants)
         named = [*variant.required, *chance.sample(variant.optional, len(variant.optional) // 2)]
         query = "&".join(f"{each.name}={chance.choice(values)}" for each in named)
-        yield operation.method, f"{path}?{query}", chance.choice(bodies)
+        body = BILL if operation.path == "/bills" else chance.choice(bodies)
+        yield operation.method, f"{path}?{query}", body
 
 
 def test_no_request_shows_or_changes_what_another_owns() -> None:

@@ -16,7 +16,8 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
-from daicho.write.planner import ItemPlanner, build_successor
+from daicho.write.planned_write import build_successor
+from daicho.write.planner import ItemPlanner
 from tests.support.sample_entities import NOON, Errand, Note, Poll, Token, Visit
 
 LEDGER = Daicho(Domain("test", Poll, Note, Token, Visit, Errand)).append_generations(Ledger())

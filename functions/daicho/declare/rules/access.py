@@ -40,7 +40,7 @@ def owned_by_caller(*, hidden: bool = False, **limits: Any) -> Any:
         default="",
         frozen=True,
         hidden=hidden,
-        limits={"min_length": 1, "max_length": 256, **limits},
+        limits={"min_length": 1, **limits},
     )
 
 
@@ -108,7 +108,10 @@ def read_names(argument: RoleArgument, where: str) -> tuple[str, ...]:
     names = (argument,) if isinstance(argument, str) else tuple(argument or ())
     for name in names:
         if not _ROLE.fullmatch(name):
-            raise DeclarationError(f"{where}: {name!r} is no name of a role, such as 'accountant'")
+            raise DeclarationError(
+                f"{where}: {name!r} is no name of a role; use a name without spaces, commas and "
+                "brackets, such as 'accountant'"
+            )
     return tuple(dict.fromkeys(names))
 
 
@@ -128,7 +131,8 @@ def read_verb_roles(
     for verb in argument:
         if verb not in verbs and verb != "LIST":
             raise DeclarationError(
-                f"{where}: role={{{verb!r}: ...}} names none of its verbs {' '.join(verbs)}"
+                f"{where}: role={{{verb!r}: ...}} names none of its verbs {' '.join(verbs)}; "
+                "use one of them"
             )
     roles = {verb: read_names(given, where) for verb, given in argument.items()}
     return {"LIST": roles.get("GET", ()), **roles}

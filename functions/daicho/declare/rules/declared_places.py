@@ -75,7 +75,8 @@ def _list_members(annotation: Any, visited: tuple[Any, ...]) -> Mapping[str, Any
         return {}
     if issubclass(annotation, BaseModel):
         return {name: member.annotation for name, member in annotation.model_fields.items()}
-    if dataclasses.is_dataclass(annotation) or typing.is_typeddict(annotation):
+    is_typed_dict = hasattr(annotation, "__required_keys__")
+    if dataclasses.is_dataclass(annotation) or is_typed_dict:
         return typing.get_type_hints(annotation)
     return {}
 

@@ -71,12 +71,12 @@ def read_transitions(spec: FieldSpec, *, is_fixed_in_key: bool) -> Transitions:
         )
     given = spec.transitions
     if not isinstance(given, Mapping):
-        raise DeclarationError(f"{spec}: transitions={given!r} is no dict: {_EXAMPLE}")
+        raise DeclarationError(f"{spec}: transitions={given!r} is no dict; write {_EXAMPLE}")
     following: dict[Any, tuple[str, ...]] = {}
     for old, news in given.items():
         if isinstance(news, str) or not isinstance(news, tuple | list | set | frozenset):
             raise DeclarationError(
-                f"{spec}: transitions[{old!r}] is {news!r}, and takes several states: "
+                f"{spec}: transitions[{old!r}] is {news!r}, and takes several states; write "
                 f"{old!r}: ({news!r},)"
             )
         for state in news if old is None else (old, *news):

@@ -52,7 +52,10 @@ class Unique(Declaration):
         if not self.fields:
             raise DeclarationError("a Unique takes at least one field: Unique(number)")
         if fold not in _FOLDINGS:
-            raise DeclarationError(f"a Unique folds by True, 'case' or 'full', not {fold!r}")
+            raise DeclarationError(
+                f"a Unique folds by True, 'case' or 'full', not {fold!r}; write one of them, or "
+                "leave fold= out"
+            )
         self.fold = _FOLDINGS[fold]
 
     def __get__(self, instance: object, owner: type[E]) -> UniqueQueries[E]:
@@ -99,9 +102,9 @@ def _compile_unique(entity: type[Entity], unique: Unique) -> UniquePlan:
     for spec in specs:
         _check_field(unique, entity, spec)
         if specs.count(spec) > 1:
-            raise DeclarationError(f"{unique} names {spec} twice")
+            raise DeclarationError(f"{unique} names {spec} twice; remove one")
     if unique.fold != "none" and not any(spec.kind == "str" for spec in unique.fields):
-        raise DeclarationError(f"{unique} folds texts, but none of its fields is str; omit fold")
+        raise DeclarationError(f"{unique} folds texts, but none of its fields is str; remove fold=")
     if len(unique.fields) == 1:
         _check_default(unique, unique.fields[0])
     return UniquePlan(
@@ -115,7 +118,9 @@ def _compile_unique(entity: type[Entity], unique: Unique) -> UniquePlan:
 
 def _check_field(unique: Unique, entity: type[Entity], spec: FieldSpec) -> None:
     if spec is created_at:
-        raise DeclarationError(f"{unique} reads created_at, which the library sets")
+        raise DeclarationError(
+            f"{unique} reads created_at, which the library sets; use a field of {entity.__name__}"
+        )
     if spec.entity != entity.__name__:
         raise DeclarationError(
             f"{unique} reads {spec}, which is no field of {entity.__name__}. Copy it: "
@@ -123,7 +128,8 @@ def _check_field(unique: Unique, entity: type[Entity], spec: FieldSpec) -> None:
         )
     if spec.kind not in KINDS:
         raise DeclarationError(
-            f"{unique} reads {spec}, which is {spec.kind}; it takes {' or '.join(KINDS)}"
+            f"{unique} reads {spec}, which is {spec.kind}; it takes {' or '.join(KINDS)}; "
+            "use another field"
         )
 
 

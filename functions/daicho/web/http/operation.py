@@ -167,13 +167,16 @@ class Operation:
             DeclarationError: two variants mean different types by one name.
         """
         query_parameters: dict[str, Parameter] = {}
+        owners: dict[str, QueryVariant] = {}
         for variant in self.variants:
             for parameter in (*variant.required, *variant.optional):
                 existing = query_parameters.setdefault(parameter.name, parameter)
+                owner = owners.setdefault(parameter.name, variant)
                 if existing.annotation != parameter.annotation:
                     raise DeclarationError(
-                        f"{self.method} {self.path}: {parameter.name!r} means one thing to "
-                        f"{variant.name} and another to the queries before"
+                        f"{self.method} {self.path}: {parameter.name!r} has one type in "
+                        f"{owner.name} and another in {variant.name}; "
+                        f"{_name_remedy(owner, variant)}"
                     )
         return query_parameters
 
@@ -200,12 +203,9 @@ class Operation:
         for variant in other.variants:
             own = self._find_same_parameters(variant)
             if own and not instead:
-                remedy = "mount one elsewhere: domain.mount(path, ...)"
-                if variant.searched or own.searched:
-                    remedy += ', or name the parameter of the search: Search(..., param="...")'
                 raise DeclarationError(
                     f"{self.method} {self.path}: nothing tells {variant.name} from {own.name}; "
-                    f"{remedy}"
+                    f"{_name_remedy(own, variant)}"
                 )
             if own:
                 self.variants.remove(own)
@@ -230,6 +230,14 @@ class Operation:
                 for variant in self.variants
             ],
         )
+
+
+def _name_remedy(one: QueryVariant, other: QueryVariant) -> str:
+    """What to write if two queries cannot be served on one path."""
+    remedy = "mount one elsewhere: domain.mount(path, ...)"
+    if one.searched or other.searched:
+        remedy += ', or name the parameter of the search: Search(..., param="...")'
+    return remedy
 
 
 def _answer_renamed(answer: Answerer, names: Mapping[str, str], call: Call) -> Reply:

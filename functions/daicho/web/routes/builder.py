@@ -167,7 +167,10 @@ class _RouteBuilder:
         elif instead:
             self.operations[operation.shape] = operation
         else:
-            raise DeclarationError(f"{operation.method} {operation.path} is mounted twice")
+            raise DeclarationError(
+                f"{operation.method} {operation.path} is mounted twice; "
+                "remove one of the two, or give it another path"
+            )
 
     def _mount_free(self, tag: str, resource: Resource) -> None:
         """Mount the declarations that come with a resource."""

@@ -11,8 +11,8 @@ from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
+from daicho.web.http.owner_selection import choose_owner
 from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
-from daicho.web.routes.declared_queries import choose_owner
 from daicho.web.schema import models
 
 

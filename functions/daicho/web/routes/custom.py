@@ -106,7 +106,10 @@ class _Signature:
         try:
             hints = typing.get_type_hints(function, include_extras=True)
         except NameError as error:
-            raise DeclarationError(f"{function.__name__}: {error}") from error
+            raise DeclarationError(
+                f"{function.__name__}: {error}; "
+                "import the type, or correct its name in the annotation"
+            ) from error
         self.returns = hints.get("return")
         self.returns = None if self.returns is type(None) else self.returns
         self.body: type[BaseModel] | None = None
@@ -144,7 +147,11 @@ class _Signature:
         missing = {*list_variables(path), *(n for n, value in query_values.items() if not value)}
         missing -= set(self.names)
         if missing:
-            raise DeclarationError(f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}")
+            raise DeclarationError(
+                f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}; "
+                f"add it to the parameters of {function.__name__}, or remove it from the "
+                "path"
+            )
         self.variables = tuple(variables[name] for name in list_variables(path))
         self.headers, self.required, self.optional = (
             tuple(headers), tuple(required), tuple(optional),

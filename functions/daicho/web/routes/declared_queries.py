@@ -20,9 +20,10 @@ from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
-from daicho.errors import DeclarationError, Forbidden, Refusal
+from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
+from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
 from daicho.web.routes.scores import (
@@ -103,7 +104,10 @@ class DeclaredQuery:
                 return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
-                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                    raise DeclarationError(
+                        f"{owner.declaration} is not ranked: it has no top; "
+                        f"add ranked=True to it, or mount {owner.declaration} without .top"
+                    )
                 return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
                 return _list_fields(self.entity, (owner.declaration.parts[1].name,))
@@ -123,7 +127,11 @@ class DeclaredQuery:
                 unique = owner.declaration
                 names = tuple(spec.name for spec in (*unique.within, *unique.fields))
                 return _list_fields(self.entity, names)
-        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+        raise DeclarationError(
+            f"{self.name} cannot be asked over HTTP; "
+            "declare a Listing or an Aggregate and mount it, or write a function: "
+            "@domain.route"
+        )
 
     @property
     def summary(self) -> str:
@@ -193,9 +201,9 @@ class DeclaredQuery:
         return models.build_page_model(models.build_item_model(self.entity))
 
     @property
-    def is_item(self) -> bool:
-        """Whether it answers with one item."""
-        return isinstance(self.owner, KeyQueries) and not self.mode
+    def reads_one_item(self) -> bool:
+        """Whether it reads one item, which is checked as such; by its key or a unique value."""
+        return isinstance(self.owner, KeyQueries | UniqueQueries) and not self.mode
 
     @cached_property
     def owner_parameter(self) -> str | None:
@@ -330,26 +338,6 @@ class DeclaredQuery:
             else call.values[parameter.name]
             for parameter in self.parameters
         ]
-
-
-def build_owner_parameter(entity: type[Entity], name: str) -> Parameter:
-    """The parameter that names an owner: the caller by default."""
-    annotation = models.choose_parameter_type(entity, name)
-    return Parameter(name, annotation, "The owner: the subject of your token by default.")
-
-
-def choose_owner(call: Call, name: str) -> str:
-    """The owner that a request names, or the caller.
-
-    Raises:
-        Forbidden: the request names none, and its token has no subject.
-    """
-    given: str | None = call.values.get(name)
-    caller = call.book.caller
-    subject = given or (caller.subject if caller is not None else "")
-    if not subject:
-        raise Forbidden(f"the token names no subject: give {name}", field=name)
-    return subject
 
 
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:

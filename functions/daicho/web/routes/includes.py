@@ -109,7 +109,10 @@ def _find_value_type(include: Include) -> Any:
     hints = typing.get_type_hints(include.function, include_extras=True)
     (inner,) = typing.get_args(hints.get("return")) or (None,)
     if inner is None:
-        raise DeclarationError(f"{include.name} gives no list of what stands beside each item")
+        raise DeclarationError(
+            f"{include.name} gives no list of what stands beside each item; "
+            "annotate what it returns: -> list[Call]"
+        )
     return inner
 
 

@@ -54,9 +54,15 @@ def name_components(
     keys = tuple(spec.name for spec in query.declaration.parts)
     fields = tuple(name for name in keys if name in names)
     if fields != keys[: len(fields)]:
-        raise DeclarationError(f"{query.declaration} begins with {keys[0]}, not {fields[0]}")
+        raise DeclarationError(
+            f"{query.declaration} begins with {keys[0]}, not {fields[0]}; "
+            f"name {keys[0]} in the path or the query too"
+        )
     if UNDER not in names and len(fields) < query.declaration.partition:
-        raise DeclarationError(f"{query.declaration} is asked under {keys[len(fields)]} too")
+        raise DeclarationError(
+            f"{query.declaration} is asked under {keys[len(fields)]} too; "
+            f"add {{{keys[len(fields)]}}} to the path"
+        )
     return fields
 
 

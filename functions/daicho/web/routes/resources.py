@@ -22,10 +22,11 @@ from daicho.web.http.operation import (
     QueryVariant,
     list_variables,
 )
+from daicho.web.http.owner_selection import build_owner_parameter
 from daicho.web.http.preconditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud, sections, several_values, versions
 from daicho.web.routes.access import OPEN, ListAccess
-from daicho.web.routes.declared_queries import DeclaredQuery, build_owner_parameter
+from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.schema import models
 
 VERBS = {
@@ -53,7 +54,8 @@ def build_operations(
     for name in list_variables(resource.path):
         if name not in models.list_key_names(resource.entity):
             raise DeclarationError(
-                f"{resource.path}: {name} is no key field of {resource.entity.__name__}"
+                f"{resource.path}: {name} is no key field of {resource.entity.__name__}; use its "
+                f"key fields as variables: {', '.join(models.list_key_names(resource.entity))}"
             )
     for verb in resource.verbs:
         yield _build_verb(tag, resource, verb, in_paths, lists)
@@ -217,7 +219,11 @@ def build_listing(
     typed = {parameter.name: parameter for parameter in query.parameters}
     for name in list_variables(path):
         if name not in typed:
-            raise DeclarationError(f"{path}: {name} is nothing that {query.name} takes")
+            names = ", ".join(typed) or "it takes none, so remove it"
+            raise DeclarationError(
+                f"{path}: {name} is nothing that {query.name} takes; use its parameters as "
+                f"variables: {names}"
+            )
     inside = tuple(
         replace(several_values.get_single(typed[name]), place="path")
         for name in list_variables(path)

@@ -48,7 +48,10 @@ def build_operations(
     if split_field is None:
         return
     if VARIABLE in list_variables(resource.path):
-        raise DeclarationError(f"{resource.path}: {{{VARIABLE}}} is the name of a section")
+        raise DeclarationError(
+            f"{resource.path}: {{{VARIABLE}}} is the name of a section; "
+            "choose another name for the variable of the key"
+        )
     path, entity = f"{resource.path}/{{{VARIABLE}}}", resource.entity
     body = _read_value(entity, split_field.name)
     name = split_field.name

@@ -33,9 +33,14 @@ def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
     """
     if window not in get_args(Window):
         units = " or ".join(get_args(Window))
-        raise DeclarationError(f"{path}: a window is in {units}, not {window!r}")
+        raise DeclarationError(
+            f'{path}: a window is in {units}, not {window!r}; write window="minutes"'
+        )
     if mode == "under" or list_options.find_kind(owner, mode) != "datetime":
-        raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
+        raise DeclarationError(
+            f"{path}: {owner.declaration} is not ordered by an instant; declare "
+            "Listing(..., order=at) with a dt.datetime first, or leave window= out"
+        )
 
 
 def limit_to_window(call: Call, window: Window, query: ListQuery[E]) -> ListQuery[E]:

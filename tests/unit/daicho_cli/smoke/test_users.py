@@ -46,6 +46,12 @@ def sign_in(cognito: Stubber) -> None:
         "admin_set_user_password", {}, {**USER, "Password": ANY, "Permanent": True}
     )
     cognito.add_response("admin_add_user_to_group", {}, {**USER, "GroupName": "admin"})
+    member = {**USER, "GroupName": "staff"}
+    cognito.add_client_error(
+        "admin_add_user_to_group", "ResourceNotFoundException", expected_params=member
+    )
+    cognito.add_response("create_group", {}, {"UserPoolId": POOL, "GroupName": "staff"})
+    cognito.add_response("admin_add_user_to_group", {}, member)
     given = {
         "UserPoolId": POOL,
         "ClientId": CLIENT,
@@ -63,17 +69,20 @@ def test_the_user_is_removed_at_the_end(
     sign_in(cognito)
     cognito.add_response("admin_delete_user", {}, USER)
     if error is None:
-        with create_run_user(target, TENANT) as token:
+        with create_run_user(target, TENANT, ["admin", "staff"]) as token:
             assert token == "token"
         return
-    with pytest.raises(error), create_run_user(target, TENANT):
+    with pytest.raises(error), create_run_user(target, TENANT, ["admin", "staff"]):
         raise error
 
 
 def test_the_user_is_removed_if_it_cannot_sign_in(target: Target, cognito: Stubber) -> None:
     cognito.add_client_error("admin_set_user_password", "InvalidPasswordException")
     cognito.add_response("admin_delete_user", {}, USER)
-    with pytest.raises(ClientError, match="InvalidPassword"), create_run_user(target, TENANT):
+    with (
+        pytest.raises(ClientError, match="InvalidPassword"),
+        create_run_user(target, TENANT, ["admin", "staff"]),
+    ):
         raise AssertionError("there is no token")
 
 
@@ -83,7 +92,10 @@ def test_a_user_that_cannot_be_created_is_not_missed(target: Target) -> None:
     with Stubber(client) as stubber:
         stubber.add_client_error("admin_create_user", "NotAuthorizedException")
         stubber.add_client_error("admin_delete_user", "UserNotFoundException")
-        with pytest.raises(ClientError, match="NotAuthorized"), create_run_user(target, TENANT):
+        with (
+            pytest.raises(ClientError, match="NotAuthorized"),
+            create_run_user(target, TENANT, ["admin", "staff"]),
+        ):
             raise AssertionError("there is no user")
 
 
@@ -92,7 +104,10 @@ def test_an_existing_user_is_neither_changed_nor_removed(target: Target) -> None
     target._clients["cognito-idp"] = client
     with Stubber(client) as stubber:
         stubber.add_client_error("admin_create_user", "UsernameExistsException")
-        with pytest.raises(UserExistsError, match=TENANT), create_run_user(target, TENANT):
+        with (
+            pytest.raises(UserExistsError, match=TENANT),
+            create_run_user(target, TENANT, ["admin", "staff"]),
+        ):
             raise AssertionError("the user is not this run's")
 
 

@@ -37,12 +37,19 @@ class Pool:
         class UserNotFoundException(RefusedCall):
             """No user has the name."""
 
+        class ResourceNotFoundException(RefusedCall):
+            """No group has the name."""
+
+        class GroupExistsException(RefusedCall):
+            """A group has the name."""
+
     taken_address: type[RefusedCall] = exceptions.UsernameExistsException
 
     def __init__(self) -> None:
         self.users: dict[str, dict[str, str]] = {}
         self.passwords: dict[str, tuple[str, bool]] = {}
         self.groups: list[tuple[str, str]] = []
+        self.group_names = {"admin"}
 
     def admin_create_user(self, **request: Any) -> None:
         assert (request["UserPoolId"], request["MessageAction"]) == ("pool", "SUPPRESS")
@@ -62,7 +69,13 @@ class Pool:
     def admin_set_user_password(self, **request: Any) -> None:
         self.passwords[request["Username"]] = (request["Password"], request["Permanent"])
 
+    def create_group(self, **request: Any) -> None:
+        assert request["UserPoolId"] == "pool"
+        self.group_names.add(request["GroupName"])
+
     def admin_add_user_to_group(self, **request: Any) -> None:
+        if request["GroupName"] not in self.group_names:
+            raise self.exceptions.ResourceNotFoundException
         self.groups.append((request["Username"], request["GroupName"]))
 
 

@@ -79,7 +79,7 @@ def test_an_owner_is_one_text() -> None:
 
             key = Key(id)
 
-    with pytest.raises(DeclarationError, match=r"Number\.id is a subject: id: str"):
+    with pytest.raises(DeclarationError, match=r"Number\.id is a subject; write id: str"):
 
         class Number(Entity):
             id: int = owned_by_caller()
