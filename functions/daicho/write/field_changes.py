@@ -12,17 +12,17 @@ from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
 from daicho.errors import Invalid
 from daicho.items import mapper
+from daicho.items.rules import Fields
 from daicho.layout import base_item
-from daicho.layout.scales import SCALES, replace_scales, select_scales
 from daicho.layout.sections import MANIFEST
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.scales import SCALES, replace_scales, select_scales
 from daicho.write import validation
 
 E = TypeVar("E", bound=Entity)
-Fields = dict[str, AttributeValue]
 
 
 @dataclass(frozen=True)

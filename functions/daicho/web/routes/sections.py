@@ -16,6 +16,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.errors import DeclarationError
+from daicho.items.section_values import render_section
 from daicho.web.http import responses
 from daicho.web.http.operation import (
     MAX_SPLIT_BODY_BYTES,
@@ -141,7 +142,7 @@ def _delete_section(entity: type[Entity], call: Call) -> Reply:
 
 
 def _render_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(render_section(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def _render_tag(section: SectionValue) -> str:
