@@ -120,7 +120,8 @@ class Book:
         """A page of one list, or of several lists of one entity merged in order, each item once.
 
         A partition and an edge's ends come by sort key; searches and listings newest first, or by
-        the listing's order, highest first; the versions of one item newest first.
+        the listing's order, highest first; the versions of one item newest first. A query may limit
+        its list or reverse it; all queries of a page have one direction.
 
         Raises:
             BadCursor: a cursor of another question or tenant.
@@ -198,7 +199,7 @@ class Book:
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """Create or replace an item, in one write that reads nothing before.
 
-        A replaced item keeps the values that are set once: its creation, expiry, frozen and
+        A replaced item keeps the values that are set once: its creation, frozen and
         copied fields. Derived items depend on them too, so the write succeeds only if they are as
         they were checked. If the existing item has others, a second write follows.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import Aggregate, Expires, Sum, month
+from daicho import Aggregate, Expires, Sum, changed_at, month, one_of
 from daicho.book.book import Book
 from daicho.rebuild.requests import plan_targets
 from daicho.release.older_writers import OlderWriters
@@ -57,6 +57,40 @@ def read_ttl(house: House, id: str) -> int | None:
     image = house.table.get(ItemKey(f"t#Invoice#{id}", "-"), consistent=True)
     assert image is not None
     return get_integer(image, "ttl")
+
+
+def keep_by_rule(**rule: Any) -> Change:
+    """Expire 7 days after a field or the last change; ``where``: a value of the status."""
+
+    def change(body: dict[str, Any]) -> None:
+        keep_days(7)(body)
+        read = {"of": body.get(rule["of"], changed_at)}
+        if "where" in rule:
+            read["where"] = one_of(body["status"], rule["where"])
+        body["expires"] = Expires(dt.timedelta(days=7), **read)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("rule", "start"),
+    [
+        ({"of": "at"}, CREATED),
+        ({"of": "at", "where": "open"}, CREATED),
+        ({"of": "at", "where": "void"}, None),
+        ({"of": "changed_at"}, CREATED + 3 * DAY),
+    ],
+)
+def test_a_touch_gives_existing_items_the_expiry_of_another_rule(
+    house: House, rule: dict[str, str], start: int | None
+) -> None:
+    deploy(house, keep_days(30))
+    put(house, "1", status="open", at=NOON)
+    deploy(house, keep_by_rule(**rule))
+    house.now = NOON + dt.timedelta(days=3)
+    house.start()
+    assert house.finish().state == "succeeded"
+    assert read_ttl(house, "1") == (None if start is None else start + 7 * DAY)
 
 
 @pytest.mark.parametrize(("before", "after"), [(7, 30), (30, 7), (7, None), (None, 7)])

@@ -12,9 +12,11 @@ from daicho.layout.item_copies import (
     replace_copy,
 )
 from daicho.plan import EntityPlan, ExpiryPlan, Generation, KeyPlan
+from daicho.plan.expiry import CHANGED_AT
 from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Write
+from daicho.storage.scales import SCALES, to_scales_value
 from daicho.testing.aws.memory_stores import MemoryTable
 
 EDGE = KeyPlan(("team",), ("name",), edge=True)
@@ -48,6 +50,8 @@ def test_a_copy_has_the_fields_and_stamps_of_its_item() -> None:
     assert (describe_key(get_key(IMAGE)), describe_key(get_key(copy))) == ("User 1", "Person a/Ada")
     without = {name: value for name, value in IMAGE.items() if name != "ttl"}
     assert "ttl" not in build_copy(without, PERSON)
+    changed = {CHANGED_AT: {"S": "2026-11-22T00:00:00.000000Z"}}
+    assert build_copy({**IMAGE, **changed}, PERSON) == {**copy, **changed}
 
 
 def try_write(table: MemoryTable, write: Write) -> bool:
@@ -73,3 +77,8 @@ def test_a_copy_is_written_only_over_the_copy_that_is_expected() -> None:
     assert try_write(table, put_copy(copy))
     assert try_write(table, remove_copy(copy))
     assert dict(table.items) == {}
+
+
+def test_a_copy_has_the_scales_of_its_item() -> None:
+    scales = to_scales_value({"price": 2})
+    assert build_copy({**IMAGE, SCALES: scales}, PERSON)[SCALES] == scales

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from daicho.plan import (
+    Condition,
     EntityPlan,
     ExpiryPlan,
     FieldPlan,
@@ -145,6 +146,50 @@ def test_the_expiry_of_a_restored_item_is_counted_from_its_restore() -> None:
     begin = int(dt.datetime(2026, 11, 23, tzinfo=dt.UTC).timestamp())
     ttl = (table.get(get_key(IMAGE)) or {})["ttl"]
     assert ttl == {"N": str(begin + 7 * 86_400)}
+
+
+VOID = ExpiryPlan(3_600, archive=False, of="due", where=Condition("label", ("void",)))
+DUE = {"label": {"S": "void"}, "due": {"S": "2026-11-23"}}
+ENDS = int(dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stored", "expected"),
+    [
+        (None, VOID, DUE, ENDS),
+        (WEEK, VOID, DUE | {"ttl": {"N": "99999999999"}}, ENDS),
+        (WEEK, VOID, {"ttl": {"N": "99999999999"}}, None),
+        (VOID, None, DUE | {"ttl": {"N": "99999999999"}}, None),
+        (WEEK, VOID, DUE | {"ttl": {"N": "5"}}, 5),
+    ],
+)
+def test_a_touch_gives_an_item_the_expiry_of_the_new_rule(
+    before: ExpiryPlan | None, after: ExpiryPlan | None, stored: Image, expected: int | None
+) -> None:
+    table = MemoryTable()
+    table.batch_write([{**IMAGE, **stored}])
+    assert touch(make_ledger(before=before, expires=after), {**IMAGE, **stored}).send(table)
+    wanted = None if expected is None else {"N": str(expected)}
+    assert (table.get(get_key(IMAGE)) or {}).get("ttl") == wanted
+
+
+def test_a_migrated_field_may_end_an_item() -> None:
+    """The rule is that of before; the migration gives the item the label that it selects."""
+    ledger = make_ledger(lambda _: {"label": "void"}, before=VOID)
+    due = {"due": {"S": "2026-11-24"}}
+    table = MemoryTable()
+    table.batch_write([{**IMAGE, **due}])
+    assert touch(ledger, {**IMAGE, **due}).send(table)
+    assert (table.get(get_key(IMAGE)) or {})["ttl"] == {"N": str(ENDS + 86_400)}
+
+
+def test_a_touch_is_late_once_the_item_has_expired() -> None:
+    ends = {"ttl": {"N": str(int(NOW.timestamp()) + 60)}}
+    touched = touch(make_ledger(before=WEEK, expires=HOUR), {**IMAGE, **ends})
+    assert not touched.is_late(NOW + dt.timedelta(seconds=59))
+    assert touched.is_late(NOW + dt.timedelta(seconds=60))
+    unchanged = touch(make_ledger(before=WEEK, expires=WEEK), {**IMAGE, **ends})
+    assert not unchanged.is_late(NOW + dt.timedelta(days=9))
 
 
 def test_the_jobs_of_a_stack_have_the_migrations_of_its_code(

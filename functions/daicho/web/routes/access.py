@@ -43,7 +43,7 @@ def choose_list_access(
     rule = rules.get(query.entity.__name__)
     if rule is None or rule.is_open:
         return ListAccess(roles)
-    if query.is_item or (OWNER in rule.read and query.owner_parameter):
+    if query.reads_one_item or (OWNER in rule.read and query.owner_parameter):
         return ListAccess(roles, is_own=query.owner_parameter is not None)
     if not rule.reading_roles:
         raise DeclarationError(

@@ -92,13 +92,8 @@ class DeclaredQuery:
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
-                partition = owner.declaration.partition
-                return tuple(
-                    several_values.accept(parameter, part)
-                    for parameter, part in zip(
-                        _list_parts(self.entity, partition), partition, strict=True
-                    )
-                )
+                parts = owner.declaration.partition
+                return several_values.accept(_list_parts(self.entity, parts), parts)
             case TallyQueries(), "":
                 declared = owner.declaration
                 return _list_parts(self.entity, (*declared.within, *declared.by))
@@ -201,9 +196,9 @@ class DeclaredQuery:
         return models.build_page_model(models.build_item_model(self.entity))
 
     @property
-    def is_item(self) -> bool:
-        """Whether it answers with one item."""
-        return isinstance(self.owner, KeyQueries) and not self.mode
+    def reads_one_item(self) -> bool:
+        """Whether it reads one item, which is checked as such; by its key or a unique value."""
+        return isinstance(self.owner, KeyQueries | UniqueQueries) and not self.mode
 
     @cached_property
     def owner_parameter(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -145,6 +146,25 @@ def test_items_that_expire_with_their_touch_are_counted() -> None:
     assert rebuild.declarations == ("expires",)
     assert rebuild.check.expiring.keys == [get_key(make_image(1))]
     assert shorter.changes[0].change.effect is Effect.KEPT_SHORTER
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effect"),
+    [
+        ({}, {"where": Condition("name", ("x",))}, Effect.KEPT_LONGER),
+        ({"where": Condition("name", ("x",))}, {}, Effect.KEPT_SHORTER),
+        ({}, {"of": "_changed_at"}, Effect.KEPT_OTHERWISE),
+    ],
+)
+def test_another_rule_is_accepted_unless_no_item_expires_earlier(
+    before: dict[str, Any], after: dict[str, Any], effect: Effect
+) -> None:
+    old, new = (
+        replace(PLAIN, expires=ExpiryPlan(3_600, archive=False, **rule)) for rule in (before, after)
+    )
+    (described,) = change(old, new).changes
+    assert described.change.effect is effect
+    assert effect.hides_data is (effect is not Effect.KEPT_LONGER)
 
 
 def test_no_items_cost_nothing() -> None:

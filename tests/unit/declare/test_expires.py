@@ -1,0 +1,90 @@
+"""What `Expires` compiles to, and what it refuses."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal
+
+import pytest
+
+from daicho import Expires, Key, Listing, changed_at, created_at, field, one_of, uid
+from daicho.declare.compiler import compile_entity
+from daicho.declare.entity import Entity, EntityMeta
+from daicho.errors import DeclarationError
+from daicho.plan import Condition, ExpiryPlan
+
+HOUR = dt.timedelta(hours=1)
+FIELDS: dict[str, Any] = {
+    **{"id": str, "name": str, "due": dt.date, "at": dt.datetime | None},
+    "status": Literal["open", "void"],
+}
+
+
+def compile_with(make: Any) -> Any:
+    """The plan of an entity with the declarations that a function makes of its fields."""
+    specs: dict[str, Any] = {name: field() for name in FIELDS} | {"id": uid()}
+    body = {**specs, **make(specs), "key": Key(specs["id"]), "__annotations__": FIELDS}
+    entity: Any = EntityMeta("Bill", (Entity,), {**body, "__module__": __name__})
+    return compile_entity(entity)
+
+
+def expire(**rule: Any) -> Any:
+    def make(fields: dict[str, Any]) -> dict[str, Any]:
+        read = {name: fields.get(value, value) for name, value in rule.items() if name == "of"}
+        if "where" in rule:
+            read["where"] = one_of(fields["status"], rule["where"])
+        return {"expires": Expires(rule.get("after", HOUR), **read)}
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({}, ExpiryPlan(3_600, archive=False)),
+        ({"of": created_at}, ExpiryPlan(3_600, archive=False)),
+        ({"of": changed_at}, ExpiryPlan(3_600, archive=False, of="_changed_at")),
+        ({"of": "due", "after": -HOUR}, ExpiryPlan(-3_600, archive=False, of="due")),
+        ({"of": "at", "after": 0 * HOUR}, ExpiryPlan(0, archive=False, of="at")),
+        ({"where": "void"}, ExpiryPlan(3_600, False, where=Condition("status", ("void",)))),
+    ],
+)
+def test_a_rule_is_compiled(rule: dict[str, Any], expected: ExpiryPlan) -> None:
+    plan = compile_with(expire(**rule))
+    assert plan.expires == expected
+    kinds = {"id": "str"} | ({"due": "date"} if rule.get("of") == "due" else {})
+    kinds |= {"at": "datetime"} if rule.get("of") == "at" else {}
+    assert plan.fields == kinds | ({"status": "str"} if "where" in rule else {})
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"after": 0 * HOUR}, "Bill.expires needs a duration of at least one second after created"),
+        ({"after": -HOUR, "of": changed_at}, "after changed_at; a negative one needs a field"),
+        ({"of": "name"}, "Bill.expires reads Bill.name, which is str; it takes date or datetime"),
+        ({"where": "late"}, "'late' is not a value of Bill.status"),
+        ({"after": 3_600}, r"Expires takes a timedelta, not 3600: Expires\(timedelta\(days=30\)\)"),
+    ],
+)
+def test_a_wrong_rule_is_refused(rule: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        compile_with(expire(**rule))
+
+
+def test_no_other_declaration_reads_the_last_change() -> None:
+    with pytest.raises(DeclarationError, match=r"Bill.recent reads changed_at, which only Expires"):
+        compile_with(lambda _: {"recent": Listing(order=changed_at)})
+
+
+def test_retentions_that_differ_in_one_argument_are_not_alike() -> None:
+    """An entity and its copy must expire alike."""
+    status, due = field(), field()
+    status.name, due.name = "status", "due"
+    rules: list[dict[str, Any]] = [
+        *({}, {"archive": True}, {"of": changed_at}, {"of": due}),
+        *({"where": one_of(status, "a")}, {"where": one_of(status, "a", "b")}),
+    ]
+    retentions = [Expires(HOUR, **rule).retention for rule in rules]
+    assert len({*retentions, Expires(2 * HOUR).retention}) == len(rules) + 1
+    assert Expires(HOUR, where=one_of(status, "b", "a")).retention == retentions[-1]
