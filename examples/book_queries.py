@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 from daicho import Book
 from domains.carts import CartItem
@@ -31,6 +31,19 @@ def read_lists(book: Book) -> None:
     book.page(Report.escalated("ann").last(timedelta(minutes=30)))
     # From the index alone, because the rows of the listing copy these fields:
     book.views(Order.of_customer("ann"), names=("id", "status"))
+
+
+def read_parts_of_lists(book: Book) -> None:
+    """Read parts of lists, and lists in the other direction."""
+    november = Order.of_customer("ann").between(date(2026, 11, 1), date(2026, 11, 30))
+    book.page(november)  # both days are included; the latest date first
+    book.page(november.ascending())  # the earliest date first
+    book.page(Order.of_customer("ann").between(date(2026, 11, 1), None))  # no end
+    book.page(Report.key.all("pump-7").reversed())  # newest first: the key is oldest first
+    book.page(Report.key.all("pump-7").between(date(2026, 11, 21), date(2026, 11, 21)))  # a day
+    book.page(Place.key.under("japan").starting_with("ka"))  # regions whose name begins so
+    # Two lists, merged in order, with one cursor:
+    book.page(Order.of_status("open").ascending(), Order.of_status("shipped").ascending())
 
 
 def read_figures(book: Book) -> None:

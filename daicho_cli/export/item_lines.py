@@ -13,7 +13,6 @@ from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_declared_places
 from daicho.layout.base_item import is_expired
 from daicho.layout.migrations import read_migrated
-from daicho.layout.scales import restore_scales
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.plan.event_filters import HEARTBEAT_TYPE
@@ -21,6 +20,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.scales import restore_scales
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 """Attributes of a base item that are not fields of its entity, beside those of the indexes."""

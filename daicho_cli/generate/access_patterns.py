@@ -39,6 +39,8 @@ Do not edit it.
 - Read units are for items of up to 4 KB: 1 for a strongly consistent read, ½ for an eventually
   consistent one. A page has 100 items.
 - Lists in the table are strongly consistent.
+- A list with an order takes `from`, `to`, `prefix` and `order`. They are conditions of the same
+  key, so the reads are the same ones.
 - GSI2 returns keys, newest or highest first, about 70 rows for a read unit. The items are then
   fetched, and an item that no longer matches is left out. Neither happens if the rows copy all
   fields that `?fields=` requests.

@@ -16,19 +16,19 @@ from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
 from daicho.items.arguments import validate_value
 from daicho.items.mapper import read_values
+from daicho.items.rules import check_transitions
 from daicho.layout.base_item import is_expired
-from daicho.layout.scales import SCALES
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.scales import SCALES
 from daicho.storage.table import Table
 from daicho.web.schema.addresses import is_dot_segment
 from daicho.web.schema.models import list_key_names
 from daicho.write.planner import ItemPlanner
-from daicho.write.rules import check_transitions
 from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_reader import NumberedRow
 

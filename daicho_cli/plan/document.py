@@ -70,6 +70,7 @@ def _describe_rebuild(rebuild: EntityRebuild) -> dict[str, Any]:
         "over_limits_together": _describe_found(check.over_together),
         "not_derivable": _describe_found(check.impossible),
         "expiring": _describe_found(check.expiring),
+        "not_unique": _describe_found(check.taken),
     }
 
 

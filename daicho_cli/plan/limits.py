@@ -5,6 +5,7 @@ Pure. The limits apply to what is declared and to what retires separately (EXACT
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -13,6 +14,7 @@ from daicho.derive.contributions import compute_contributions
 from daicho.derive.derived_items import compute_index_rows
 from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
 from daicho.layout.base_item import is_expired
+from daicho.layout.reservations import ReservedValueError, build_reservations
 from daicho.plan import EntityPlan
 from daicho.rebuild.item_touch import ObstacleError
 from daicho.storage.attributes import Image
@@ -62,7 +64,8 @@ class LimitCheck:
     """The items of an entity that were checked.
 
     ``over_together``: they pass the limits only because each side has its own. ``impossible``: the
-    new generation cannot derive them. ``expiring``: they expire with their touch. ``now``: in epoch
+    new generation cannot derive them. ``expiring``: they expire with their touch. ``taken``: they
+    have a unique value that an item before them has; the keys are those of both. ``now``: in epoch
     seconds; 0 if nothing expires.
     """
 
@@ -70,7 +73,10 @@ class LimitCheck:
     over_together: FoundItems = field(default_factory=FoundItems)
     impossible: FoundItems = field(default_factory=FoundItems)
     expiring: FoundItems = field(default_factory=FoundItems)
+    taken: FoundItems = field(default_factory=FoundItems)
     now: int = 0
+    _owners: dict[bytes, ItemKey] = field(default_factory=dict)
+    """The first item with each unique value, by a digest of the value."""
 
     def add(
         self, plan: EntityPlan, image: Image, compute: Callable[[Image], Image] = dict
@@ -92,4 +98,22 @@ class LimitCheck:
             self.over_together.add(image)
         elif derivation is Derivation.IMPOSSIBLE:
             self.impossible.add(image)
+        if derivation is not Derivation.IMPOSSIBLE and not is_expired(image, self.now):
+            self._add_values(plan, touched)
         return None if derivation is Derivation.IMPOSSIBLE else touched
+
+    def _add_values(self, plan: EntityPlan, image: Image) -> None:
+        """Note the unique values of an item, and whether another item has one of them."""
+        try:
+            reserved = build_reservations(plan, image)
+        except ReservedValueError:
+            self.impossible.add(image)
+            return
+        for key in reserved:
+            digest = hashlib.blake2b(key.pk.encode(), digest_size=16).digest()
+            owner = self._owners.setdefault(digest, get_key(image))
+            if owner != get_key(image):
+                self.taken.count += 1
+                pair = [key for key in (owner, get_key(image)) if key not in self.taken.keys]
+                if len(self.taken.keys) + len(pair) <= MAX_NAMED:
+                    self.taken.keys += pair

@@ -101,6 +101,7 @@ def estimate_both_sides(
                 searches=plan.retiring.searches,
                 listings=plan.retiring.listings,
                 aggregates=plan.retiring.aggregates,
+                uniques=plan.retiring.uniques,
                 counters=(),
                 retiring=RetiringPlan(),
             ),

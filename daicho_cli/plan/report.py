@@ -135,6 +135,12 @@ def list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]
             f"cannot be derived by generation {generation}. The rebuild leaves them: "
             f"{_format_keys(check.impossible)}"
         )
+    if check.taken.count:
+        yield (
+            f"{INDENT}! {check.taken.count:,} of {check.checked:,} items that were checked have a "
+            "unique value that another item has. The rebuild is blocked until they are changed: "
+            f"{_format_keys(check.taken)}"
+        )
     if check.expiring.count:
         yield (
             f"{INDENT}! {check.expiring.count:,} of {check.checked:,} items that were checked "

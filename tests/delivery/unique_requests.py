@@ -17,6 +17,7 @@ from daicho.errors import NotUnique
 from daicho.layout.reservations import get_owner
 from daicho.storage import keys
 from daicho.storage.table import Table
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.oracle.unique_values import compare_unique_values, is_reservation
 from daicho.testing.simulated_entities import TENANT
 from daicho.testing.stack_settings import TABLE
@@ -37,6 +38,16 @@ class UniqueRequests(BookRequests):
 
     _value: str | None = None
     """The value that the prepared requests are about."""
+    _found: list[str] | None = None
+    """The differences at the first moment that had any."""
+
+    def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
+        """A request. Reservations are compared before each one, because items expire soon.
+
+        Each write of an item is one transaction, so there is no moment with a difference.
+        """
+        self._found = self._found or self._compare()
+        return super().draw()
 
     def prepare_race(self) -> None:
         """Let the next two requests be about items with one value, and disturb each other.
@@ -70,7 +81,7 @@ class UniqueRequests(BookRequests):
         """
         items = dict(self._deployment.dynamodb.items)
         entities = self._deployment.entities
-        differences = self._compare()
+        differences = [f"before: {each}" for each in self._found or ()] + self._compare()
         client: Any = self._deployment.dynamodb
         book = Book(Table(client, TABLE), entities.ledger, TENANT, clock=self._now, parallelism=1)
         for name in self._names:

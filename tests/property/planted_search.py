@@ -18,7 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TESTS = ("tests/property/test_walk.py", "tests/property/test_search.py")
+TESTS = (
+    "tests/property/test_walk.py",
+    "tests/property/test_search.py",
+    "tests/property/test_ranges.py",
+)
 SECONDS = 300
 
 

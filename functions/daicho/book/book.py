@@ -120,7 +120,8 @@ class Book:
         """A page of one list, or of several lists of one entity merged in order, each item once.
 
         A partition and an edge's ends come by sort key; searches and listings newest first, or by
-        the listing's order, highest first; the versions of one item newest first.
+        the listing's order, highest first; the versions of one item newest first. A query may limit
+        its list or reverse it; all queries of a page have one direction.
 
         Raises:
             BadCursor: a cursor of another question or tenant.

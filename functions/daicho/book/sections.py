@@ -12,6 +12,7 @@ from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections
 from daicho.items.mapper import to_item
+from daicho.items.section_values import read_section
 from daicho.layout.sections import Manifest, check_name
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
@@ -45,7 +46,8 @@ class BookSections:
         document = SectionReader(self.table).read_document(head, entity.__name__)
         if isinstance(document, SectionsRead):
             item = to_item(entity, document.head, self.key_resolver.ledger)
-            return attach_sections(item, document.get_values())
+            values = document.get_values().items()
+            return attach_sections(item, {n: read_section(entity, value) for n, value in values})
         return None if document is None else to_item(entity, document, self.key_resolver.ledger)
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
@@ -74,7 +76,8 @@ class BookSections:
             return None
         manifest = Manifest.from_image(newest)
         began = 0 if manifest is None else manifest.began
-        return SectionValue(json.loads(section.text), section.changed or began)
+        value = read_section(entity, json.loads(section.text))
+        return SectionValue(value, section.changed or began)
 
 
 def _find_unsplit(ref: SectionRef[Any], item: Entity) -> SectionValue | None:

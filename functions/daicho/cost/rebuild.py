@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from daicho.cost import counting, derived_writes
 from daicho.cost.derived_writes import Touches
@@ -11,7 +11,8 @@ from daicho.cost.events import ItemEvent
 from daicho.cost.prices import Prices
 from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho.cost.units import READ_UNIT_BYTES, measure_write
-from daicho.plan import EntityPlan
+from daicho.layout.reservations import build_reservations
+from daicho.plan import EntityPlan, RetiringPlan
 from daicho.storage.attributes import Image, measure_image
 
 PASSES = (0.5, 1.0)
@@ -88,7 +89,7 @@ def estimate_rebuild(
     """
     if not images or item_count <= 0:
         return RebuildEstimate(max(0, item_count), 0, 0, 0, 0, 0, 0)
-    touch = sum(measure_write(image, _touch(image)) for image in images) / len(images)
+    touch = sum(_measure_touch(plan, declarations, image) for image in images) / len(images)
     seconds = touch * item_count / rate
     traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=stream or StreamTraffic())
     load = counting.compute_stream_load(traffic, item_count)
@@ -145,6 +146,15 @@ def _estimate_counts(
 def _count_scanned_units(image: Image) -> float:
     """The share of an item in the read units of a consistent scan, with its share in rounding."""
     return measure_image(image) / READ_UNIT_BYTES + ROUNDING / ITEMS_PER_PAGE
+
+
+def _measure_touch(plan: EntityPlan, declarations: Collection[str], image: Image) -> float:
+    """The write units of a touch, with the reservations that it writes in one transaction."""
+    uniques = [each for each in plan.derived_uniques if each.name in declarations]
+    built = replace(plan, uniques=tuple(uniques), retiring=RetiringPlan())
+    reserved = build_reservations(built, image) if uniques else {}
+    writes = (measure_write(None, item, transactional=True) for item in reserved.values())
+    return measure_write(image, _touch(image), transactional=bool(reserved)) + sum(writes)
 
 
 def _touch(image: Image) -> Image:

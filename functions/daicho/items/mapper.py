@@ -16,17 +16,17 @@ from daicho.declare.rules.declared_places import list_decimal_fields, list_decla
 from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import Invalid, StoreError
 from daicho.layout.migrations import read_migrated
-from daicho.layout.scales import (
+from daicho.layout.sections import MANIFEST, Manifest
+from daicho.plan import EntityPlan, Ledger
+from daicho.storage import attributes, item_key
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.scales import (
     NO_PLACES,
     SCALES,
     find_scales,
     replace_scales,
     restore_scales,
 )
-from daicho.layout.sections import MANIFEST, Manifest
-from daicho.plan import EntityPlan, Ledger
-from daicho.storage import attributes, item_key
-from daicho.storage.attributes import AttributeValue, Image
 
 E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}

@@ -14,12 +14,12 @@ import datetime as dt
 
 from daicho.layout.base_item import build_base_item
 from daicho.layout.expiry import EXPIRY
-from daicho.layout.scales import SCALES
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
 from daicho.storage.requests import Delete, Put
+from daicho.storage.scales import SCALES
 
 COPY_OF = "_copy_of"
 """The attribute of a copy that contains the key of its item."""

@@ -12,11 +12,11 @@ from itertools import groupby
 from typing import Any
 
 from daicho.errors import StoreError
-from daicho.layout.scales import find_scales, replace_scales, restore_scales
 from daicho.plan import EntityPlan, FieldPlan, Generation, Ledger, MigrationPlan
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
+from daicho.storage.scales import find_scales, replace_scales, restore_scales
 
 _KINDS = {"str": "S", "int": "N", "decimal": "N", "bool": "BOOL", "set": "SS"}
 """The attribute values of fields by their kinds, of those that are not checked further."""

@@ -17,7 +17,6 @@ from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
-from daicho.layout.scales import NO_PLACES, pad_decimal
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
@@ -25,6 +24,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
+from daicho.storage.scales import NO_PLACES, pad_decimal
 from daicho.storage.table import Table
 from daicho.tally import slots
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount

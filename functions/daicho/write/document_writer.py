@@ -15,6 +15,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
 from daicho.declare.queries import ItemRef
 from daicho.declare.split import attach_manifest, get_manifest, require_split_field
+from daicho.items.section_values import dump_section
 from daicho.layout.sections import Manifest, build_piece_items, split_into_sections, start_manifest
 from daicho.storage import keys
 from daicho.write.section_staging import SectionStaging
@@ -46,7 +47,9 @@ class DocumentWriter:
         """Write the sections, and the head by calling ``write_head``."""
         self.staging.writer.access.assign_owner(item)
         entity, split_field, staging = type(item), require_split_field(type(item)), self.staging
-        sections = split_into_sections(getattr(item, split_field.name), split_field.name)
+        values = getattr(item, split_field.name).items()
+        plain = {name: dump_section(entity, value) for name, value in values}
+        sections = split_into_sections(plain, split_field.name)
         ref = ItemRef(
             entity, tuple(getattr(item, name) for name in staging.list_key_fields(entity))
         )

@@ -37,7 +37,7 @@ from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.copy_writer import check_writable, is_copied
-from daicho.write.planned_write import PlannedWrite, build_successor
+from daicho.write.field_changes import PlannedWrite, build_successor
 from daicho.write.planner import ItemPlanner
 from daicho.write.refusals import explain_taken, to_seconds
 from daicho.write.sender import Sender

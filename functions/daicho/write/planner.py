@@ -17,7 +17,8 @@ from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
 from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
-from daicho.items import mapper
+from daicho.items import mapper, rules
+from daicho.items.rules import Fields
 from daicho.layout import base_item
 from daicho.layout.expiry import (
     ORIGIN,
@@ -34,16 +35,17 @@ from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
-from daicho.write import conditions, rules, validation
+from daicho.write import conditions, validation
 from daicho.write.copy_writer import check_writable
 from daicho.write.field_changes import (
-    Fields,
+    PlannedWrite,
     apply_changes,
+    build_ref,
+    list_absent_fields,
     merge_immutable_fields,
     read_fields,
     read_own_fields,
 )
-from daicho.write.planned_write import PlannedWrite, build_ref, list_absent_fields
 from daicho.write.refusals import (
     build_reference_not_found,
     check_version,

@@ -19,6 +19,7 @@ from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections, require_split_field
 from daicho.errors import Invalid, Raced
 from daicho.items import mapper
+from daicho.items.section_values import dump_section
 from daicho.layout import base_item, sections
 from daicho.layout.sections import Manifest, Section
 from daicho.query.key_resolver import build_not_found, build_section_not_found
@@ -76,7 +77,7 @@ class SectionWriter:
         """See `Book.put_section`."""
         name, field_name = ref.name, require_split_field(ref.entity).name
         sections.check_name(name, SECTION_HEADER)
-        new = sections.make_section(name, value, 0, field_name)
+        new = sections.make_section(name, dump_section(ref.entity, value), 0, field_name)
         piece, staged_epoch = "", ""
 
         def attempt() -> SectionValue:

@@ -38,7 +38,7 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.conditions import ConditionalWrite
 from daicho.write.copy_writer import CopyWriter, ItemChange, check_writable, explain_refusal
-from daicho.write.planned_write import PlannedWrite
+from daicho.write.field_changes import PlannedWrite
 from daicho.write.planner import ItemPlanner
 from daicho.write.refusals import (
     CHANGED_MEANWHILE,

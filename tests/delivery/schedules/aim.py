@@ -49,6 +49,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "42": ("restores",),
     "fast": (LIKES,),
     "expiry": ("expiry rules", "expiry restores"),
+    "rules": ("rules",),
     "unique": ("unique",),
     "versions": ("callers",),
     "sections": ("documents",),

@@ -20,15 +20,14 @@ from daicho.testing.schedules.running import build_schedules
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import sample_entities as book_samples
-from tests.delivery import unique_entities
 from tests.delivery.book_requests import BookRequests
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
+from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
-from tests.delivery.unique_requests import UniqueRequests
 from tests.support import sample_entities
 
 PROFILES = (
@@ -337,32 +336,7 @@ PROFILES = (
         },
     ),
     *EXPIRY_PROFILES,
-    # Unique values, whose reservations are written, moved, taken over and deleted by TTL.
-    Profile(
-        "unique",
-        30,
-        entities=unique_entities.ENTITIES,
-        requests=UniqueRequests,
-        entity_sets=(("Badge",), ("Badge",), ("Desk",), ("Member",), unique_entities.NAMES),
-        max_items=(2, 3),
-        writes=(8, 14, 20),
-        shards=(1,),
-        fault_levels=(0.0, 0.02, 0.1),
-        events={
-            "advance": (10, 30),
-            "write": (60, 120),
-            "detached": (60, 200),
-            "race_requests": (0, 60),
-            "expire": (4, 20),
-            "restore": (0, 0, 5),
-            "abandon": (0, 2),
-            "repeat": (0, 2),
-            "rollup": (0,),
-            "split": (0,),
-            "load": (0,),
-            "deploy": (0,),
-        },
-    ),
+    *SERVICE_PROFILES,
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(
         "documents",

@@ -83,6 +83,7 @@ READS = {
     "/drafts/d/versions/1?owner=mika": 404,
     "/drafts/d/versions/1?owner=mika&fields=text": 404,
     "/folders/f?owner=mika": 404,
+    "/folders/f/a?owner=mika": 404,
     "/folders?owner=mika": 403,
     "/shares/<bill>/<bill>": 404,
     "/shares/<bill>": 403,
@@ -105,6 +106,8 @@ WRITES: dict[tuple[str, str], tuple[Any, int, int]] = {
     ("POST", "/drafts/d/versions/1/restore?owner=mika"): (None, 404, 403),
     ("PUT", "/folders/f?owner=mika"): ({"parts": {"a": 1}}, 403, 403),
     ("DELETE", "/folders/f?owner=mika"): (None, 404, 403),
+    ("PUT", "/folders/f/a?owner=mika"): (7, 404, 403),
+    ("DELETE", "/folders/f/a?owner=mika"): (None, 404, 403),
     ("DELETE", "/scans/<scan>"): (None, 403, 403),
     ("DELETE", "/shares/<bill>/<bill>"): (None, 404, 403),
     ("DELETE", "/remarks/<remark>"): (None, 404, 403),
@@ -187,7 +190,7 @@ def test_a_role_of_a_verb_is_needed_besides_the_rights_of_an_owner(house: House)
 
 
 def test_sections_of_another(house: House) -> None:
-    """Their paths have no owner: they are those of the caller, or a 404."""
+    """Without an owner they are those of the caller, or a 404."""
     yuki, mika = house.client("yuki"), house.client("mika")
     for method, body in (("GET", None), ("PUT", 7), ("DELETE", None)):
         assert yuki(method, "/folders/f/a", body).status == 404
@@ -273,6 +276,19 @@ def test_a_repeat_of_another_subject_is_executed() -> None:
     assert house.client("mika").good("POST", "/bills", BILL, **KEY) == first
     second = house.client("yuki").good("POST", "/bills", BILL, **KEY)
     assert (first["owner"], second["owner"]) == ("mika", "yuki")
+
+
+def test_an_item_without_an_owner_gets_one_by_a_put() -> None:
+    house = build_house()
+    table = house.api.deployment.table
+    (stored,) = [item for item in house.api.list_items() if item.get("id") == {"S": house.bill}]
+    table.put({name: value for name, value in stored.items() if name != "owner"})
+    mika, boss = house.client("mika"), Caller("boss", frozenset({"staff"}), "acme")
+    assert mika("GET", f"/bills/{house.bill}").status == 404
+    book = house.api.open_book(Access(boss, DAICHO.access_rules))
+    assert book.get(Bill.key(house.bill)).owner == ""
+    assert book.put(Bill(id=house.bill, owner="mika", **BILL)).version == 2
+    assert mika.good("GET", f"/bills/{house.bill}")["owner"] == "mika"
 
 
 def test_a_role_names_another_owner(house: House) -> None:

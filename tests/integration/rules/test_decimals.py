@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from daicho.book.book import Book
+from daicho.errors import Invalid
 from tests.support.api_client import Client
 from tests.support.deployment import Served
+from tests.support.ruled_domains.invoices import Folder, Line
 
 DATES = {"issued": "2026-11-01", "due": "2026-11-30"}
 
@@ -68,3 +72,20 @@ def test_lists_copies_and_figures(
     assert fetched == [], "the rows have the scales too"
     for live in ("", "?live=true"):
         assert acme.good("GET", f"/revenue/{own}{live}")["total"] == "10.00"
+
+
+def test_sections_are_of_their_declared_type(acme: Client, served: Served) -> None:
+    lines = {"a": {"price": "7.1", "quantity": 2, "weight": "0.50"}}
+    acme.good("PUT", "/folders/f", {"lines": lines})
+    shown = {"price": "7.10", "quantity": 2, "weight": "0.50"}
+    assert acme.good("GET", "/folders/f")["lines"] == {"a": shown}
+    assert acme("PUT", "/folders/f/b", {"price": "3.0"}).status == 201
+    assert acme.good("GET", "/folders/f/b") == {"price": "3.00", "quantity": 1, "weight": None}
+    assert acme.good("GET", "/folders/f/a") == shown
+    assert acme("PUT", "/folders/f/c", {"price": "x"}).status == 422
+    book = Book(served.table, served.ledger, "acme")
+    line = Line(price=Decimal("7.10"), quantity=2, weight=Decimal("0.50"))
+    assert book.get(Folder.key("f")).lines["a"] == line
+    assert book.section(Folder.split("f", section="a")).value == line
+    with pytest.raises(Invalid):
+        book.put_section(Folder.split("f", section="c"), {"price": "x"})

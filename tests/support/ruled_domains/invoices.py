@@ -15,6 +15,7 @@ from daicho import (
     Entity,
     Key,
     Listing,
+    Split,
     Sum,
     Versioned,
     computed,
@@ -131,10 +132,21 @@ class Draft(Entity):
     versions = Versioned("copy")
 
 
-domain = Domain("invoices", Customer, Invoice, Ticket, Parcel, Draft)
+class Folder(Entity):
+    """Its sections are lines."""
+
+    id: str = uid()
+    lines: dict[str, Line] = field()
+
+    key = Key(id)
+    split = Split(lines)
+
+
+domain = Domain("invoices", Customer, Invoice, Ticket, Parcel, Draft, Folder)
 domain.resource("/customers/{id}", Customer, "POST GET PUT")
 domain.resource("/invoices/{id}", Invoice, "POST GET PUT PATCH DELETE")
 domain.resource("/tickets/{queue}/{state}/{id}", Ticket, "PUT GET PATCH")
 domain.resource("/parcels/{id}", Parcel, "PUT GET")
+domain.resource("/folders/{id}", Folder, "PUT GET")
 domain.resource("/drafts/{id}", Draft, "PUT GET PATCH DELETE")
 domain.mount("/revenue/{customer}", Invoice.revenue)

@@ -16,6 +16,7 @@ from daicho.plan.expiry import CHANGED_AT
 from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Write
+from daicho.storage.scales import SCALES, to_scales_value
 from daicho.testing.aws.memory_stores import MemoryTable
 
 EDGE = KeyPlan(("team",), ("name",), edge=True)
@@ -76,3 +77,8 @@ def test_a_copy_is_written_only_over_the_copy_that_is_expected() -> None:
     assert try_write(table, put_copy(copy))
     assert try_write(table, remove_copy(copy))
     assert dict(table.items) == {}
+
+
+def test_a_copy_has_the_scales_of_its_item() -> None:
+    scales = to_scales_value({"price": 2})
+    assert build_copy({**IMAGE, SCALES: scales}, PERSON)[SCALES] == scales

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from daicho.layout.migrations import UnmigratableError, migrate_image, read_migrated
 from daicho.plan import EntityPlan, FieldPlan, Generation, KeyPlan, Ledger, Migration, MigrationPlan
 from daicho.storage.attributes import from_image, to_image
+from daicho.storage.scales import SCALES, read_scales, to_scales_value
 
 OLD = to_image({"PK": "t#Thing#1", "SK": "-", "type": "Thing", "gen": 1, "version": 3, "id": "1"})
 KINDS = {"text": "str", "count": "int", "price": "decimal", "day": "date", "at": "datetime"}
@@ -120,3 +122,20 @@ def test_a_migration_reads_what_earlier_ones_wrote() -> None:
     assert from_image(read_migrated(ledger, "Thing", OLD))["count"] == 1
     with pytest.raises(UnmigratableError, match="KeyError"):  # it is of generation 2 already
         read_migrated(ledger, "Thing", {**OLD, "gen": {"N": "2"}})
+
+
+def test_decimals_keep_their_scale() -> None:
+    given = []
+
+    def halve(item: Mapping[str, Any]) -> dict[str, Any]:
+        given.append(item["price"])
+        return {"price": item["price"] / 2, "more": {"tax": Decimal("0.10")}}
+
+    scales = to_scales_value({"price": 2, "text/0": 3})
+    old = {**OLD, "price": {"N": "7"}, SCALES: scales}
+    migrated = read_migrated(make_ledger(halve), "Thing", old)
+    assert str(given[0]) == "7.00"
+    assert migrated["price"] == {"N": "3.50"}
+    assert read_scales(migrated) == {"price": 2, "more/tax": 2, "text/0": 3}
+    plain = read_migrated(make_ledger(lambda item: {"price": Decimal("3.5")}), "Thing", old)
+    assert read_scales(plain) == {"text/0": 3}, "none that belongs to the value of before"

@@ -16,7 +16,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
-from daicho.write.planned_write import build_successor
+from daicho.write.field_changes import build_successor
 from daicho.write.planner import ItemPlanner
 from tests.support.sample_entities import NOON, Errand, Note, Poll, Token, Visit
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from daicho.declare.fields import FieldSpec
-from daicho.layout.scales import NO_PLACES, SCALES, DeclaredPlaces
+from daicho.storage.scales import NO_PLACES, SCALES, DeclaredPlaces
 
 if TYPE_CHECKING:
     from daicho.declare.entity import Entity

@@ -92,13 +92,8 @@ class DeclaredQuery:
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
-                partition = owner.declaration.partition
-                return tuple(
-                    several_values.accept(parameter, part)
-                    for parameter, part in zip(
-                        _list_parts(self.entity, partition), partition, strict=True
-                    )
-                )
+                parts = owner.declaration.partition
+                return several_values.accept(_list_parts(self.entity, parts), parts)
             case TallyQueries(), "":
                 declared = owner.declaration
                 return _list_parts(self.entity, (*declared.within, *declared.by))

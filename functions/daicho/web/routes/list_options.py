@@ -155,6 +155,7 @@ def refuse_range(call: Call) -> None:
             raise Invalid("the whole key is given: it has no range", field=name)
 
 
+@cache
 def _build_parameter(
     name: str, kinds: tuple[str, ...] = (), *, is_taken: bool = False
 ) -> RangeParameter:

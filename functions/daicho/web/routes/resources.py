@@ -61,12 +61,10 @@ def build_operations(
         yield _build_verb(tag, resource, verb, in_paths, lists)
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _build_members(tag, resource)
-    yield from sections.build_operations(
-        tag, resource, build_variables(resource.entity, resource.path)
-    )
+    named = build_variables(resource.entity, resource.path)
+    outside = _list_outside_path(resource.entity, resource.path)
+    yield from sections.build_operations(tag, resource, named, outside)
     if resource.entity.versioned_:
-        named = build_variables(resource.entity, resource.path)
-        outside = _list_outside_path(resource.entity, resource.path)
         yield from versions.build_operations(tag, resource, named, outside)
 
 
@@ -200,7 +198,8 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
         ):
             summary = f"{verb.title()} {preposition} {spec.name}"
             roles = resource.list_roles("PATCH", "PUT")
-            variant = QueryVariant(f"{spec}.{method}", summary, answer, roles=roles)
+            outside = _list_outside_path(entity, resource.path)
+            variant = QueryVariant(f"{spec}.{method}", summary, answer, None, *outside, roles=roles)
             yield Operation(method, path, tag, [variant], inside, status=204, verb=verb)
 
 

@@ -16,6 +16,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.errors import DeclarationError
+from daicho.items.section_values import render_section
 from daicho.web.http import responses
 from daicho.web.http.operation import (
     MAX_SPLIT_BODY_BYTES,
@@ -37,9 +38,14 @@ _NAME = Parameter(
 
 
 def build_operations(
-    tag: str, resource: Resource, inside: tuple[Parameter, ...]
+    tag: str,
+    resource: Resource,
+    inside: tuple[Parameter, ...],
+    outside: tuple[tuple[Parameter, ...], tuple[Parameter, ...]],
 ) -> Iterator[Operation]:
     """The operations that read and write single sections, where the resource's verbs allow it.
+
+    ``outside``: key fields that are parameters, not in the path: required ones and others.
 
     Raises:
         DeclarationError: the item's path has a variable of that name.
@@ -71,7 +77,7 @@ def build_operations(
         model = None if method == "DELETE" else body
         roles = resource.list_roles(*(("GET",) if method == "GET" else ("PATCH", "PUT")))
         variant = QueryVariant(
-            f"{entity.__name__}.{name}.{method}", summary, answer, model, roles=roles
+            f"{entity.__name__}.{name}.{method}", summary, answer, model, *outside, roles=roles
         )
         operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
         match method:
@@ -136,7 +142,7 @@ def _delete_section(entity: type[Entity], call: Call) -> Reply:
 
 
 def _render_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(render_section(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def _render_tag(section: SectionValue) -> str:

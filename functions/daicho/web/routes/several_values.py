@@ -43,19 +43,9 @@ class Several(tuple[Any, ...]):
     __slots__ = ()
 
 
-def accept(parameter: Parameter, part: PartSpec) -> Parameter:
-    """The parameter of a listing's part, which takes several values if no value has a comma."""
-    literals = part.field.literals
-    is_separable = part.bucket is not None or part.field.kind in _KINDS
-    if literals is not None:
-        is_separable = all(isinstance(each, str) and SEPARATOR not in each for each in literals)
-    if part.each or part.folded or not is_separable:
-        return parameter
-    single: Any = parameter.annotation
-    listed = Annotated[str, Field(pattern=f"^[^{SEPARATOR}]+({SEPARATOR}[^{SEPARATOR}]+)+$")]
-    annotation = Annotated[Union[single, listed], WrapValidator(_Splitter(single))]  # noqa: UP007
-    description = " ".join(filter(None, (parameter.description, _DESCRIPTION)))
-    return SeveralParameter(parameter.name, annotation, description, single=single)
+def accept(parameters: Sequence[Parameter], parts: Sequence[PartSpec]) -> tuple[Parameter, ...]:
+    """The parameters of a listing's parts; several values of those whose values have no comma."""
+    return tuple(_accept(*pair) for pair in zip(parameters, parts, strict=True))
 
 
 def get_single(parameter: Parameter) -> Parameter:
@@ -117,6 +107,20 @@ class _Splitter:
             raise PydanticCustomError("several", "{message}", {"message": message}) from None
         # In one order, so that the cursors of equal requests are equal.
         return Several(dict.fromkeys(values[each] for each in sorted(values)))
+
+
+def _accept(parameter: Parameter, part: PartSpec) -> Parameter:
+    literals = part.field.literals
+    is_separable = part.bucket is not None or part.field.kind in _KINDS
+    if literals is not None:
+        is_separable = all(isinstance(each, str) and SEPARATOR not in each for each in literals)
+    if part.each or part.folded or not is_separable:
+        return parameter
+    single: Any = parameter.annotation
+    listed = Annotated[str, Field(pattern=f"^[^{SEPARATOR}]+({SEPARATOR}[^{SEPARATOR}]+)+$")]
+    annotation = Annotated[Union[single, listed], WrapValidator(_Splitter(single))]  # noqa: UP007
+    description = " ".join(filter(None, (parameter.description, _DESCRIPTION)))
+    return SeveralParameter(parameter.name, annotation, description, single=single)
 
 
 @cache

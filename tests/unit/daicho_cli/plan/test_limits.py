@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
-from daicho.plan import AggregatePlan, EntityPlan, KeyPlan, ListingPlan, Part, RetiringPlan
+from daicho.plan import (
+    AggregatePlan,
+    EntityPlan,
+    KeyPlan,
+    ListingPlan,
+    Part,
+    RetiringPlan,
+    UniquePlan,
+)
 from daicho.storage.attributes import Image, to_image
 from daicho_cli.plan.limits import MAX_NAMED, Derivation, LimitCheck, check_derivation
 
@@ -62,3 +70,22 @@ def test_the_first_items_are_named() -> None:
         assert [key.pk for key in found.keys] == [
             f"acme#User#{number:026d}" for number in range(MAX_NAMED)
         ]
+
+
+def test_items_with_one_unique_value_are_named_both() -> None:
+    plan = replace(
+        PLAIN,
+        fields={**PLAIN.fields, "name": "str"},
+        uniques=(UniquePlan("one", 2, ("name",), (), "case"),),
+    )
+    check = LimitCheck(now=1)
+    for number, name in enumerate(("a", "b", "A", "c", "a")):
+        image = {**make_image(1, number), "name": {"S": name}}
+        assert check.add(plan, image)
+    expired = {**make_image(1, 9), "name": {"S": "a"}, "ttl": {"N": "1"}}
+    assert check.add(plan, expired)
+    assert check.taken.count == 2
+    assert [key.pk[-1] for key in check.taken.keys] == ["0", "2", "4"]
+    long = {**make_image(1, 8), "name": {"S": "x" * 2048}}
+    check.add(plan, long)
+    assert check.impossible.count == 1

@@ -16,7 +16,7 @@ from daicho.declare.rules.declared_places import (
     list_scale_attributes,
     list_unscaled_fields,
 )
-from daicho.layout.scales import SCALES, DeclaredPlaces
+from daicho.storage.scales import SCALES, DeclaredPlaces
 
 TWO = DeclaredPlaces(2)
 Money = Annotated[Decimal, Field(decimal_places=2, max_digits=12)]

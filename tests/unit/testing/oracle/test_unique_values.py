@@ -35,8 +35,17 @@ def test_each_difference_is_found(images: list[Any]) -> None:
     assert compare_unique_values(images, LEDGER, NOW).differences
 
 
-@pytest.mark.parametrize("images", [[], [{**ITEM, "ttl": {"N": str(NOW)}}]])
-def test_a_reservation_without_a_live_owner_is_no_difference(images: list[Image]) -> None:
-    compared = compare_unique_values([*images, RESERVATION], LEDGER, NOW)
+@pytest.mark.parametrize(
+    ("images", "reservation"),
+    [
+        ([], RESERVATION),
+        ([{**ITEM, "ttl": {"N": str(NOW)}}], RESERVATION),
+        ([build_image(name={"NULL": True})], {**RESERVATION, "ttl": {"N": str(NOW)}}),
+    ],
+)
+def test_a_reservation_without_a_live_owner_is_no_difference(
+    images: list[Image], reservation: Image
+) -> None:
+    compared = compare_unique_values([*images, reservation], LEDGER, NOW)
     assert compared.differences == []
     assert len(compared.unowned) == 1

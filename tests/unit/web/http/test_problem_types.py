@@ -35,6 +35,7 @@ def failing(error: Exception) -> Client:
         (errors.Conflict("x"), "conflict"),
         (errors.Raced("x"), "raced"),
         (errors.Unwritable("x"), "unwritable"),
+        (errors.NotUnique("x"), "not-unique"),
         (errors.TenantClosed("x"), "tenant-closed"),
         (errors.PreconditionFailed("x"), "precondition-failed"),
         (errors.Invalid("x", field="f"), "invalid"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from daicho import (
     Aggregate,
+    Book,
     Count,
     Domain,
     Entity,
@@ -24,6 +26,7 @@ from daicho.errors import DeclarationError
 from daicho.web.openapi.document import describe_operations
 from daicho.web.routes.builder import build_operations
 from tests.support.owned_domain import DAICHO
+from tests.support.sample_domain import serve
 
 
 class Note(Entity):
@@ -133,3 +136,24 @@ def test_the_description_names_roles_and_owners() -> None:
     assert "by default" in owner["description"]
     assert "x-daicho-roles" not in paths["/labels/{id}"]["get"]
     assert paths["/labels"]["post"]["x-daicho-access"] == ["staff"]
+
+
+def test_a_role_is_of_one_query_of_a_path() -> None:
+    domain = Domain("d")
+
+    @domain.route("GET", "/things")
+    def list_things(book: Book) -> None:
+        """List things."""
+
+    @domain.route("GET", "/things?secret=", role=("staff", "eye"))
+    def list_secrets(book: Book, secret: str) -> None:
+        """List secrets."""
+
+    client = replace(serve(domain), claims={"cognito:groups": "[nobody]"})
+    assert client("GET", "/things").status == 204
+    refused = client("GET", "/things?secret=x")
+    assert refused.status == 403
+    assert "the role 'staff' or the role 'eye'" in refused.json["detail"]
+    for role in ("staff", "eye"):
+        admitted = replace(client, claims={"cognito:groups": f"[{role}]"})
+        assert admitted("GET", "/things?secret=x").status == 204

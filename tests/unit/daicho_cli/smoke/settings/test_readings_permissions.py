@@ -22,6 +22,7 @@ OTHERS = {
     *("dynamodb:GetItem", "dynamodb:UpdateItem", "s3:GetObject", "s3:ListBucket"),
     *(f"cognito-idp:Admin{name}" for name in ("CreateUser", "SetUserPassword", "DeleteUser")),
     *("cognito-idp:AdminAddUserToGroup", "cognito-idp:AdminInitiateAuth"),
+    "cognito-idp:CreateGroup",
     *("kms:Decrypt", "kms:GenerateDataKey"),
 }
 

@@ -15,10 +15,10 @@ from daicho import Entity, Key, computed, field, refuse, uid
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.errors import CheckFailed, ForbiddenTransition, Invalid, NotFound, Refusal
+from daicho.items.rules import apply_rules
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.write.rules import apply_rules
 from examples import bookings
 from examples.bookings import Booking
 

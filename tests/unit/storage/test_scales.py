@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.layout.scales import (
+from daicho.storage import attributes
+from daicho.storage.scales import (
     MAX_PLACES,
     NO_PLACES,
     SCALES,
@@ -21,7 +22,6 @@ from daicho.layout.scales import (
     select_scales,
     to_scales_value,
 )
-from daicho.storage import attributes
 
 DECIMALS = st.builds(
     lambda number, places: Decimal(number).scaleb(-places),

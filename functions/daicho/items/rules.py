@@ -21,9 +21,10 @@ from daicho.layout.migrations import read_migrated
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.write.field_changes import Fields
 
 logger = logging.getLogger(__name__)
+Fields = dict[str, AttributeValue]
+"""The attribute values of an item's fields."""
 
 
 def apply_rules(entity: type[Entity], fields: Fields) -> Fields:

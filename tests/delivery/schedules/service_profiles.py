@@ -1,0 +1,56 @@
+"""The profiles of what the Book guarantees of each write: unique values, and rules of an entity."""
+
+from __future__ import annotations
+
+from daicho.testing.schedules.profile import Profile
+from tests.delivery import ruled_entities, unique_entities
+from tests.delivery.ruled_requests import RuledRequests
+from tests.delivery.unique_requests import UniqueRequests
+
+SERVICE_PROFILES = (
+    # Unique values, whose reservations are written, moved, taken over and deleted by TTL.
+    Profile(
+        "unique",
+        30,
+        entities=unique_entities.ENTITIES,
+        requests=UniqueRequests,
+        entity_sets=(("Badge",), ("Badge",), ("Desk",), ("Member",), unique_entities.NAMES),
+        max_items=(2, 3),
+        writes=(8, 14, 20),
+        shards=(1,),
+        fault_levels=(0.0, 0.02, 0.1),
+        events={
+            "advance": (10, 30),
+            "write": (60, 120),
+            "detached": (60, 200),
+            "race_requests": (0, 60),
+            "expire": (4, 20),
+            "restore": (0, 0, 5),
+            "abandon": (0, 2),
+            "repeat": (0, 2),
+            "rollup": (0,),
+            "split": (0,),
+            "load": (0,),
+            "deploy": (0,),
+        },
+    ),
+    # Items with rules: no item may break one at any time.
+    Profile(
+        "rules",
+        30,
+        entities=ruled_entities.ENTITIES,
+        requests=RuledRequests,
+        entity_sets=(("Task",), ("Task",), ("Paper",), ruled_entities.NAMES),
+        max_items=(1, 2),
+        writes=(6, 10, 16),
+        fault_levels=(0.0, 0.02, 0.1),
+        events={
+            "write": (60, 120),
+            "detached": (60, 120),
+            "race_requests": (0, 40),
+            "expire": (0, 20),
+            "load": (0,),
+            "deploy": (0,),
+        },
+    ),
+)
