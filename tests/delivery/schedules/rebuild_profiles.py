@@ -85,6 +85,20 @@ COPIED = build_history(
     (CARD_1,),
     (replace(CARD_1, copied_to=TO_BADGE), BADGE),
 )
+# Copies have the expiry of their items, and the time of their last change.
+OPEN_FOR_5_MINUTES = BY_CHANGE.expires
+COPIED_STAMPED = build_history(
+    (
+        replace(CARD_2, copied_to=TO_BADGE, expires=OPEN_FOR_5_MINUTES),
+        replace(BADGE, expires=OPEN_FOR_5_MINUTES),
+    ),
+    Decisions(),
+    (replace(CARD_1, expires=OPEN_FOR_5_MINUTES),),
+    (
+        replace(CARD_1, copied_to=TO_BADGE, expires=OPEN_FOR_5_MINUTES),
+        replace(BADGE, expires=OPEN_FOR_5_MINUTES),
+    ),
+)
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "release": (10, 25),
     "request": (20, 40),
@@ -155,6 +169,7 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild moved expiry", 25, MOVED, draw_due_values),
     rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
     rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
+    rebuild_profile("rebuild copied expiry", 20, COPIED_STAMPED, draw_exact_values),
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(
         "rebuild poison",

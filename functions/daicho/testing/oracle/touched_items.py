@@ -86,6 +86,9 @@ class TouchedItems:
                 owner = {COPY_OF: {"S": keys.render(key.pk, key.sk)}}
                 right[build_base_key(TENANT, plan, item)] = {**_select_fields(item), **owner}
         for key in sorted(right.keys() | copies.keys()):
+            present = [images[key] for images in (right, copies) if key in images]
+            if all(map(self._has_expired, present)):
+                continue  # the TTL process removes an item and its copy at different times
             if right.get(key) != copies.get(key):
                 yield f"the copy {key} is {copies.get(key)}, not {right.get(key)}"
 
