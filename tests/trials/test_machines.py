@@ -21,7 +21,7 @@ from tests.support.dynoxide import free_port
 from tests.support.repository import PROJECT
 from tests.support.trials import IS_TRIAL
 
-MACHINES = "billing:acme:admin,report:globex"
+MACHINES = "billing:acme:admin+staff,report:globex"
 
 pytestmark = pytest.mark.skipif(not IS_TRIAL, reason="a trial: make trials")
 
