@@ -72,7 +72,7 @@ class RuledRequests(BookRequests):
         prices = [Decimal(price) for price in pick(PRICES)]
         if_match = pick((None, None, None, 1, 2))
         values = {"state": state, "prices": prices, "number": number, "low": low}
-        item = entity(id=id, origin=text, **values)
+        item = entity(id=id, origin=pick(("a", text)), **values)
 
         def swap(book: Book) -> None:
             with book.transaction() as transaction:

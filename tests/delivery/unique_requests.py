@@ -55,6 +55,7 @@ class UniqueRequests(BookRequests):
         If DynamoDB has deleted an item, and not its reservation yet, one request takes the value
         over, and the other one creates the item again.
         """
+        self._found = self._found or self._compare()
         name, verbs = self._choices.pick(self._names), self._choices.pick(RACES)
         self._value = self._choices.pick(VALUES)
         self._prepared = deque((name, "", verb) for verb in verbs)
