@@ -63,7 +63,7 @@ def test_a_cart_becomes_one_order(stack: dict[str, Any]) -> None:
         orders = everything(api, f"/users/{user}/orders")
         assert len(orders) == 1
         assert {line["sku"] for line in orders[0]["lines"]} == set(ACTIVE)
-        assert orders[0]["total"] == "17.5"
+        assert orders[0]["total"] == "17.50"
         assert orders[0]["id"] in ordered
         assert api.post(f"/carts/{user}/checkout").status_code == 409
 

@@ -54,7 +54,7 @@ def test_a_cart_is_read_whole_or_by_state(acme: Client, globex: Client) -> None:
     wrong = acme("GET", "/carts/ann?state=gone")
     assert (wrong.status, wrong.fields) == (422, {"state"})
     item = acme.good("GET", "/carts/ann/items/tea?state=saved")
-    assert (item["quantity"], item["state"], item["price"]) == (2, "saved", "0")
+    assert (item["quantity"], item["state"], item["price"]) == (2, "saved", "0.00")
     assert acme.good("GET", "/carts/ann/items/tea")["state"] == "active"
     acme.good("DELETE", "/carts/ann/items/tea?state=saved")
     assert acme("DELETE", "/carts/ann/items/tea?state=saved").status == 404
@@ -82,7 +82,7 @@ def test_an_item_moves_and_is_added_to_what_is_there(acme: Client) -> None:
     assert (full.status, full.fields) == (422, {"quantity"})
     assert cart(acme, "bob") == before
     same = acme.good("PATCH", url, {"state": "active", "quantity": 4, "price": "2.5"})
-    assert (same["quantity"], same["price"]) == (4, "2.5")
+    assert (same["quantity"], same["price"]) == (4, "2.50")
     for body, status in (
         ({"quantity": 0}, 422), ({"quantity": 1000}, 422), ({"quantity": "1"}, 422),
         ({"quantity": 1.5}, 422), ({"quantity": None}, 422), ({"state": "gone"}, 422),
@@ -107,7 +107,7 @@ def test_what_is_active_is_ordered(served: Served, acme: Client) -> None:
     assert made.status == 201
     order = made.json
     lines = {line["sku"]: (line["quantity"], line["price"]) for line in order["lines"]}
-    assert lines == {"tea": (2, "1.5"), "a#b": (1, "0.25"), "茶": (3, "100")}
+    assert lines == {"tea": (2, "1.50"), "a#b": (1, "0.25"), "茶": (3, "100.00")}
     assert (order["customer"], order["status"], order["total"]) == ("cleo", "open", "303.25")
     assert acme.good("GET", made.headers["Location"]) == order
     assert set(cart(acme, "cleo")) == {("saved", "tea"), ("wish", "tea")}

@@ -140,7 +140,7 @@ def test_an_order_is_worth_what_its_lines_are(acme: Client) -> None:
     assert acme.good("GET", there) == made
     assert made["lines"] == [
         {"sku": "a#1", "quantity": 3, "price": "0.99"},
-        {"sku": "b", "quantity": 1, "price": "10.1"},
+        {"sku": "b", "quantity": 1, "price": "10.10"},
         {"sku": "c", "quantity": 1_000_000, "price": "9999999999.99"},
     ]
     for name, value in (("lines", []), ("total", "1.00")):
