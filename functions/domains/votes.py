@@ -7,8 +7,22 @@ from typing import Literal
 from pydantic import BaseModel
 
 from daicho import (
-    Aggregate, Book, Caller, Count, Counter, Domain, Entity, Key, Page, VoteResult, copied, field,
-    id_of, owned_by_caller, ref, refuse,
+    Aggregate,
+    Book,
+    Caller,
+    Count,
+    Counter,
+    Domain,
+    Entity,
+    Key,
+    Page,
+    VoteResult,
+    copied,
+    field,
+    id_of,
+    owned_by_caller,
+    ref,
+    refuse,
 )  # fmt: skip
 from domains.polls import Poll, poll_of
 from domains.users import STAFF
