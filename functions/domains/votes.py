@@ -27,8 +27,7 @@ from daicho import (
 from domains.polls import Poll, poll_of
 from domains.users import STAFF
 
-POLL_SECONDS = 2.0
-"""How old a poll may be that a vote is checked by: so long after its end a vote may be taken."""
+POLL_SECONDS = 2.0  # the age of a poll that a vote is checked by: it may end so long before
 
 
 class Ballot(Entity):
@@ -81,15 +80,12 @@ def result(book: Book, id: str, live: bool = False) -> Result:
     else:
         scores = book.top(Ballot.votes.top(id)).items
     votes = {score.by[0]: score.items for score in scores}
-    totals = {name: votes.get(name, 0) for name in poll.candidates}
-    names = sorted(totals, key=lambda name: (-totals[name], name))
+    names = sorted(poll.candidates, key=lambda name: (-votes.get(name, 0), name))
+    totals = {name: votes.get(name, 0) for name in names}
     return Result(
-        totals={name: totals[name] for name in names},
-        votes=sum(totals.values()),
-        leader=names[0] if totals[names[0]] else None,
-        counting=poll.counting,
-        open=poll.state == "open",
-    )
+        totals=totals, votes=sum(totals.values()), leader=names[0] if totals[names[0]] else None,
+        counting=poll.counting, open=poll.state == "open",
+    )  # fmt: skip
 
 
 @domain.route("PUT", "/polls/{poll}/votes/{voter}")
@@ -110,9 +106,9 @@ def vote_without_name(
         return book.add(Ballot.likes(poll, vote.candidate))
     if idempotency_key is None:
         raise refuse(400, "an exact poll needs one: it is the voter", field="Idempotency-Key")
-    voter = id_of(f"{caller.subject}\n{idempotency_key}")  # nobody learns who it is
-    ballot = Ballot(poll=poll, anonymous=True, voter=voter, candidate=vote.candidate)
-    with book.as_system():
+    with book.as_system():  # the voter is a digest: nobody learns who it is
+        voter = id_of(f"{caller.subject}\n{idempotency_key}")
+        ballot = Ballot(poll=poll, anonymous=True, voter=voter, candidate=vote.candidate)
         return book.create_once(ballot, "candidate")
 
 

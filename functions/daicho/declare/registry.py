@@ -14,7 +14,7 @@ from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import check_copies
-from daicho.declare.rules.access import AccessRule, build_default_rules
+from daicho.declare.rules.access import AccessRule, build_default_rules, check_copied_access
 from daicho.errors import DeclarationError
 from daicho.plan import (
     NO_DECISIONS,
@@ -46,6 +46,7 @@ class Daicho:
         if duplicate:
             raise DeclarationError(f"two entities are called {duplicate}; rename one of them")
         check_copies(self.entities)
+        check_copied_access(self.entities, self.access_rules)
         for each in self.migrations.values():
             self._check_migration(each)
 
