@@ -65,10 +65,14 @@ class RowPreparer:
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
     _key_names: tuple[str, ...] = field(init=False)
+    _placing_names: frozenset[object] = field(init=False)
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.progress.started)
         self._key_names = list_key_names(self.entity)
+        key = self.ledger.current_generation(self.entity.__name__).plan.key
+        # A wrong number of shards would store an item where no reader looks for it.
+        self._placing_names = frozenset({key.shards, key.salt})
         resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
         self._planner = ItemPlanner(self.ledger, self.tenant, resolver)
 
@@ -92,11 +96,12 @@ class RowPreparer:
         values = dict(row.values)
         created = self._parse_created_at(values.pop("created_at", None))
         expected: dict[str, Any] = {}
+        given: set[str] = set()
         for name, spec in self.entity.fields_.items():
-            if spec.role == "computed":
+            if spec.role == "computed" or name in self._placing_names:
                 expected[name] = values.pop(name, UNKNOWN)
-            elif spec.role == "copied" and name in values:
-                raise RejectedError(f"is copied from {spec.source}: leave it out", name)
+            elif spec.role == "copied" and values.get(name) is not None:
+                given.add(name)
             if name not in values and spec.role == "uid":
                 values[name] = self._build_id(row.line, name)
             elif name not in values and spec.factory is now:
@@ -106,14 +111,14 @@ class RowPreparer:
                 raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
-            candidate = self._planner.plan_candidate(item, created, self._started)
+            candidate = self._planner.plan_candidate(item, created, self._started, given=given)
             image = self._planner.plan_replacement(candidate, self._started).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
-        self._check_computed(expected, image)
+        self._check_expected(expected, image)
         return image
 
     def check_states(self, images: Sequence[Image]) -> list[RejectedError | None]:
@@ -145,8 +150,8 @@ class RowPreparer:
             return RejectedError(error.detail, error.field)
         return None
 
-    def _check_computed(self, expected: Mapping[str, Any], image: Image) -> None:
-        """Refuse a row whose value of a computed field is not what its function computes."""
+    def _check_expected(self, expected: Mapping[str, Any], image: Image) -> None:
+        """Refuse a row whose value is not what a function computes, or what places the item."""
         given = {name: value for name, value in expected.items() if value is not UNKNOWN}
         if not given:
             return
@@ -158,7 +163,7 @@ class RowPreparer:
                 raise RejectedError(error.detail, name) from error
             stored = validate_value(self.entity, name, computed.get(name))
             if own != stored:
-                detail = f"is {own}, but the other fields compute {stored}: leave it out"
+                detail = f"is {own}, but the other fields give {stored}: leave it out"
                 raise RejectedError(detail, name)
 
     def _parse_created_at(self, value: Any) -> dt.datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -158,3 +159,8 @@ def _validate(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
+
+
+def read_created(image: Image) -> dt.datetime:
+    """When an item was created, in UTC."""
+    return dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")

@@ -9,7 +9,7 @@ at once. Both therefore refuse the same writes, with the same texts.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -31,7 +31,6 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.plan.expiry import CREATED_AT
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
-from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
@@ -43,6 +42,7 @@ from daicho.write.field_changes import (
     build_ref,
     list_absent_fields,
     merge_immutable_fields,
+    read_created,
     read_fields,
     read_own_fields,
 )
@@ -88,11 +88,21 @@ class ItemPlanner:
         return self._plan_write(type(item), fields, created, now or created)
 
     def plan_candidate(
-        self, item: E, created: dt.datetime, now: dt.datetime | None = None
+        self,
+        item: E,
+        created: dt.datetime,
+        now: dt.datetime | None = None,
+        *,
+        given: Collection[str] = (),
     ) -> PlannedWrite[E]:
-        """As `plan_creation`, before the rules: they depend on the item that it may replace."""
+        """As `plan_creation`, before the rules: they depend on the item that it may replace.
+
+        ``given``: copied fields whose values the item has already, from another system.
+        """
         self.access.assign_owner(item)
-        return self._plan_write(type(item), self._build_fields(item), created, now or created)
+        return self._plan_write(
+            type(item), self._build_fields(item, given), created, now or created
+        )
 
     def plan_replacement(self, new: PlannedWrite[E], now: dt.datetime) -> PlannedWrite[E]:
         """The write of a candidate over whatever it may replace, which is not known.
@@ -105,7 +115,7 @@ class ItemPlanner:
         if not new.entity.rules_:
             return new
         fields = rules.apply_rules(new.entity, read_own_fields(new.entity, new.image))
-        return self._plan_write(new.entity, fields, _read_created(new.image), now)
+        return self._plan_write(new.entity, fields, read_created(new.image), now)
 
     def plan_put(
         self,
@@ -162,7 +172,7 @@ class ItemPlanner:
         current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
         fields = self._apply_rules(ref.entity, fields, current)
-        return self._plan_write(ref.entity, fields, _read_created(current), now, current)
+        return self._plan_write(ref.entity, fields, read_created(current), now, current)
 
     def plan_restoration(
         self,
@@ -194,7 +204,7 @@ class ItemPlanner:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
         fields = self._apply_rules(ref.entity, fields, current or follows or {})
-        return self._plan_write(ref.entity, fields, _read_created(current or old_version), now)
+        return self._plan_write(ref.entity, fields, read_created(current or old_version), now)
 
     def check_replaceable(
         self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
@@ -333,10 +343,10 @@ class ItemPlanner:
             check_object_keys(entity, key, plan.key.fields[-1])
         return PlannedWrite(entity, plan, key, image, predecessor or {}, renews_expiry)
 
-    def _build_fields(self, item: Entity) -> Fields:
+    def _build_fields(self, item: Entity, given: Collection[str] = ()) -> Fields:
         """The attribute values of a new item, including the values copied into it."""
         entity = type(item)
-        copied = [spec for spec in entity.fields_.values() if spec.role == "copied"]
+        copied = [s for s in entity.fields_.values() if s.role == "copied" and s.name not in given]
         values = get_values(item)
         for spec in copied:
             values[spec.name] = None
@@ -386,7 +396,3 @@ class ItemPlanner:
     def _is_archived(self, entity: type[Entity]) -> bool:
         """Whether an entity's expired items wait for the archive."""
         return entity.__name__ in self.ledger.archived_types
-
-
-def _read_created(image: Image) -> dt.datetime:
-    return dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")

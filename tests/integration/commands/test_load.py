@@ -33,6 +33,7 @@ from daicho_cli.main import app
 from tests.support.derived_state import items_of
 from tests.support.repository import ROOT
 from tests.support.sample_domains.music import Artist, Download, Song
+from tests.support.sample_domains.polls import Ballot, Poll
 from tests.support.sample_project import LEDGER
 
 NOON = "2026-11-21T12:00:00.000000Z"
@@ -311,13 +312,32 @@ def test_what_is_copied_is_read_once(
     rows.append({"song": "s1", "id": "copied", "at": at, "artist": "mine"})
     rows.append({"song": "s1", "id": "now"})
     state = loader(table, written(tmp_path / "d.ndjson", rows), Download).run()
-    assert (state.loaded, state.rejected) == (31, 11)
+    assert (state.loaded, state.rejected) == (32, 10)
     assert len([key for key in reads if key != build_closed_mark_key("acme")]) == 4
     found = stored(dynamodb, table_name)
     assert found["1"]["artist"] == {"S": "a1"}
+    assert found["copied"]["artist"] == {"S": "mine"}  # as an export of another time has it
     assert found["now"]["at"] == {"S": NOON}
     aside = (tmp_path / "d.ndjson.rejected.ndjson").read_text().splitlines()
-    assert {json.loads(line)["error"]["field"] for line in aside} == {"song", "artist"}
+    assert {json.loads(line)["error"]["field"] for line in aside} == {"song"}
+
+
+def test_a_ballot_is_not_loaded_into_a_shard_where_nobody_looks(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    table = Table(dynamodb, table_name)
+    poll = {"id": "p", "candidates": ["a", "b"], "counting": "exact", "shards": 4, "salt": "s"}
+    loader(table, written(tmp_path / "polls.ndjson", [poll]), Poll).run()
+    rows = [
+        {"poll": "p", "voter": "v1", "candidate": "a", "shards": 4, "salt": "s"},
+        {"poll": "p", "voter": "v2", "candidate": "a", "shards": 5},
+        {"poll": "p", "voter": "v3", "candidate": "a"},
+    ]
+    state = loader(table, written(tmp_path / "ballots.ndjson", rows), Ballot).run()
+    assert (state.loaded, state.rejected) == (2, 1)
+    (line,) = (tmp_path / "ballots.ndjson.rejected.ndjson").read_text().splitlines()
+    rejected = json.loads(line)
+    assert (rejected["line"], rejected["error"]["field"]) == (2, "shards")
 
 
 def test_what_dynamodb_leaves_undone_stops_the_load(

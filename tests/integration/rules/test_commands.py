@@ -75,7 +75,7 @@ def test_rows_are_computed_and_checked(run: Run, book: Book) -> None:
         (5, "total"),
         (6, "status"),
     ]
-    assert "is 8, but the other fields compute 7.1" in rejected[0][2]
+    assert "is 8, but the other fields give 7.1" in rejected[0][2]
     shown = book.get(Invoice.key("1"))
     assert (str(shown.total), str(shown.gross)) == ("7.10", "7.8100")
     assert book.get(Invoice.key("2")).total == shown.total
