@@ -75,7 +75,7 @@ def test_the_api_has_its_routes(project: Path) -> None:
     assert set(paths["/tickets/{id}"]) == {"get", "put", "patch", "delete"}
     assert set(paths["/effort/{month}"]) == {"get"}
     asked = {each["name"] for each in paths["/tickets"]["get"]["parameters"]}
-    assert asked == {"title", "team", "queue", "limit", "cursor"}
+    assert asked == {"title", "team", "queue", "limit", "cursor", "from", "to", "order"}
 
 
 def test_the_docs_have_its_access_patterns(project: Path) -> None:
