@@ -122,6 +122,8 @@ def test_the_commands_of_the_readme(project: Project) -> None:
     assert all(f"{name} written" in printed for name in generated)
     assert "README.md is up to date" in printed
 
+    shutil.copy(project.folder / "examples/invoicing.py", project.folder / "functions/domains")
+    assert "generations: Invoice 1" in project.make("generate")
     project.variables["PORT"] = str(free_port())
     printed = paste("make up")
     stack: dict[str, Any] = json.loads((project.folder / ".local/stack.json").read_text("utf-8"))
@@ -150,12 +152,47 @@ def test_the_commands_of_the_readme(project: Project) -> None:
         assert eventually(queue, lambda items: not items) == []
         assert api.delete(f"/tickets/{ticket['id']}").status_code == 204
         assert api.get(f"/tickets/{ticket['id']}").status_code == 404
+    check_invoice_tutorial(project)
 
     shutil.copy(project.folder / "examples/test_tickets.py", project.folder / OWN_TEST.parent)
     project.run(".venv/bin/python", "-m", "pytest", str(OWN_TEST), "-q")
     paste("make down")
     paste("make reset")
     assert pasted - NOT_RUN == README_COMMANDS - NOT_RUN
+
+
+def check_invoice_tutorial(project: Project) -> None:
+    """Run the requests of the tutorial of invoices, in their order."""
+    page = (ROOT / "docs/tutorial/invoice-service.md").read_text("utf-8")
+    blocks = re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    create, due, unpaid, opened, overdue, paid, revenue = (
+        command
+        for block in blocks
+        for command in re.findall(r"^curl .*?(?=^curl|\Z)", block, re.MULTILINE | re.DOTALL)
+    )
+
+    def send(command: str) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(project.run("bash", "-euc", command))
+        return answer
+
+    invoice = send(create)
+    assert (invoice["total"], invoice["lines"][0]["price"]) == ("31.10", "7.10")
+    assert (invoice["status"], bool(invoice["owner"])) == ("draft", True)
+    project.variables["ID"] = invoice["id"]
+    for command, status, fields in (
+        (create, 409, ["number"]),
+        (due, 422, ["issued", "due"]),
+        (unpaid, 409, ["status"]),
+    ):
+        refused = send(command)
+        assert refused["status"] == status
+        assert [error["field"] for error in refused["errors"]] == fields
+    assert send(opened)["status"] == "open"
+    (listed,) = eventually(lambda: send(overdue)["items"], bool)
+    assert listed["id"] == invoice["id"]
+    assert send(paid)["status"] == "paid"
+    (row,) = eventually(lambda: send(revenue)["items"], bool)
+    assert row == {"country": "JP", "count": 1, "total": "31.10", "rank": 1}
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

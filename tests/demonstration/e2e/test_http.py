@@ -81,6 +81,28 @@ def test_a_vote_is_answered_as_documented(stack: dict[str, Any], checker: Answer
             checker.check("POST", "/polls/{poll}/votes", to_answer(answer))
 
 
+def test_the_description_leads_to_items_and_pages_and_shares_no_key(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        paths = api.get("/openapi.json").json()["paths"]
+        operations = {
+            operation["operationId"]: (method, path)
+            for path, methods in paths.items()
+            for method, operation in methods.items()
+        }
+        created = api.post("/contacts", json={"name": "Linked"}).raise_for_status()
+        link = paths["/contacts"]["post"]["responses"]["201"]["links"]["Item"]
+        assert operations[link["operationId"]] == ("get", "/contacts/{id}")
+        assert link["parameters"] == {"id": "$response.body#/id"}
+        assert api.get(f"/contacts/{created.json()['id']}").json()["name"] == "Linked"
+        next_page = paths["/contacts"]["get"]["responses"]["200"]["links"]["NextPage"]
+        assert operations[next_page["operationId"]] == ("get", "/contacts")
+        for method, path in operations.values():
+            for parameter in paths[path][method].get("parameters", ()):
+                if parameter["name"] == "Idempotency-Key":
+                    written = {*parameter, *parameter["schema"]}
+                    assert not written & {"example", "examples", "default"}, path
+
+
 def test_the_root_and_unknown_paths_are_answered_with_a_problem(stack: dict[str, Any]) -> None:
     with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
         for path in ("/", "/nothing", "/docs/nothing"):

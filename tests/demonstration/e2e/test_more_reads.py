@@ -60,3 +60,28 @@ def test_an_order_is_found_by_its_id_and_by_its_status(stack: dict[str, Any]) ->
         for status, expected in (("open", ids[2::-1]), ("shipped", ids[3:])):
             found = [order["id"] for order in everything(api, "/orders", status=status)]
             assert [id for id in found if id in ids] == expected
+        for options, expected in (
+            ({"from": "2031-02-01", "to": "2031-02-28"}, ids[2:0:-1]),
+            ({"from": "2031-02-01", "to": "2031-02-28", "order": "asc"}, ids[1:3]),
+            ({"status": "open,shipped", "from": "2031-02-28", "limit": 1}, ids[:1:-1]),
+        ):
+            found = [order["id"] for order in everything(api, "/orders", **options)]
+            assert [id for id in found if id in ids] == expected
+        reversed_range = api.get("/orders", params={"from": "2031-03-01", "to": "2031-02-01"})
+        assert reversed_range.json()["items"] == []
+
+
+def test_reports_of_a_device_are_read_newest_first(stack: dict[str, Any]) -> None:
+    with client(stack, "globex") as api:
+        days = ("2031-05-01", "2031-05-02", "2031-05-03")
+        for day in days:
+            body = {"at": f"{day}T12:00:00Z"}
+            api.post("/devices/dated/reports", json=body).raise_for_status()
+
+        def list_days(**options: Any) -> list[str]:
+            reports = everything(api, "/devices/dated/reports", limit=1, **options)
+            return [report["at"][:10] for report in reports]
+
+        assert list_days() == list(days)
+        assert list_days(order="desc") == list(days[::-1])
+        assert list_days(**{"order": "desc", "to": "2031-05-02"}) == list(days[1::-1])
