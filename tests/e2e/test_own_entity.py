@@ -164,7 +164,8 @@ def test_the_commands_of_the_readme(project: Project) -> None:
 def check_invoice_tutorial(project: Project) -> None:
     """Run the requests of the tutorial of invoices, in their order."""
     page = (ROOT / "docs/tutorial/invoice-service.md").read_text("utf-8")
-    blocks = re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    fences = re.findall(r"^```(.*?)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    blocks = [block for language, block in fences if not language]
     create, due, unpaid, opened, overdue, paid, revenue = (
         command
         for block in blocks
