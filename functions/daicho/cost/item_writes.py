@@ -1,7 +1,7 @@
 """Units of writing base items, with everything that the same request reads and writes: pure.
 
-Versions, sections and the marks of leftovers are written by that request, derived items are not:
-`daicho.cost.derived_writes`.
+Versions, sections, reservations and the marks of leftovers are written by that request. Derived
+items are not: `daicho.cost.derived_writes`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from daicho.cost.examples import (
 from daicho.cost.traffic import Assumptions
 from daicho.cost.units import Units, measure_check, measure_get, measure_read, measure_write
 from daicho.layout import cleanup_marks, sections, versions
+from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import get_key
@@ -35,7 +36,8 @@ def estimate_item_write(
     """The units of one request of an event, without the record of its Idempotency-Key."""
     if event.kind == "expire":
         return Units()  # a deletion by DynamoDB's TTL process costs nothing
-    units = _estimate_references(shape, event, assumptions)
+    reserved = _estimate_reservations(plan, event)
+    units = _estimate_references(shape, event, assumptions) + Units(write=reserved)
     if plan.versions is not None:
         return units + _estimate_versioned(plan, event)
     if plan.split is not None and _writes_sections(plan, event):
@@ -44,7 +46,21 @@ def estimate_item_write(
         return units + _estimate_object_removal(plan, shape, event)
     checked = _list_checked(shape, event)
     units += Units(read=len(checked), write=sum(measure_check() for _ in checked))
-    return units + _estimate_plain(event, bool(checked))
+    return units + _estimate_plain(event, bool(checked) or reserved > 0)
+
+
+def _estimate_reservations(plan: EntityPlan, event: ItemEvent) -> float:
+    """The write units of unique values: reservations that are put and removed with the item."""
+    if not plan.derived_uniques:
+        return 0.0
+    before, after = (
+        build_reservations(plan, image) if image is not None else {}
+        for image in (event.before, event.after)
+    )
+    changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+    return sum(
+        measure_write(before.get(key), after.get(key), transactional=True) for key in changed
+    )
 
 
 def estimate_section_change(plan: EntityPlan, event: ItemEvent) -> Units:

@@ -10,7 +10,7 @@ from daicho.cost.events import EntityShape, ItemEvent, list_events
 from daicho.cost.item_writes import RECORD, estimate_item_write, estimate_section_change
 from daicho.cost.traffic import Assumptions, ChangeTraffic, EntityTraffic, Traffic
 from daicho.cost.units import Units
-from daicho.plan import Generation, KeyPlan
+from daicho.plan import Generation, KeyPlan, UniquePlan
 from tests.unit.cost.plans import VALUES, WEEK, generation
 
 PLAIN = EntityShape()
@@ -60,6 +60,15 @@ def test_under_an_idempotency_key_every_item_is_read_and_costs_twice() -> None:
 def test_a_move_is_a_transaction_of_two_items() -> None:
     cart = generation("Cart", key=KeyPlan(("id",), ("artist",), moves="artist"))
     assert estimate(cart, **change(artist="saved")) == Units(2, 4)
+
+
+def test_a_unique_value_is_written_with_its_item() -> None:
+    """The units of docs/benchmarks: `make bench-unique` measures them."""
+    named = generation(uniques=(UniquePlan("one_title", 1, ("title",)),))
+    assert estimate(named, creates=1) == Units(1, 4)
+    assert estimate(named, **change(title="x")) == Units(1, 6)
+    assert estimate(named, **change(artist="x")) == Units(1, 1)
+    assert estimate(named, deletes=1) == Units(1, 4)
 
 
 def test_an_edge_is_written_at_both_ends() -> None:
