@@ -32,8 +32,7 @@ from daicho_cli.load.row_reader import read_rows
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
 from tests.support.repository import ROOT
-from tests.support.sample_domains.music import Artist, Download, Song
-from tests.support.sample_domains.polls import Ballot, Poll
+from tests.support.sample_domains.music import Artist
 from tests.support.sample_project import LEDGER
 
 NOON = "2026-11-21T12:00:00.000000Z"
@@ -292,52 +291,6 @@ def test_each_target_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:
     file.write_text("{}")
     with pytest.raises(CheckpointError):
         open_checkpoint(path, file, NOON)
-
-
-def test_what_is_copied_is_read_once(
-    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
-) -> None:
-    reads: list[Any] = []
-
-    class Counting(Table):
-        def get(self, key: Any, *, consistent: bool = False) -> Image | None:
-            reads.append(key)
-            return super().get(key, consistent=consistent)
-
-    table = Counting(dynamodb, table_name)
-    songs = [{"id": f"s{n}", "title": "t", "artist": f"a{n}", "released": 1} for n in range(3)]
-    loader(table, written(tmp_path / "songs.ndjson", songs), Song).run()
-    at = "2026-01-01T00:00:00Z"
-    rows: list[Any] = [{"song": f"s{n % 4}", "id": str(n), "at": at} for n in range(40)]
-    rows.append({"song": "s1", "id": "copied", "at": at, "artist": "mine"})
-    rows.append({"song": "s1", "id": "now"})
-    state = loader(table, written(tmp_path / "d.ndjson", rows), Download).run()
-    assert (state.loaded, state.rejected) == (32, 10)
-    assert len([key for key in reads if key != build_closed_mark_key("acme")]) == 4
-    found = stored(dynamodb, table_name)
-    assert found["1"]["artist"] == {"S": "a1"}
-    assert found["copied"]["artist"] == {"S": "mine"}  # as an export of another time has it
-    assert found["now"]["at"] == {"S": NOON}
-    aside = (tmp_path / "d.ndjson.rejected.ndjson").read_text().splitlines()
-    assert {json.loads(line)["error"]["field"] for line in aside} == {"song"}
-
-
-def test_a_ballot_is_not_loaded_into_a_shard_where_nobody_looks(
-    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
-) -> None:
-    table = Table(dynamodb, table_name)
-    poll = {"id": "p", "candidates": ["a", "b"], "counting": "exact", "shards": 4, "salt": "s"}
-    loader(table, written(tmp_path / "polls.ndjson", [poll]), Poll).run()
-    rows = [
-        {"poll": "p", "voter": "v1", "candidate": "a", "shards": 4, "salt": "s"},
-        {"poll": "p", "voter": "v2", "candidate": "a", "shards": 5},
-        {"poll": "p", "voter": "v3", "candidate": "a"},
-    ]
-    state = loader(table, written(tmp_path / "ballots.ndjson", rows), Ballot).run()
-    assert (state.loaded, state.rejected) == (2, 1)
-    (line,) = (tmp_path / "ballots.ndjson.rejected.ndjson").read_text().splitlines()
-    rejected = json.loads(line)
-    assert (rejected["line"], rejected["error"]["field"]) == (2, "shards")
 
 
 def test_what_dynamodb_leaves_undone_stops_the_load(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -65,7 +65,7 @@ class Stage:
         monkeypatch.setattr(runs, "read_rows", self.read_rows)
 
     @contextmanager
-    def create_run_user(self, _target: Target, tenant: str) -> Iterator[str]:
+    def create_run_user(self, _target: Target, tenant: str, _roles: Sequence[str]) -> Iterator[str]:
         self.users.append(tenant)
         yield f"token of {tenant}"
         self.users.append(f"{tenant} removed")
