@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from daicho import Book, Caller, Domain, Entity, Key, Listing, Search, field, owned_by_caller, uid
+from daicho import (
+    Book,
+    Caller,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Search,
+    field,
+    owned_by_caller,
+    refuse,
+    uid,
+)
 
 
 class Note(Entity):
@@ -11,6 +23,7 @@ class Note(Entity):
     id: str = uid()
     owner: str = owned_by_caller()
     text: str = field(max_length=10_000)
+    sent_to: str | None = None
 
     key = Key(id)
     mine = Listing(owner)
@@ -27,4 +40,6 @@ def copy(book: Book, caller: Caller, id: str) -> Note:
     """Copy a note that was sent to the caller, whoever owns it."""
     with book.as_system():
         note = book.get(Note.key(id))
+    if note.sent_to != caller.subject:
+        raise refuse(404, f"no Note {id}")
     return book.create(Note(text=f"{note.text} (for {caller.subject})"))

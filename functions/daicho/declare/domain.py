@@ -119,7 +119,7 @@ class Domain:
         read: RoleArgument = "tenant",
         write: RoleArgument = "tenant",
     ) -> None:
-        """Say who may read and write the items of an entity, on every route.
+        """Restrict who may read and write the items of an entity, on every route.
 
         Values: ``"tenant"`` (everybody of the tenant), ``"owner"`` (the subject in the field of
         `owned_by_caller`), or names of roles. Another user's item that the caller may not read

@@ -27,6 +27,8 @@ from daicho.query.key_resolver import build_not_found
 from daicho.storage.attributes import Image, get_text
 
 NO_RULES: Mapping[str, AccessRule] = {}
+NO_ITEM = ("PK", "-")
+"""An attribute and a value that no item has: a partition key begins with the tenant."""
 
 
 class Access:
@@ -121,15 +123,16 @@ class Access:
             raise Forbidden(_explain_write(rule))
 
     def find_required_owner(self, entity: type[Entity]) -> tuple[str, str] | None:
-        """The field with the owner, and the owner that each item has which the caller may write.
+        """The attribute, and its value, of each item that the caller may remove.
 
-        None if it may write items of any owner. An empty owner is none that an item has.
+        None if it may write items of any owner. If it may write none, no item has the value.
         """
         rule = self._find_rule(entity)
         if rule is None or self._writes_all(rule):
             return None
-        subject = self.caller.subject if self.caller and OWNER in rule.write else ""
-        return rule.owner or "owner", subject
+        if self.caller is None or rule.owner is None or OWNER not in rule.write:
+            return NO_ITEM
+        return (rule.owner, self.caller.subject) if self.caller.subject else NO_ITEM
 
     def check_lists(self, queries: Sequence[ListQuery[Any]]) -> None:
         """Refuse lists of which the caller may not read all items.

@@ -108,7 +108,8 @@ def _render_bound(
         )
     kinds = [get_kind(plan, field) for field in fields]
     texts = [_render_value(kind, value, name) for kind, value in zip(kinds, values, strict=False)]
-    text = check_key_length(name, head + keys.render(*texts), keys.check_sort)
+    text = head + keys.render(*texts)
+    _check_bound_length(name, text)
     is_day = kinds[len(texts) - 1] == "datetime" and len(texts[-1]) == DAY_CHARACTERS
     return cover_text(text) if is_day else cover_components(text)
 
@@ -129,7 +130,13 @@ def _cover_prefix(
             "prefix; use between()"
         )
     text = head + keys.escape(_render_value("str", prefix, PREFIX))
-    return cover_text(check_key_length(PREFIX, text, keys.check_sort))
+    _check_bound_length(PREFIX, text)
+    return cover_text(text)
+
+
+def _check_bound_length(name: str, text: str) -> None:
+    """Check the length of a bound: the end of what begins with it may be a byte longer."""
+    check_key_length(name, f"{text}{keys.ESCAPE}", keys.check_sort)
 
 
 def _render_value(kind: str, value: Any, name: str) -> str:

@@ -92,12 +92,26 @@ class VersionHistory:
         start = binding.read_cursor(cursor)
         read = self._read_rising if query.is_reversed else self._read_falling
         images, end = read(ref.entity, base, bounds, start, PageBuffer(limit))
-        if start is None and end is None and not images and not query.has_range:
-            raise build_not_found(ref)
+        if start is None and end is None and not images:
+            self._check_range_of_existing(ref, base, query)
         readable = [image for image in images if self.access.may_read(ref.entity, image)]
-        if images and not readable:
+        if start is None and images and not readable:
             raise build_not_found(ref)
         return readable, binding.write_cursor(end)
+
+    def _check_range_of_existing(
+        self, ref: ItemRef[Any], base: ItemKey, query: ListQuery[Any]
+    ) -> None:
+        """Check that an empty range is one of an item that the caller may read.
+
+        Raises:
+            NotFound: no range was given, or the item has no version that the caller may read.
+        """
+        newest: Sequence[Image] = ()
+        if query.has_range:
+            newest, _ = self._read_falling(ref.entity, base, EVERY_KEY, None, PageBuffer(1))
+        if not any(self.access.may_read(ref.entity, image) for image in newest):
+            raise build_not_found(ref)
 
     def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
         """Base items with their content, in their order, without items that are gone by now."""

@@ -325,7 +325,9 @@ def _has_other_expiry(ledger: Ledger, image: Image, generation: Generation) -> b
 def _depends_on_image(ledger: Ledger, plan: EntityPlan, image: Image, generation: int) -> bool:
     """Whether another image of the item could need another touch."""
     is_dated = has_older_retention(ledger, plan.name, image, generation)
-    return is_dated or bool(_list_pending(plan, image))
+    # Code of an older generation may give the item a value, and would not reserve it.
+    may_reserve = bool(plan.derived_uniques) and not reservations.list_stored(ledger, image)[1]
+    return is_dated or may_reserve or bool(_list_pending(plan, image))
 
 
 def _list_pending(plan: EntityPlan, image: Image) -> list[object]:

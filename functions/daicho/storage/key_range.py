@@ -25,7 +25,9 @@ class KeyRange:
     @property
     def is_empty(self) -> bool:
         """Whether no key is in the range. DynamoDB refuses such a condition."""
-        return bool(self.high) and self.low > self.high
+        if not self.high:
+            return False
+        return self.low > self.high or (self.is_open and self.low == self.high)
 
     def contains(self, key: str) -> bool:
         """Whether a key is in the range."""

@@ -128,7 +128,7 @@ def apply_changes(
     values = old_values | dict(changes)
     if split_field is not None:
         values[split_field.name] = {}  # not changed here: the stored value is copied below
-    new_values = _validate(entity, values)
+    new_values = _validate_stored(entity, values)
     key_fields = plan.key.fields
     fields = mapper.to_field_image(entity, new_values)
     for name, spec in entity.fields_.items():
@@ -137,6 +137,7 @@ def apply_changes(
                 raise Invalid("is set once, when the item is created", field=name)
             if name in existing:
                 fields[name] = dict(existing[name])
+    _drop_missing_owner(entity, fields)
     for name in (MANIFEST, split_field.name) if split_field is not None else ():
         if name in existing:
             fields[name] = dict(existing[name])
@@ -150,12 +151,34 @@ def read_fields(entity: type[Entity], version: Image, ledger: Ledger) -> Fields:
         Invalid: a value that was valid then is not valid any more; names the field.
     """
     values = get_values(mapper.to_item(entity, version, ledger))
-    return mapper.to_field_image(entity, _validate(entity, values))
+    fields = mapper.to_field_image(entity, _validate_stored(entity, values))
+    _drop_missing_owner(entity, fields)
+    return fields
 
 
-def _validate(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_missing_owner(entity: type[Entity], fields: Fields) -> None:
+    """Store no owner of an item from before its entity had one."""
+    spec = entity.owner_field_
+    if spec is not None and fields.get(spec.name) == {"S": ""}:
+        del fields[spec.name]
+
+
+def _validate_stored(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate the values of a stored item, but not what no caller may give.
+
+    Computed fields are computed again. An item from before its entity had an owner has none.
+    """
+    given = {
+        name: value
+        for name, value in values.items()
+        if entity.fields_.get(name) is None
+        or not (
+            entity.fields_[name].role == "computed"
+            or (entity.fields_[name].role == "owner" and value == "")
+        )
+    }
     try:
-        return get_values(entity(**values))
+        return get_values(entity(**given))
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error

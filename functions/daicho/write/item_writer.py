@@ -74,7 +74,7 @@ class ItemWriter:
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
-        """Do all of these writes or none; as parts of the open transaction, if there is ref.
+        """Do all of these writes or none; as parts of the open transaction, if there is one.
 
         The writes are a transaction, even a single write, at two units a KB.
 

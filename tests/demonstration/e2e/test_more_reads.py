@@ -1,11 +1,11 @@
-"""The lists of polls, of devices and of orders without a date over HTTP (seeds 002, 003)."""
+"""The lists of polls, of reports and of orders without a date over HTTP (seeds 002, 003)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tests.demonstration.e2e.delivery import delivered
-from tests.e2e.api import client, eventually, everything
+from tests.e2e.api import client, everything
 
 
 def test_polls_are_listed_until_they_are_deleted(stack: dict[str, Any]) -> None:
@@ -21,23 +21,6 @@ def test_polls_are_listed_until_they_are_deleted(stack: dict[str, Any]) -> None:
         assert [id for id in listed if id in made] == [made[2], made[1]]
     with client(stack, "acme") as other:
         assert not {poll["id"] for poll in everything(other, "/polls")} & set(made)
-
-
-def test_devices_are_listed_by_their_number_of_reports(stack: dict[str, Any]) -> None:
-    with client(stack, "globex") as api:
-        for device, count in {"listed-a": 1, "listed b": 3}.items():
-            for _ in range(count):
-                body = {"message": "Pressure is falling"}
-                api.post(f"/devices/{device}/reports", json=body).raise_for_status()
-        delivered(api)
-
-        def list_devices() -> dict[str, int]:
-            rows = everything(api, "/devices")
-            return {row["device"]: row["count"] for row in rows if "listed" in row["device"]}
-
-        expected = {"listed b": 3, "listed-a": 1}
-        counts = eventually(list_devices, lambda found: found == expected)
-        assert list(counts.items()) == list(expected.items())
 
 
 def test_an_order_is_found_by_its_id_and_by_its_status(stack: dict[str, Any]) -> None:
@@ -68,7 +51,7 @@ def test_an_order_is_found_by_its_id_and_by_its_status(stack: dict[str, Any]) ->
             found = [order["id"] for order in everything(api, "/orders", **options)]
             assert [id for id in found if id in ids] == expected
         reversed_range = api.get("/orders", params={"from": "2031-03-01", "to": "2031-02-01"})
-        assert reversed_range.json()["items"] == []
+        assert reversed_range.status_code == 422
 
 
 def test_reports_of_a_device_are_read_newest_first(stack: dict[str, Any]) -> None:

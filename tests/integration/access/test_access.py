@@ -10,14 +10,31 @@ from typing import Any
 
 import pytest
 
+from daicho import Domain, Entity, Key, field, uid
 from daicho.book.book import Book
+from daicho.declare.registry import Daicho
 from daicho.declare.rules.caller import Caller
 from daicho.errors import Forbidden, Invalid, NotFound
+from daicho.plan import Ledger
 from daicho.query.access import Access
+from daicho.testing import MemoryDeployment
 from daicho.web.routes.builder import build_operations
 from tests.support.api_client import Answer, Client
 from tests.support.owned_domain import DAICHO, Bill, Draft, OwnedApi, Remark, Share
 
+
+class Ticket(Entity):
+    """Its owner is a plain field, which has no rule."""
+
+    id: str = uid()
+    owner: str = field(default="")
+
+    key = Key(id)
+
+
+tickets = Domain("tickets", Ticket)
+tickets.access(Ticket, write="staff")
+TICKETS = Daicho(tickets)
 SECRET = "secret-of-mika"
 BILL: Any = {"customer": SECRET, "at": "2026-11-01"}
 KEY = {"Idempotency_Key": "k"}
@@ -77,6 +94,7 @@ READS = {
     "/totals/2026-11/mika": 403,
     "/my-figures?owner=mika": 403,
     "/drafts/d?owner=mika": 404,
+    "/drafts/d/versions?owner=mika&from=9": 404,
     "/drafts/d?owner=mika&fields=text": 404,
     "/drafts?owner=mika": 403,
     "/drafts/d/versions?owner=mika": 404,
@@ -287,8 +305,22 @@ def test_an_item_without_an_owner_gets_one_by_a_put() -> None:
     assert mika("GET", f"/bills/{house.bill}").status == 404
     book = house.api.open_book(Access(boss, DAICHO.access_rules))
     assert book.get(Bill.key(house.bill)).owner == ""
-    assert book.put(Bill(id=house.bill, owner="mika", **BILL)).version == 2
+    assert book.change(Bill.key(house.bill), {"customer": SECRET}).owner == ""
+    (changed,) = [item for item in house.api.list_items() if item.get("id") == {"S": house.bill}]
+    assert "owner" not in changed
+    assert house.client("")("DELETE", f"/bills/{house.bill}").status in (403, 404)
+    assert book.put(Bill(id=house.bill, owner="mika", **BILL)).version == 3
     assert mika.good("GET", f"/bills/{house.bill}")["owner"] == "mika"
+
+
+def test_nobody_without_the_role_removes_an_item_whose_plain_field_is_empty() -> None:
+    deployment = MemoryDeployment(TICKETS.append_generations(Ledger()))
+    deployment.open_book("acme").create(Ticket(id="1"))
+    caller = Caller("yuki", frozenset(), "acme")
+    book = deployment.open_book("acme", Access(caller, TICKETS.access_rules))
+    with pytest.raises(Forbidden):
+        book.delete(Ticket.key("1"))
+    assert deployment.open_book("acme").find(Ticket.key("1")) is not None
 
 
 def test_a_role_names_another_owner(house: House) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from daicho import Book, Caller
 from daicho.declare.registry import Daicho
-from daicho.errors import Forbidden, NotFound
+from daicho.errors import Forbidden, NotFound, Refusal
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
@@ -34,4 +34,7 @@ def test_a_note_belongs_to_its_creator() -> None:
     with pytest.raises(Forbidden):
         yuki.page(Note.search("str"))
     assert yuki.caller
+    with pytest.raises(Refusal, match="no Note"):
+        copy(yuki, yuki.caller, note.id)
+    open_book("mika").change(Note.key(note.id), {"sent_to": "yuki"})
     assert copy(yuki, yuki.caller, note.id).owner == "yuki"

@@ -20,6 +20,7 @@ from daicho.plan import (
     Ledger,
     Migration,
     MigrationPlan,
+    UniquePlan,
 )
 from daicho.rebuild.item_touch import ObstacleError, Touch, plan_touch
 from daicho.rebuild.stack_jobs import StackJobs
@@ -61,6 +62,17 @@ def write_label(member: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def touch(ledger: Ledger, image: Image = IMAGE) -> Touch:
     return plan_touch(ledger, image, 2, NOW)
+
+
+def test_an_item_without_the_value_is_touched_as_it_was_read() -> None:
+    """Older code may give it a value before the touch, and would reserve nothing."""
+    unique = UniquePlan("one_label", 2, ("label",))
+    ledger = make_ledger(uniques=(unique,), fields={**PLAIN.fields, "label": "str"})
+    table = MemoryTable()
+    planned = touch(ledger)
+    assert not planned.companions
+    table.put({**IMAGE, "label": {"S": "taken"}, "version": {"N": "5"}})
+    assert not planned.send(table)
 
 
 @pytest.mark.parametrize(

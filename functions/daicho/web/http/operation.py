@@ -122,7 +122,8 @@ class Operation:
     ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
     has the statuses of errors besides 400, 403, 404, 422 and 429. ``accepts_idempotency_key``:
     a request with the key of an earlier one gets its stored answer. ``max_body_bytes``: the limit
-    of a body. ``reserved_values``: values of the path's last variable that no item may have,
+    of a body. ``has_etag``: answers have an ETag, although their model has no version.
+    ``reserved_values``: values of the path's last variable that no item may have,
     because another operation serves GET there. ``name``: the name for programs, if it is not the
     path's; ``verb``: how that name begins, if the method does not say it.
     """
@@ -140,6 +141,7 @@ class Operation:
     accepts_idempotency_key: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
     reserved_values: frozenset[str] = frozenset()
+    has_etag: bool = False
     name: str = ""
     verb: str = ""
 

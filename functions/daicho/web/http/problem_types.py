@@ -61,7 +61,8 @@ TYPES: tuple[ProblemType, ...] = (
     ProblemType(
         "forbidden",
         403,
-        "The token contains no tenant, or the user does not have the required role.",
+        "The token contains no tenant or no subject, the user does not have the required role, or "
+        "may read an item but not write it, or names another owner.",
         "Send a token that contains the tenant, for example the ID token of a user. For a role, "
         "ask an administrator.",
     ),
@@ -69,7 +70,8 @@ TYPES: tuple[ProblemType, ...] = (
         "not-found",
         404,
         "The item does not exist in your tenant or has expired, or the path does not exist.",
-        "Check the path and the id. Items of other tenants are answered like missing items.",
+        "Check the path and the id. Items of other tenants, and items that you "
+        "may not read, are answered like missing items.",
     ),
     ProblemType(
         "method-not-allowed",
@@ -165,7 +167,8 @@ TYPES: tuple[ProblemType, ...] = (
     ProblemType(
         "too-many-requests",
         429,
-        "DynamoDB throttled the requests for one key. Nothing was written.",
+        "DynamoDB throttled the requests for one key. Nothing was written. The gateway limits the "
+        "requests of all callers too, and answers 429 without a problem document.",
         "Repeat the request after the number of seconds in Retry-After, and increase the wait "
         "with each repeat.",
     ),
@@ -217,8 +220,9 @@ def _render_html(chosen: Iterable[ProblemType]) -> str:
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><title>Problems</title>"
         f"<style>{style}</style><h1>Problems</h1>"
-        "<p>Every error of the API is a problem document (RFC 9457). Its <code>type</code> is the "
-        "address of a description on this page. A request without a valid token is answered 401 by "
-        "the gateway, without a problem document.</p>"
+        "<p>An error of the API is a problem document (RFC 9457). Its <code>type</code> is the "
+        "address of a description on this page. What the gateway answers itself is no problem "
+        "document: a request without a valid token (401), too many requests (429), and a function "
+        "that does not answer (503).</p>"
         f"\n{sections}\n</html>\n"
     )

@@ -121,8 +121,17 @@ class HttpRequest:
 
     @property
     def user(self) -> str:
-        """The token's subject; empty if it has none."""
-        return str(self.claims.get(self.claim_names.subject) or "")
+        """The token's subject; empty if it has none.
+
+        Raises:
+            HttpError: 403, it is not well-formed Unicode.
+        """
+        subject = str(self.claims.get(self.claim_names.subject) or "")
+        try:
+            subject.encode()
+        except UnicodeEncodeError as error:
+            raise HttpError(403, "the subject of the token is not well-formed Unicode") from error
+        return subject
 
     @property
     def roles(self) -> frozenset[str]:

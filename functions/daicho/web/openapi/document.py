@@ -249,7 +249,7 @@ def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, 
     text = {"schema": {"type": "string"}}
     models = _list_models(operation, status)
     members = [kind for result in models for kind in _list_members(result)]
-    has_version = any(map(_is_item, members))
+    has_version = any(map(_is_item, members)) or (operation.has_etag and status < 300)
     if has_version:
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and has_version:

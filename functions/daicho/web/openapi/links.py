@@ -49,16 +49,24 @@ def _list_links(
                         name: f"$request.path.{name}"
                         if name in list_variables(operation.path)
                         else f"$response.body#/{name}"
-                        for name in list_variables(item.path)
+                        for name in (*list_variables(item.path), *_list_required(item))
                     },
                 },
             )
 
 
+def _list_required(item: Operation) -> list[str]:
+    """The query parameters of an item, which are fields of its key."""
+    return [parameter.name for parameter in item.variants[0].required]
+
+
 def _find_item(operation: Operation, shown: Mapping[str, Operation]) -> Operation | None:
-    """The GET operation of an item that this one creates: on its path, or one variable below."""
+    """The GET operation of an item that this one creates: on its path, or one variable below.
+
+    None for a path without variables, because its GET shows lists too.
+    """
     if operation.method == "PUT":
-        return shown.get(operation.path)
+        return shown.get(operation.path) if list_variables(operation.path) else None
     for path, candidate in shown.items():
         parent, _, last = path.rpartition("/")
         is_below = parent == operation.path and VARIABLE.fullmatch(last)

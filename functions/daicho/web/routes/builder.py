@@ -8,7 +8,7 @@
   it refers to; an edge at both ends; the members of `refs`; an aggregate without groups at
   ``collection/name``.
 - Every change takes an Idempotency-Key. This needs no declaration and no code.
-- `answer` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
+- `mount` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.
 """
 

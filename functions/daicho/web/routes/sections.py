@@ -80,6 +80,7 @@ def build_operations(
             f"{entity.__name__}.{name}.{method}", summary, answer, model, *outside, roles=roles
         )
         operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
+        operation.has_etag = method != "DELETE"
         match method:
             case "GET":
                 operation.headers, operation.also = (IF_NONE_MATCH,), (304,)

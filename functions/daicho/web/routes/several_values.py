@@ -27,7 +27,10 @@ MAX_PARTITIONS = 100
 """The partitions of the index that one request merges: lists, each with its shards."""
 
 _KINDS = ("int", "bool", "date", "datetime")
-_DESCRIPTION = f"Up to {MAX_VALUES} values, separated by commas."
+_DESCRIPTION = (
+    f"Up to {MAX_VALUES} values, separated by commas; fewer for a list with over "
+    f"{MAX_PARTITIONS // MAX_VALUES} shards."
+)
 
 
 @dataclass(frozen=True)
