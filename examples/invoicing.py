@@ -57,4 +57,4 @@ class Invoice(Entity):
 domain = Domain("invoices", Invoice)
 domain.access(Invoice, read=("owner", "accountant"), write=("owner", "accountant"))
 domain.resource("/invoices/{id}", Invoice, "POST GET PATCH DELETE", role={"DELETE": "accountant"})
-domain.mount("/revenue/{month}", Invoice.revenue.top)
+domain.mount("/invoice-revenue/{month}", Invoice.revenue.top)

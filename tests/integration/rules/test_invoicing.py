@@ -130,10 +130,10 @@ def test_revenue_is_ranked_by_country_and_month(office: Office) -> None:
     office.create(office.sato, "R-3", "open", "paid", country="FR")
     office.create(office.mika, "R-4", "open")
     office.create(office.mika, "R-5", "open", "paid", issued="2026-10-30")
-    revenue = office.accountant.everything("/revenue/2026-11")
+    revenue = office.accountant.everything("/invoice-revenue/2026-11")
     shown = [(row["country"], row["count"], row["total"]) for row in revenue]
     assert shown == [("JP", 2, "62.20"), ("FR", 1, "31.10")]
-    assert office.mika("GET", "/revenue/2026-11").status == 403
+    assert office.mika("GET", "/invoice-revenue/2026-11").status == 403
 
 
 def test_a_void_invoice_expires_after_30_days_and_frees_its_number(office: Office) -> None:
