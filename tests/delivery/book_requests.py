@@ -22,6 +22,8 @@ from daicho.book.book import Book
 from daicho.declare.split import get_manifest
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.layout import base_item, sections
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.testing.aws.client_errors import build_error
 from daicho.testing.choices import Choices
@@ -95,6 +97,8 @@ class BookRequests:
         self._requests = 0
         self._marks = 0
         self._ticks = 0
+        self._wrong: list[str] = []
+        deployment.observers.append(self._check_change)
 
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
         """A request: its description, and the work of the process that answers it."""
@@ -121,10 +125,12 @@ class BookRequests:
         self._prepared = deque((name, id, verb) for verb in verbs)
 
     def find_differences(self) -> list[str]:
-        """The errors in versions, sections and moves, in a line each."""
-        return find_side_item_differences(
-            dict(self._deployment.dynamodb.items), self._deployment.entities
-        )
+        """The wrong changes, and the errors in versions, sections and moves, in a line each."""
+        items = dict(self._deployment.dynamodb.items)
+        return [*self._wrong, *find_side_item_differences(items, self._deployment.entities)]
+
+    def _check_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        """Check a change of an item when it happens; wrong ones are collected."""
 
     def _now(self) -> dt.datetime:
         """The time, to the microsecond: no two items are created at the same time."""

@@ -6,7 +6,7 @@ Each change of an item is compared with what its rules say, in plain steps, when
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Any
@@ -15,8 +15,6 @@ from daicho.book.book import Book
 from daicho.errors import CheckFailed
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.choices import Choices
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from tests.delivery.book_requests import BookRequests
 from tests.delivery.ruled_entities import NAMES, Paper, Task
 
@@ -36,26 +34,10 @@ Call = Callable[[Book], object]
 class RuledRequests(BookRequests):
     """Draws requests about items with rules, few of them, so that they meet."""
 
-    def __init__(
-        self,
-        deployment: SimulatedDeployment,
-        choices: Choices,
-        names: Sequence[str],
-        max_items: int,
-        mark_kinds: Sequence[str],
-    ) -> None:
-        super().__init__(deployment, choices, names, max_items, mark_kinds)
-        self._wrong: list[str] = []
-        deployment.observers.append(self._check)
-
     def prepare_race(self) -> None:
         """Let the next two requests be about one item, and disturb each other."""
         name, id = self._choices.pick(self._names), self._choices.pick(self._ids)
         self._prepared = deque((name, id, verb) for verb in self._choices.pick(RACES))
-
-    def find_differences(self) -> list[str]:
-        """The broken rules, and the errors in versions, in a line each."""
-        return [*self._wrong, *super().find_differences()]
 
     @contextmanager
     def patch_book(self) -> Iterator[None]:
@@ -94,7 +76,7 @@ class RuledRequests(BookRequests):
         verb = verb or pick(("put", "put", "state", "state", "prices", *calls))
         return f"{verb} {item!r} if_match={if_match}", _admit_checks(calls[verb])
 
-    def _check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+    def _check_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item of these entities."""
         if new is None or new.get("type", {}).get("S") not in NAMES:
             return

@@ -17,7 +17,7 @@ from daicho.layout.reservations import OWNER, Reservations
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import GetsItems
 from daicho.storage.requests import ConditionCheck, Delete, Write, get_write_key
 
@@ -30,13 +30,6 @@ ATTEMPTS = 8
 def has_reservations(plan: EntityPlan) -> bool:
     """Whether the items of a plan reserve values, so that they are written in transactions."""
     return bool(plan.derived_uniques)
-
-
-def keeps_reservations(
-    ledger: Ledger, plan: EntityPlan, stored: Image, image: Image, now: int
-) -> bool:
-    """Whether a change of an item writes no reservation. ``now``: in epoch seconds."""
-    return reservations.is_unchanged(ledger, stored, image, plan, now)
 
 
 @dataclass
@@ -175,13 +168,9 @@ class ReservationWriter:
         Raises:
             NotUnique: it has the value.
         """
-        owner_key = reservations.get_owner(existing)
-        plan = self.plans[key]
-        if owner_key is None:
-            raise build_conflict(plan, key)
-        owner = self.store.get(owner_key, consistent=True)
-        if reservations.is_held(self.ledger, owner, key, self.now):
-            raise build_conflict(plan, key)
+        owner_key, owner = _read_former_owner(
+            self.ledger, self.store, self.plans[key], existing, self.now
+        )
         check = reservations.check_not_held(owner_key, owner)
         self._takeovers[key] = (existing[OWNER], check)
 
@@ -202,9 +191,20 @@ def check_free(ledger: Ledger, store: GetsItems, plan: EntityPlan, image: Image,
     """
     for key, reservation in reservations.build_reservations(plan, image).items():
         existing = store.get(key, consistent=True)
-        if existing is None or existing.get(OWNER) == reservation[OWNER]:
-            continue
-        owner = reservations.get_owner(existing)
-        holder = None if owner is None else store.get(owner, consistent=True)
-        if owner is None or reservations.is_held(ledger, holder, key, now):
-            raise build_conflict(plan, key)
+        if existing is not None and existing.get(OWNER) != reservation[OWNER]:
+            _read_former_owner(ledger, store, plan, existing, now)
+
+
+def _read_former_owner(
+    ledger: Ledger, store: GetsItems, plan: EntityPlan, existing: Image, now: int
+) -> tuple[ItemKey, Image | None]:
+    """The key and the item, if any, of an owner that does not have its reserved value any more.
+
+    Raises:
+        NotUnique: it has the value.
+    """
+    key, owner_key = get_key(existing), reservations.get_owner(existing)
+    owner = None if owner_key is None else store.get(owner_key, consistent=True)
+    if owner_key is None or reservations.is_held(ledger, owner, key, now):
+        raise build_conflict(plan, key)
+    return owner_key, owner

@@ -211,7 +211,8 @@ def plan_touch(
     obstacle = find_obstacle(plan, new)
     if obstacle is not None:
         raise ObstacleError(obstacle)
-    reserved, removed = _list_reservations(ledger, plan, image, new, int(now.timestamp()))
+    seconds = int(now.timestamp())
+    reserved, removed, owns_all = _list_reservations(ledger, plan, image, new, seconds)
     companions = (*list_companions(image, new), *reserved)
     if len(companions) > MAX_COMPANIONS:
         raise ObstacleError(f"{len(companions)} companion items; at most {MAX_COMPANIONS}")
@@ -219,8 +220,9 @@ def plan_touch(
     if companions or removed:
         units += len(removed) + sum(estimate_units(each.put.item) for each in companions)
         units *= 2
-    is_plain = not companions and not _depends_on_image(ledger, plan, image, generation)
-    is_plain = is_plain and not removed
+    # Code of an older generation may give the item a value meanwhile, and would not reserve it.
+    is_plain = owns_all and not companions and not removed
+    is_plain = is_plain and not _depends_on_image(ledger, plan, image, generation)
     update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
     end = attributes.get_integer(image, "ttl") if image.get("ttl") != new.get("ttl") else None
     return Touch(update, companions, units, removed, end=end)
@@ -228,20 +230,24 @@ def plan_touch(
 
 def _list_reservations(
     ledger: Ledger, plan: EntityPlan, image: Image, new: Image, now: int
-) -> tuple[list[ReservedValue], tuple[Delete, ...]]:
+) -> tuple[list[ReservedValue], tuple[Delete, ...], bool]:
     """The reservations that an item gets with its new image, and those that it loses.
+
+    Also whether its own generation reserves all values that it has, or gets.
 
     Raises:
         ObstacleError: a value cannot be reserved.
     """
-    if not plan.derived_uniques or is_expired(image, now):
-        return [], ()
+    if not plan.derived_uniques:
+        return [], (), True
+    before, owns_all = reservations.list_stored(ledger, image)
+    if is_expired(image, now):
+        return [], (), owns_all
     try:
         after = reservations.build_reservations(plan, new)
     except ReservedValueError as error:
         raise ObstacleError(f"its value of {error.field} cannot be reserved: {error}") from error
-    before, is_exact = reservations.list_stored(ledger, image)
-    if not is_exact:
+    if not owns_all:
         before = {}
     owner = render_owner(get_key(image))
     reserved = [
@@ -252,7 +258,7 @@ def _list_reservations(
         if before.get(key) != item
     ]
     removed = (reservations.remove_reservation(key, (owner,)) for key in before.keys() - after)
-    return reserved, tuple(removed)
+    return reserved, tuple(removed), owns_all
 
 
 def build_exact_touch(image: Image, new: Image) -> Update:
@@ -325,9 +331,7 @@ def _has_other_expiry(ledger: Ledger, image: Image, generation: Generation) -> b
 def _depends_on_image(ledger: Ledger, plan: EntityPlan, image: Image, generation: int) -> bool:
     """Whether another image of the item could need another touch."""
     is_dated = has_older_retention(ledger, plan.name, image, generation)
-    # Code of an older generation may give the item a value, and would not reserve it.
-    may_reserve = bool(plan.derived_uniques) and not reservations.list_stored(ledger, image)[1]
-    return is_dated or may_reserve or bool(_list_pending(plan, image))
+    return is_dated or bool(_list_pending(plan, image))
 
 
 def _list_pending(plan: EntityPlan, image: Image) -> list[object]:

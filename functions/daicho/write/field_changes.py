@@ -168,15 +168,10 @@ def _validate_stored(entity: type[Entity], values: Mapping[str, Any]) -> dict[st
 
     Computed fields are computed again. An item from before its entity had an owner has none.
     """
-    given = {
-        name: value
-        for name, value in values.items()
-        if entity.fields_.get(name) is None
-        or not (
-            entity.fields_[name].role == "computed"
-            or (entity.fields_[name].role == "owner" and value == "")
-        )
-    }
+    given = dict(values)
+    for name, spec in entity.fields_.items():
+        if spec.role == "computed" or (spec.role == "owner" and values[name] == ""):
+            del given[name]
     try:
         return get_values(entity(**given))
     except ValidationError as error:

@@ -25,7 +25,8 @@ from daicho.errors import (
     RefusedError,
 )
 from daicho.items import mapper
-from daicho.layout.reservation_writer import has_reservations, keeps_reservations
+from daicho.layout import reservations
+from daicho.layout.reservation_writer import has_reservations
 from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
@@ -202,7 +203,7 @@ class ItemWriter:
 
     def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
         stored, image = planned.predecessor, planned.build_successor()
-        return keeps_reservations(self.ledger, planned.plan, stored, image, to_seconds(now))
+        return reservations.is_unchanged(self.ledger, stored, image, planned.plan, to_seconds(now))
 
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write in the open transaction, or in a new one that is retried if others are faster."""
