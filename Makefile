@@ -48,8 +48,16 @@ logs: $(VENV)/.requirements ## What the functions logged, newest last
 	@$(BIN)/daicho local logs
 
 ##@ Measure
-.PHONY: bench
-bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
+.PHONY: bench bench-full bench-units
+bench: $(TOOLS) ## Processor time, start-up and throughput beside named peers (PARTS='projector api' for some)
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.speed $(PARTS)
+
+bench-full: $(TOOLS) bench-units ## The same with more pairs and larger sizes, and capacity units
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.speed --full
+
+bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \

@@ -1,0 +1,1 @@
+"""Processor time, start-up and throughput beside named peers: ``make bench``."""

@@ -1,0 +1,65 @@
+"""``make bench``: each part measures figures beside named peers, in a process of its own.
+
+The exit status is 1 if a figure misses its threshold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+
+from rich.console import Console
+from rich.table import Table as Printed
+
+from bench.speed.figures import Figure
+
+PARTS: dict[str, str] = {}
+"""What each part measures, by the name of its module."""
+console = Console(width=130)
+
+
+def measure_part(name: str, full: bool) -> list[Figure]:
+    """The figures of one part: ``measure_figures(full=…)`` of its module."""
+    figures: list[Figure] = import_module(f"bench.speed.{name}").measure_figures(full=full)
+    return figures
+
+
+def print_part(name: str, figures: list[Figure], seconds: float) -> None:
+    """Print the figures of a part, each beside its threshold."""
+    printed = Printed("figure", "value", "threshold", "", "detail")
+    printed.title = f"{PARTS[name]} ({seconds:.0f} s)"
+    for figure in figures:
+        threshold = "" if figure.threshold is None else f"{figure.kind} {figure.threshold:,g}"
+        printed.add_row(
+            figure.name,
+            f"{figure.value:,.2f} {figure.unit}".strip(),
+            threshold,
+            "" if figure.threshold is None else "met" if figure.is_met else "MISSED",
+            figure.detail,
+        )
+    console.print(printed)
+
+
+def main() -> int:
+    """Measure the chosen parts, or all; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="the parts; all by default")
+    parser.add_argument("--full", action="store_true", help="more pairs and larger sizes")
+    given = parser.parse_args()
+    missed = 0
+    for name in given.parts or PARTS:
+        began = time.monotonic()
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            figures = pool.submit(measure_part, name, given.full).result()
+        print_part(name, figures, time.monotonic() - began)
+        missed += sum(not figure.is_met for figure in figures)
+    console.print(f"{missed} figures missed" if missed else "all figures met")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Figures beside their thresholds, and ratios of two pieces of work measured in pairs."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+PAIRS = 20
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured value beside its threshold.
+
+    ``threshold`` is None for a value that is only reported. ``detail`` explains the value, for
+    example the two times of a ratio.
+    """
+
+    name: str
+    value: float
+    kind: Literal["at least", "at most"] = "at most"
+    threshold: float | None = None
+    unit: str = ""
+    detail: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the value is on the right side of its threshold."""
+        if self.threshold is None:
+            return True
+        if self.kind == "at least":
+            return self.value >= self.threshold
+        return self.value <= self.threshold
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Seconds of processor time of our work and of its peer's, pair by pair."""
+
+    ours: Sequence[float]
+    peer: Sequence[float]
+
+    @property
+    def ratio(self) -> float:
+        """Our time over the peer's: the median over the pairs."""
+        return statistics.median(
+            ours / peer for ours, peer in zip(self.ours, self.peer, strict=True)
+        )
+
+    @property
+    def speedup(self) -> float:
+        """The peer's time over ours: the median over the pairs."""
+        return statistics.median(
+            peer / ours for ours, peer in zip(self.ours, self.peer, strict=True)
+        )
+
+    def describe(self, scale: float, unit: str) -> str:
+        """The medians of both times, each multiplied by ``scale``."""
+        ours, peer = (statistics.median(times) * scale for times in (self.ours, self.peer))
+        return f"{ours:,.1f} {unit}, peer {peer:,.1f} {unit}"
+
+
+def compare_in_pairs(
+    measure_ours: Callable[[], float], measure_peer: Callable[[], float], *, pairs: int = PAIRS
+) -> Comparison:
+    """Measure both in turn, the first of a pair alternating; one pair before them is not counted.
+
+    Each function does its work once and returns its seconds of processor time.
+    """
+    times: tuple[list[float], list[float]] = ([], [])
+    for pair in range(pairs + 1):
+        order = ((0, measure_ours), (1, measure_peer))
+        for index, measure in order if pair % 2 else order[::-1]:
+            gc.collect()
+            times[index].append(measure())
+    return Comparison(times[0][1:], times[1][1:])
