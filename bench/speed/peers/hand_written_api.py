@@ -100,9 +100,7 @@ class HandWrittenApi:
             Limit=100,
         )
         ids = [row["GSI2SK"]["S"].partition("#")[2] for row in rows["Items"]]
-        keys: list[Any] = [
-            {"PK": {"S": f"{tenant}#User#{id}"}, "SK": {"S": "-"}} for id in ids
-        ]
+        keys: list[Any] = [{"PK": {"S": f"{tenant}#User#{id}"}, "SK": {"S": "-"}} for id in ids]
         answer = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys}})
         by_id = {item["id"]["S"]: item for item in answer["Responses"][self._table]}
         users = [by_id[id] for id in ids if id in by_id]
