@@ -139,7 +139,7 @@ class HandWrittenApi:
         return {name: deserialize(item[name]) if name in item else None for name in names}
 
 
-def _build_answer(status: int, body: object, headers: Mapping[str, str] = {}) -> Answer:  # noqa: B006
+def _build_answer(status: int, body: object, headers: Mapping[str, str] = {}) -> Answer:
     return {
         "statusCode": status,
         "headers": {"Content-Type": "application/json", **headers},

@@ -33,10 +33,9 @@ from daicho.web.schema import models
 
 NULL = "null"
 NO_SCALES: Mapping[str, int] = {}
-PLAIN_LIMITS = frozenset(
-    "min_length max_length pattern ge gt le lt multiple_of max_digits decimal_places examples "
-    "description title".split()
-)
+_LENGTHS = ("min_length", "max_length", "pattern")
+_NUMBERS = ("ge", "gt", "le", "lt", "multiple_of", "max_digits", "decimal_places")
+PLAIN_LIMITS = frozenset((*_LENGTHS, *_NUMBERS, "examples", "description", "title"))
 """Limits of a field that change no value. A stored item is shown even if it exceeds them."""
 UTC_OFFSET = dt.timedelta(0)
 
