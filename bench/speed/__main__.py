@@ -20,7 +20,9 @@ from bench.speed.figures import Figure
 from bench.speed.plot import render_picture
 from bench.speed.report import render_tables, render_threshold, render_value
 
-PARTS: dict[str, str] = {}
+PARTS: dict[str, str] = {
+    "requests": "Requests to DynamoDB",
+}
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
 PICTURE = TABLES.parents[1] / "images/speed.svg"
