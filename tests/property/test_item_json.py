@@ -29,6 +29,7 @@ from daicho.web.http import item_json
 from daicho.web.schema import models
 from tests.support.item_images import Bag
 
+ERRORS = (StoreError, ValueError, PydanticSerializationError, AttributeError, KeyError, TypeError)
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 
@@ -179,7 +180,7 @@ def attempt(render: Callable[[], str]) -> str:
     """What a function gives, or the kind of its error."""
     try:
         return render()
-    except (StoreError, ValueError, PydanticSerializationError) as error:
+    except ERRORS as error:
         return f"raises {type(error).__name__}"
 
 
@@ -202,7 +203,7 @@ def test_an_object_is_written_as_its_model_writes_it(
     entity, image = drawn
     try:
         item = to_item(entity, image, Ledger())
-    except (StoreError, ValueError):
+    except ERRORS:
         return
     defined = attempt(lambda: models.render_item(item))
     assert attempt(lambda: item_json.render_item(item)) == defined
