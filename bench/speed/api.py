@@ -44,7 +44,7 @@ CREDENTIALS = {
 }
 LEDGER = Path(__file__).parents[2] / "functions/generations.json"
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
-NEW_USER = {
+NEW_USER: dict[str, Any] = {
     "name": "Mika Yamada",
     "age": 34,
     "email": "mika@example.com",

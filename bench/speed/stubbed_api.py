@@ -37,7 +37,7 @@ class StubbedHttp:
 
     def __init__(self, table: MemoryDynamoDB) -> None:
         self._table = table
-        self._answers: dict[tuple[str, bytes], tuple[bytes, HeadersDict]] = {}
+        self._answers: dict[tuple[str, bytes], tuple[bytes, Any]] = {}
         self._patch = patch.object(URLLib3Session, "send", self._send)
         self.requests = 0
 
@@ -52,15 +52,16 @@ class StubbedHttp:
         self.requests += 1
         target = request.headers["X-Amz-Target"]
         operation = (target.decode() if isinstance(target, bytes) else target).partition(".")[2]
-        body = request.body.encode() if isinstance(request.body, str) else request.body
-        key = (operation, b"" if operation == "PutItem" else bytes(body))
+        sent: Any = request.body
+        body: bytes = sent.encode() if isinstance(sent, str) else bytes(sent)
+        key = (operation, b"" if operation == "PutItem" else body)
         answer = self._answers.get(key)
         if answer is None:
             answer = self._answers[key] = self._ask_table(operation, body)
         content, headers = answer
         return AWSResponse(request.url, 200, headers, _Body(content))
 
-    def _ask_table(self, operation: str, body: bytes) -> tuple[bytes, HeadersDict]:
+    def _ask_table(self, operation: str, body: bytes) -> tuple[bytes, Any]:
         answered: dict[str, Any] = {}
         if operation != "PutItem":
             method = WORD_START.sub("_", operation).lower()
