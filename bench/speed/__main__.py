@@ -9,23 +9,18 @@ import argparse
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 from multiprocessing import get_context
 
 from rich.console import Console
 from rich.table import Table as Printed
 
-from bench.speed.figures import Figure
+from bench.speed.figures import Figure, measure_part
 
-PARTS: dict[str, str] = {}
+PARTS: dict[str, str] = {
+    "window": "Batching window of the projector: units, freshness and cost",
+}
 """What each part measures, by the name of its module."""
 console = Console(width=130)
-
-
-def measure_part(name: str, full: bool) -> list[Figure]:
-    """The figures of one part: ``measure_figures(full=…)`` of its module."""
-    figures: list[Figure] = import_module(f"bench.speed.{name}").measure_figures(full=full)
-    return figures
 
 
 def print_part(name: str, figures: list[Figure], seconds: float) -> None:
