@@ -13,7 +13,7 @@ from bench.rebuild.items import Sizes, load
 from bench.rebuild.live_trial import NoMachine
 from bench.rebuild.stage import Stage
 from bench.rebuild.workers import Invocation, make_dependencies, make_job_settings
-from daicho.cost.counting import POLLS_A_SECOND
+from daicho.cost.counting import compute_batch_size
 from daicho.cost.prices import load_prices
 from daicho.cost.traffic import StreamTraffic
 from daicho.handlers import jobs, project, rollup
@@ -123,8 +123,9 @@ class CostTrial:
             answer = step({"tenant": "", "job": job.id}, Invocation())
         seconds = time.monotonic() - began
         derived.units.take_total()
-        # As the estimate assumes: what comes between two polls of each shard is one batch.
-        pump.shards, pump.batch = SHARDS, max(1, round(self.rate / SHARDS / POLLS_A_SECOND))
+        # As the estimate assumes: what comes to a shard in one batching window is one batch.
+        batch_size = compute_batch_size(self.rate / SHARDS, StreamTraffic().window_seconds)
+        pump.shards, pump.batch = SHARDS, round(batch_size)
         pump.run()
         report = roll_up({}, Invocation())
         written = derived.units.take_total()[1] + report["write_units"]

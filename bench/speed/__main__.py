@@ -22,6 +22,7 @@ from bench.speed.report import render_tables, render_threshold, render_value
 PARTS: dict[str, str] = {
     "requests": "Requests to DynamoDB",
     "api": "API: routes against a hand-written handler",
+    "window": "Batching window of the projector: units, freshness and cost",
 }
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"

@@ -83,6 +83,9 @@ def test_windows_of_the_consumers(prod: Synthesis) -> None:
     assert windows == {footprint.WINDOW_MINUTES}
     archive = prod.mapping("archive")["MaximumBatchingWindowInSeconds"]
     assert archive == footprint.ARCHIVE_WINDOW_SECONDS
+    project = prod.mapping("project")
+    assert project["MaximumBatchingWindowInSeconds"] == footprint.PROJECT_WINDOW_SECONDS
+    assert project["BatchSize"] == footprint.MAX_BATCH_RECORDS
 
 
 def test_projections_of_the_indexes(prod: Synthesis) -> None:

@@ -61,6 +61,18 @@ def test_production_needs_somebody_whom_alarms_notify() -> None:
     read(stage="dev").check()
 
 
+def test_the_projector_waits_as_long_as_the_stage_or_the_option_says() -> None:
+    assert [STAGES[stage].project_window_seconds for stage in ("local", "dev", "prod")] == [0, 1, 1]
+    assert read().project_window_seconds == 1
+    assert read(project_window_seconds="5").project_window_seconds == 5
+    assert read(project_window_seconds=0).project_window_seconds == 0
+
+
+def test_a_window_that_lambda_refuses_is_refused_by_the_construct(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="archive_window_seconds is 301; Lambda takes 0 to 300"):
+        synthesise("dev", tmp_path, archive_window_seconds=301)
+
+
 def test_who_signs_tokens_comes_from_the_context() -> None:
     own = read(**{**OWN, "audience": "api, jobs"}, subject_claim="email").identity
     assert own == OwnIssuer(
@@ -225,6 +237,15 @@ def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) 
             {"subject_claim": "email", "groups_claim": "nickname"},
             "groups_claim is 'nickname', which users can change; choose another claim; "
             "subject_claim is 'email', which users can change; choose another claim",
+        ),
+        (
+            {"project_window_seconds": "1.5"},
+            "project_window_seconds is '1.5', not a whole number of seconds",
+        ),
+        (
+            {"project_window_seconds": "301"},
+            "project_window_seconds is 301; Lambda takes 0 to 300 seconds: use 0 for no delay, or "
+            "1 to 5 to collect records",
         ),
         ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
     ],

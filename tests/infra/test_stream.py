@@ -72,9 +72,12 @@ def test_events_carry_their_shard_and_come_one_batch_at_a_time(
     assert mapping["ParallelizationFactor"] == 1
 
 
-def test_the_projector_follows_at_once_and_the_archive_gathers(prod: Synthesis) -> None:
+def test_the_projector_waits_briefly_and_the_archive_gathers(
+    prod: Synthesis, local: Synthesis
+) -> None:
     project, archive = (prod.mapping(name) for name in CONSUMERS)
-    assert (project["BatchSize"], project["MaximumBatchingWindowInSeconds"]) == (1000, 0)
+    assert (project["BatchSize"], project["MaximumBatchingWindowInSeconds"]) == (1000, 1)
+    assert local.mapping("project")["MaximumBatchingWindowInSeconds"] == 0
     assert (archive["BatchSize"], archive["MaximumBatchingWindowInSeconds"]) == (10_000, 300)
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
+
+MAX_BATCHING_WINDOW_S = 300
+"""Source: MaximumBatchingWindowInSeconds of CreateEventSourceMapping, AWS Lambda API Reference."""
 
 
 def parse_boolean(name: str, value: Any, wrong: list[str]) -> bool:
@@ -26,6 +30,26 @@ def parse_fraction(name: str, value: Any, wrong: list[str]) -> float | None:
         wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
         return None
     return fraction
+
+
+def parse_seconds(name: str, value: Any, default: int, wrong: list[str]) -> int:
+    """A whole number of seconds, by default ``default``; add what is wrong to ``wrong``."""
+    if value in {None, ""}:
+        return default
+    text = str(value)
+    if not (text.isascii() and text.isdecimal()):
+        wrong.append(f"{name} is {value!r}, not a whole number of seconds")
+        return default
+    return int(text)
+
+
+def list_window_problems(name: str, seconds: int) -> Iterator[str]:
+    """What Lambda refuses as a batching window, with the remedy."""
+    if not 0 <= seconds <= MAX_BATCHING_WINDOW_S:
+        yield (
+            f"{name} is {seconds}; Lambda takes 0 to {MAX_BATCHING_WINDOW_S} seconds: "
+            "use 0 for no delay, or 1 to 5 to collect records"
+        )
 
 
 def split_list(value: Any) -> tuple[str, ...]:

@@ -18,7 +18,13 @@ from daicho.cdk.api_access import (
     list_origin_problems,
     read_identity,
 )
-from daicho.cdk.context_options import parse_boolean, parse_fraction, split_list
+from daicho.cdk.context_options import (
+    list_window_problems,
+    parse_boolean,
+    parse_fraction,
+    parse_seconds,
+    split_list,
+)
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 
@@ -94,7 +100,10 @@ class Settings:
     table's own keys and all attributes, for reading much without touching the table; it doubles
     every write.
     ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
-    ``archive_window_seconds``: how long the archive gathers before it writes an object.
+    ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
+    if there are fewer than a batch. Each second makes searches and totals a second older, and
+    writes of totals fewer. ``archive_window_seconds``: how long the archive gathers before it
+    writes an object.
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;
     ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
@@ -135,6 +144,7 @@ class Settings:
     scan_units: int = 1_000
     rebuild_units: int | None = 500
     rebuild_map_concurrency: int | None = None
+    project_window_seconds: int = 1
     archive_window_seconds: int
     glacier_after_days: int
     query_gigabytes: int = 10
@@ -224,7 +234,7 @@ class Settings:
         return self.api_url or (f"https://{self.domain_name}" if self.domain_name else "")
 
     def check(self) -> None:
-        """Check identity, origins, domain and the actions of alarms.
+        """Check identity, origins, batching windows, domain and the actions of alarms.
 
         Raises:
             SettingsError: everything that is wrong, in one message.
@@ -236,6 +246,8 @@ class Settings:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
         yield from list_origin_problems(self.cors_origins)
+        for name in ("project_window_seconds", "archive_window_seconds"):
+            yield from list_window_problems(name, getattr(self, name))
         yield from list_custom_domain_problems(*domain, self.region)
         yield from list_alarm_problems(
             email=self.alarm_email,
@@ -255,6 +267,7 @@ class Settings:
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
         ``replica_index`` and ``warm_throughput`` (true or false), ``runbook_url``,
+        ``project_window_seconds``,
         ``cors_origins`` (separated by commas), ``domain_name``, ``certificate_arn``,
         ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
         ``local_ledger`` and ``api_url``, which are required, and ``faults``.
@@ -276,6 +289,8 @@ class Settings:
         if warm and stage == "local":
             wrong.append("warm_throughput is for stages of an account only")
         options["warm"] = WARM if warm else None
+        name, default = "project_window_seconds", STAGES[stage].project_window_seconds
+        options[name] = parse_seconds(name, context(name), default, wrong)
         options["cors_origins"] = split_list(context("cors_origins"))
         options["identity"] = read_identity(context, wrong)
         options["faults"] = parse_fraction("faults", context("faults"), wrong)
@@ -302,6 +317,7 @@ STAGES = {
         settle_seconds=8,
         filter_spread_seconds=None,
         retirement_seconds=None,
+        project_window_seconds=0,
         archive_window_seconds=0,
         glacier_after_days=90,
         saved_queries=False,

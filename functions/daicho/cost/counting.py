@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from daicho.cost.derived_writes import SEQUENCE, Touches
 from daicho.cost.expectation import count_distinct
+from daicho.cost.footprint import MAX_BATCH_RECORDS
 from daicho.cost.traffic import FigureTraffic, Traffic
 from daicho.cost.units import Units, measure_read
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
@@ -37,15 +38,27 @@ class StreamLoad:
 
 
 def compute_stream_load(traffic: Traffic, records: float) -> StreamLoad:
-    """How many batches the records come in, and how often the rollup runs."""
+    """How many batches the records come in, and how often the rollup runs.
+
+    Lambda collects the records of a shard for the batching window, or for one poll without one.
+    """
     stream = traffic.stream
     share_of_day = stream.hours_a_day / 24
     rollups = stream.rollups if stream.rollups is not None else traffic.days * 24 * 60
     batch_records = stream.batch_records
     if batch_records is None:
         seconds = max(1.0, traffic.days * SECONDS_A_DAY * share_of_day)
-        batch_records = max(1.0, records / seconds / stream.shards / POLLS_A_SECOND)
+        rate = records / seconds / stream.shards
+        batch_records = compute_batch_size(rate, stream.window_seconds)
     return StreamLoad(records, records / max(1.0, batch_records), rollups, rollups * share_of_day)
+
+
+def compute_batch_size(rate: float, window_s: float) -> float:
+    """The records of a batch: what one shard gets in the window, or between two polls without one.
+
+    ``rate``: records a second of the shard. A batch has 1 to 1,000 records.
+    """
+    return max(1.0, min(MAX_BATCH_RECORDS, rate * max(1 / POLLS_A_SECOND, window_s)))
 
 
 @dataclass(frozen=True)

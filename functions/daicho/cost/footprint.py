@@ -21,6 +21,10 @@ ARCHIVE_UNITS = 2.0
 """Write units of an object of the archive: two updates of its chain."""
 ARCHIVE_WINDOW_SECONDS = 300
 """How long the archive gathers at the stage `prod`."""
+PROJECT_WINDOW_SECONDS = 1
+"""How long Lambda collects records for the projector at the stages `dev` and `prod`."""
+MAX_BATCH_RECORDS = 1_000
+"""The most records of a batch of the projector."""
 IDLE_UNITS: Mapping[str, Units] = {
     "sweep": Units(read=0.5),
     "audit": Units(read=1, write=1),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
+from daicho.cost.footprint import PROJECT_WINDOW_SECONDS
 from daicho.errors import DaichoError
 
 MONTH_DAYS = 30.0
@@ -143,7 +144,9 @@ class StreamTraffic:
         shards: open shards of the stream: 4 for a new table, more with warm throughput.
         hours_a_day: how long there is traffic. With the same number of records, batches are larger
             if they come in less time.
-        batch_records: records in one batch of the projector; by default computed from the rate.
+        batch_records: records in one batch of the projector; by default computed from the rate and
+            the window.
+        window_seconds: the projector's batching window (``project_window_seconds``).
         rollups: runs of the rollup; by default one a minute.
         dirty_shards: the setting of the stack.
     """
@@ -151,6 +154,7 @@ class StreamTraffic:
     shards: float = 4
     hours_a_day: float = 24
     batch_records: float | None = None
+    window_seconds: float = PROJECT_WINDOW_SECONDS
     rollups: float | None = None
     dirty_shards: int = 16
 

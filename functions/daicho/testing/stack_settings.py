@@ -50,7 +50,7 @@ _COMMON_SETTINGS = MappingSettings(
     starting_position="TRIM_HORIZON",
 )
 MAPPING_SETTINGS: Mapping[str, MappingSettings] = {
-    "project": replace(_COMMON_SETTINGS, batch_size=1_000, batching_window=0),
+    "project": replace(_COMMON_SETTINGS, batch_size=1_000, batching_window=1),
     "archive": replace(_COMMON_SETTINGS, batch_size=10_000, batching_window=300),
 }
 """The event source mapping of each consumer at stage prod, without its event filters."""

@@ -36,6 +36,24 @@ def test_an_event_costs_what_make_bench_tally_measures(
     assert isclose(units.rollups.write / EVENTS, rollups, rel_tol=0.05, abs_tol=0.001)
 
 
+@pytest.mark.parametrize(
+    ("rate", "window", "batch"),
+    [(3.4, 0, 1), (3.4, 5, 17), (200, 0, 50), (200, 1, 200), (200, 5, 1_000), (900, 5, 1_000)],
+)
+def test_batches_follow_from_the_rate_and_the_window(
+    rate: float, window: float, batch: float
+) -> None:
+    traffic = Traffic(days=1, stream=StreamTraffic(shards=2, window_seconds=window))
+    records = rate * 2 * 86_400
+    assert compute_stream_load(traffic, records).batches == pytest.approx(records / batch)
+
+
+def test_a_stage_collects_for_a_second_by_default() -> None:
+    records = 10 * 4 * 86_400
+    load = compute_stream_load(Traffic(days=1), records)
+    assert load.batches == pytest.approx(records / 10)
+
+
 def test_one_event_in_one_rollup_by_hand() -> None:
     traffic = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1, rollups=1))
     load = compute_stream_load(traffic, 1)
@@ -82,7 +100,8 @@ def test_slots_of_old_shards_are_folded_once() -> None:
 def test_the_size_of_a_batch_follows_from_the_rate() -> None:
     quiet = compute_stream_load(Traffic(), 30_000)
     assert quiet.batches == 30_000
-    busy = compute_stream_load(Traffic(), 30 * 86_400 * 4 * 4 * 10)
+    at_once = Traffic(stream=StreamTraffic(window_seconds=0))
+    busy = compute_stream_load(at_once, 30 * 86_400 * 4 * 4 * 10)
     assert busy.batches == pytest.approx(30 * 86_400 * 4 * 4)
     office = Traffic(stream=StreamTraffic(hours_a_day=8))
     assert compute_stream_load(office, 1).busy_rollups == pytest.approx(30 * 8 * 60)
