@@ -137,8 +137,8 @@ class Ledger(Construct):
         for python in functions:
             python.function.node.add_dependency(release.check)
         release.open.node.add_dependency(projector, archiver)
-        # The rollup retires shards. Earlier code counts late repeats of those, and discarded records
-        # in slots that are absent. Its last attempts end before a slot is folded early (rule 48).
+        # The rollup retires shards. Earlier code would count late repeats of those, and discarded
+        # records in absent slots. Its last attempts end before a slot is folded early (rule 48).
         rollup = next(python for python in scheduled if python.name == "rollup")
         rollup.function.node.add_dependency(projector, redrive)
         api.python.function.node.add_dependency(release.open)

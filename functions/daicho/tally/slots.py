@@ -11,9 +11,10 @@ A slot is *dirty* (it has GSI2 keys, its dirty mark) until a rollup has written 
 includes all of it. The mark is set only if there is none, so most writes of a busy slot write to no
 index.
 
-A slot without a count for 72 hours is *folded*, and much earlier if its shard is retired (rule 48):
-it is deleted, and its amount is added to the *base* in the total's item: ``base_items`` and ``base_total``, and for kept slots ``kept_items`` and
-``kept_total``. So total = base + slots, always. See docs/explanation/exactness-proof.md.
+A slot without a count for 72 hours is *folded*, and one of a retired shard much earlier (rule 48):
+it is deleted, and its amount is added to the *base* in the total's item: ``base_items`` and
+``base_total``, and for kept slots ``kept_items`` and ``kept_total``. So total = base + slots,
+always. See docs/explanation/exactness-proof.md.
 """
 
 from __future__ import annotations
