@@ -55,7 +55,6 @@ def needed(protocol: str, calls: dict[str, str]) -> set[str]:
     ("protocol", "granted", "transacted"),
     [
         ("daicho.stream.projector:ProjectorTable", grants.PROJECT, set()),
-        ("daicho.tally.rollup:RollupTable", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:ArchiverTable", grants.ARCHIVE, set()),
         ("daicho.sweep:SweepTable", grants.SWEEP, set()),
     ],
@@ -64,6 +63,12 @@ def test_a_stream_function_is_granted_what_it_needs_of_the_table(
     protocol: str, granted: grants.Grants, transacted: set[str]
 ) -> None:
     assert set(granted.table) == needed(protocol, TABLE) | transacted
+
+
+def test_the_rollup_is_granted_what_it_needs_to_roll_up_and_to_retire_shards() -> None:
+    rolling_up = needed("daicho.tally.rollup:RollupTable", TABLE) | {"UpdateItem", "DeleteItem"}
+    retiring = needed("daicho.stream.retirement:RetirementTable", TABLE) | {"DescribeTable"}
+    assert set(grants.ROLLUP.table) == rolling_up | retiring
 
 
 def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:

@@ -137,6 +137,10 @@ class Ledger(Construct):
         for python in functions:
             python.function.node.add_dependency(release.check)
         release.open.node.add_dependency(projector, archiver)
+        # The rollup retires shards. Earlier code would count late repeats of those, and discarded
+        # records in absent slots. Its last attempts end before a slot is folded early (rule 48).
+        rollup = next(python for python in scheduled if python.name == "rollup")
+        rollup.function.node.add_dependency(projector, redrive)
         api.python.function.node.add_dependency(release.open)
         finish = release.add_finish(jobs.state_machine.attr_arn, settings.rebuild_units or 0)
         finish.node.add_dependency(api.python.function)

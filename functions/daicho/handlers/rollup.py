@@ -1,7 +1,11 @@
-"""Lambda `rollup`: once a minute, updates the totals of changed tallies from their slots."""
+"""Lambda `rollup`: once a minute, updates the totals of changed tallies from their slots.
+
+Once an hour it also retires closed stream shards, so that it may fold their slots.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -13,6 +17,7 @@ from daicho.handlers.wiring.metrics import NONE, emit
 from daicho.plan import Ledger
 from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
+from daicho.stream.retirement import ShardRetirement
 from daicho.tally.rollup import Rollup
 
 
@@ -21,7 +26,7 @@ def build(
     ledger: Ledger | None = None,
     dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
-    """Wire the function up."""
+    """Wire the function up. Without a settle time it retires no shards."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
     ledger, shards, threads = (
         ledger or Ledger.load_newest(settings.lock_file),
@@ -29,12 +34,23 @@ def build(
         dependencies.parallelism,
     )
     table = dependencies.table(settings.table_name, connections=threads).with_metering()
-    rollup = Rollup(table, ledger, dirty_shards=shards, threads=threads, now=dependencies.now)
+    open_stream = partial(dependencies.stream, settings.table_name)
+    settle = dt.timedelta(seconds=settings.settle_seconds)
+    retirement = ShardRetirement(table, open_stream, settle, dependencies.now)
+    rollup = Rollup(
+        table,
+        ledger,
+        dirty_shards=shards,
+        threads=threads,
+        now=dependencies.now,
+        get_settled_shards=retirement.get_settled,
+    )
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        retired = retirement.retire_if_due() if settings.settle_seconds else 0
         report = rollup.run(make_retry_budget(context, dependencies))
         lag = report.age_of_oldest_mark(dependencies.now())
-        emit(report.counts(), {"RollupLag": lag} if lag else NONE)
+        emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
 
     return handler

@@ -183,16 +183,24 @@ class Applier:
         read = claim.state == "discarded"
         slots = {key: self._store.get(key, consistent=True) for key in computed.deltas if read}
         existing_slots = {key: slot for key, slot in slots.items() if slot is not None}
+        # Slots are folded only after the settle time, so not before this redrive has ended if the
+        # shard is not retired now (rule 48).
+        is_retired = read and self._is_retired(computed.record.shard)
         decision = decide_slots(
             claim.state,
             computed,
             existing_slots,
+            is_retired=is_retired,
             dirty_shards=self._dirty_shards,
             now=self._now(),
         )
         if len(decision.counting) + len(decision.recount) >= MAX_TRANSACTION_WRITES:
             return decide_recount(computed)
         return decision
+
+    def _is_retired(self, shard: str) -> bool:
+        image = self._store.get(claims.build_shard_key(shard), consistent=True)
+        return ShardClaims.from_item(shard, image).retired_at is not None
 
     def _commit(self, decision: SlotDecision, computed: RecordChanges, claim: Claim) -> None:
         seq, now = computed.record.seq, self._now()

@@ -30,10 +30,14 @@ def decide_slots(
     computed: RecordChanges,
     slots_found: Mapping[ItemKey, Image],
     *,
+    is_retired: bool,
     dirty_shards: int,
     now: dt.datetime,
 ) -> SlotDecision:
-    """Decide by the claim's state; ``slots_found`` are the record's slots as stored."""
+    """Decide by the claim's state; ``slots_found`` are the record's slots as stored.
+
+    ``is_retired``: whether the record's shard is (rule 48). It matters for state ``discarded``.
+    """
     match state:
         case "open":
             return SlotDecision(
@@ -43,7 +47,7 @@ def decide_slots(
                 )
             )
         case "discarded":
-            return _group_by_number(computed, slots_found, dirty_shards, now)
+            return _group_by_number(computed, slots_found, is_retired, dirty_shards, now)
         case "uncertain" | "done":
             # The slot's number decides nothing: a claim left the record out of batches that
             # passed it.
@@ -58,6 +62,7 @@ def decide_recount(computed: RecordChanges) -> SlotDecision:
 def _group_by_number(
     computed: RecordChanges,
     slots_found: Mapping[ItemKey, Image],
+    is_retired: bool,
     dirty_shards: int,
     now: dt.datetime,
 ) -> SlotDecision:
@@ -65,15 +70,16 @@ def _group_by_number(
 
     Below the record's number, the record is counted. At it, the record was counted already. Past
     it, nobody knows. A slot that is absent or has no number allows counting while the record is
-    young, since a slot that had counted it would still exist; later it may have been folded.
+    young, since a slot that had counted it would still exist; later it may have been folded. So
+    may a slot of a retired shard, however young the record is (rule 49).
     """
     seq, counting, recount = computed.record.seq, [], set[str]()
-    is_old = now - computed.record.at >= STREAM_RETENTION
+    may_be_folded = is_retired or now - computed.record.at >= STREAM_RETENTION
     for key, amount in sorted(computed.deltas.items()):
         slot = slots_found.get(key)
         number = None if slot is None else slot.get("seq")
         if number is None:
-            countable = not is_old
+            countable = not may_be_folded
         elif number["S"] == seq:
             continue
         else:

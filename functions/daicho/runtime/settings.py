@@ -30,7 +30,8 @@ class Settings:
 
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
-    writers for a closed tenant may continue. ``scan_units``: read units a second.
+    writers for a closed tenant may continue, or those of a retired stream shard; 0: the function
+    retires none. ``scan_units``: read units a second.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field

@@ -22,12 +22,17 @@ class AlreadyAnnouncedError(Exception):
     """An open claim would mark a record as not counted, and a batch may have counted it."""
 
 
+class RetiredShardError(Exception):
+    """A batch claims a record of a retired shard, which is handled (rule 48)."""
+
+
 def put_claim(store: ClaimTable, shard: str, claim: Claim) -> bool:
     """Put a claim; False if there is one on the record already, whatever its state (rule 13).
 
     Raises:
         ShardFullError: the shard has no room for it.
         AlreadyAnnouncedError: it is an open one, and a batch has announced the record (rule 14).
+        RetiredShardError: a batch puts it, and all records of the shard are handled (rule 48).
     """
     change = claims.put_claim_update(shard, claim)
     try:
@@ -38,6 +43,8 @@ def put_claim(store: ClaimTable, shard: str, claim: Claim) -> bool:
         shard_claims = ShardClaims.from_item(shard, refused.item)
         if claim.seq in shard_claims.claims:
             return False
+        if claim.state != "discarded" and shard_claims.retired_at is not None:
+            raise RetiredShardError(shard) from None
         if shard_claims.open >= claims.MAX_OPEN_CLAIMS:
             raise ShardFullError(shard) from None
         raise AlreadyAnnouncedError(claim.seq) from None

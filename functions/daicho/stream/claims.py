@@ -8,6 +8,7 @@ Each shard of the stream has an item, which is written once a batch::
     heartbeat#<run>#<entity>  the number of the first heartbeat of a run that arrived (rule 28)
     claim#<number>      a claim: state, entity, generation and time, as a key string
     open, done          how many claims wait for a redrive, and how many are done
+    retired             the time since which no batch of the shard is written (rule 48)
     GSI2PK, GSI2SK      while any is open: so that a redrive finds the shard by one query
     ttl, held           30 days ahead, but never while any is open
 
@@ -57,6 +58,7 @@ _PREFIX = "claim#"
 _HEARTBEAT = "heartbeat"
 _NAMES: Mapping[str, str] = {"#open": "open", "#done": "done"}
 _ONE: AttributeValue = {"N": "1"}
+_IS_NOT_RETIRED = "attribute_not_exists(retired)"
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class ShardClaims:
     """The content of a shard item.
 
     ``heartbeats``: the number of the first heartbeat of each name that was announced.
+    ``retired_at``: since when every batch of the shard is a repeat (rule 48); None if it is not so.
     """
 
     id: str
@@ -123,6 +126,7 @@ class ShardClaims:
     claims: Mapping[str, Claim] = field(default_factory=dict)
     low_watermark: str = ""
     heartbeats: Mapping[HeartbeatName, str] = field(default_factory=dict)
+    retired_at: dt.datetime | None = None
 
     @classmethod
     def from_item(cls, shard: str, image: Image | None) -> ShardClaims:
@@ -130,6 +134,7 @@ class ShardClaims:
         if image is None:
             return cls(shard)
         claims = [Claim.parse(name, image[name]) for name in image if name.startswith(_PREFIX)]
+        retired = attributes.get_text(image, "retired")
         return cls(
             shard,
             attributes.get_text(image, "announced") or "",
@@ -137,6 +142,7 @@ class ShardClaims:
             {claim.seq: claim for claim in sorted(claims, key=lambda claim: claim.seq)},
             attributes.get_text(image, "low_watermark") or "",
             _read_heartbeats(image),
+            None if retired is None else dt.datetime.fromisoformat(retired),
         )
 
     @property
@@ -180,6 +186,8 @@ def put_claim_update(shard: str, claim: Claim) -> Update:
     A claim in state ``open`` is good only while no batch has announced the record (rule 14):
     otherwise an attempt of older or newer code, which could compute it, may have counted it. And
     it is put only while the shard has fewer than 1,000 open claims (rule 18).
+
+    Batches put no claim in a retired shard (rule 48). A redrive still does, in state ``discarded``.
     """
     names = {"#claim": claim.name, "#open": "open", "#ttl": "ttl"}
     condition = "attribute_not_exists(#claim) AND (attribute_not_exists(#open) OR #open < :most)"
@@ -194,6 +202,8 @@ def put_claim_update(shard: str, claim: Claim) -> Update:
     if claim.state == "open":
         condition += " AND (attribute_not_exists(announced) OR announced < :seq)"
         values[":seq"] = {"S": claim.seq}
+    if claim.state != "discarded":
+        condition += f" AND {_IS_NOT_RETIRED}"
     return Update(
         build_shard_key(shard),
         "SET #claim = :claim, GSI2PK = :quarantine, GSI2SK = :shard, held = :never, #ttl = :never"
@@ -211,12 +221,13 @@ def announce_update(
 
     Both answers, the new item and the item that refused it, hold the claims. The first number of
     each heartbeat stays: a later one would move away from the low watermark again and again. The
-    item expires 30 days later, long after its shard is gone, unless a claim holds it.
+    item expires 30 days later, long after its shard is gone, unless a claim holds it. A shard that
+    is retired refuses all announcements (rule 48).
 
     ``raises_low_watermark``: not if the low watermark is higher than the batch's first record.
     """
     sets = ["announced = :last", "#ttl = if_not_exists(held, :ttl)"]
-    condition = "(attribute_not_exists(announced) OR announced < :last)"
+    condition = f"{_IS_NOT_RETIRED} AND (attribute_not_exists(announced) OR announced < :last)"
     names = {"#ttl": "ttl"}
     values: dict[str, AttributeValue] = {
         ":last": {"S": announcement.last},
@@ -232,6 +243,23 @@ def announce_update(
         values[f":h{place}"] = {"S": seq}
     update = f"SET {', '.join(sets)}"
     return Update(build_shard_key(shard), update, condition, names, values)
+
+
+def retire_update(shard: str, now: dt.datetime) -> Update:
+    """Retire a shard whose records are all handled, unless it is retired (rule 48).
+
+    The item outlives whatever may still arrive of the shard: the stream keeps a record for a day.
+    """
+    return Update(
+        build_shard_key(shard),
+        "SET retired = :now, #ttl = if_not_exists(held, :ttl)",
+        _IS_NOT_RETIRED,
+        {"#ttl": "ttl"},
+        {
+            ":now": {"S": keys.render_instant(now)},
+            ":ttl": attributes.to_value(int((now + SHARD_ITEM_RETENTION).timestamp())),
+        },
+    )
 
 
 def forget_heartbeats_update(key: ItemKey, names: Sequence[HeartbeatName]) -> Update:

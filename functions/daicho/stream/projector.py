@@ -27,7 +27,8 @@ from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, Updates
 from daicho.stream.announcement import build_announcement
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch
 from daicho.stream.batch_writer import BatchWriter
-from daicho.stream.changes import RecordChanges, compute_batch
+from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
+from daicho.stream.claim_writer import RetiredShardError
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
 from daicho.tally.immediate_rollup import ImmediateRollup
@@ -77,6 +78,19 @@ class Projector:
             RefusedError: a write that no retry can succeed at; the computation should have failed.
         """
         computed_batch = compute_batch(batch.records, self._ledger)
+        try:
+            return self._project_computed(batch, computed_batch, retry_budget)
+        except RetiredShardError:
+            return None  # rule 48: the batch was handled, whatever this code makes of it
+
+    def _project_computed(
+        self, batch: Batch, computed_batch: ComputedBatch, retry_budget: RetryBudget
+    ) -> str | None:
+        """Process a batch after its computation, as `project` does.
+
+        Raises:
+            RetiredShardError: the shard is retired, so nothing was written.
+        """
         quarantined = self._quarantine.set_aside(computed_batch.poison, retry_budget, self._map)
         if quarantined.claimed:
             self._emit_metrics({"RecordsQuarantined": quarantined.claimed})
@@ -116,7 +130,7 @@ class Projector:
         """Write the changes of the records; returns the writes that may not be done.
 
         Raises:
-            NotAnnouncedError: nothing was written.
+            NotAnnouncedError, RetiredShardError: nothing was written.
         """
         writes = fold_batch(computed)
         if not writes and not heartbeats:

@@ -20,7 +20,13 @@ from daicho.storage import keys
 from daicho.storage.protocols import apply_update
 from daicho.stream import claims
 from daicho.stream.changes import PoisonRecord
-from daicho.stream.claim_writer import AlreadyAnnouncedError, ClaimTable, ShardFullError, put_claim
+from daicho.stream.claim_writer import (
+    AlreadyAnnouncedError,
+    ClaimTable,
+    RetiredShardError,
+    ShardFullError,
+    put_claim,
+)
 from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.records import StreamRecord
 
@@ -67,7 +73,11 @@ class Quarantine:
     def set_aside(
         self, poison: Iterable[PoisonRecord], retry_budget: RetryBudget, map_all: Mapper
     ) -> QuarantineResult:
-        """Write all payloads, then claim record after record in ascending order (rule 13)."""
+        """Write all payloads, then claim record after record in ascending order (rule 13).
+
+        Raises:
+            RetiredShardError: the shard is retired, so the batch was handled (rule 48).
+        """
         waiting = tuple(poison)
         if retry_all(waiting, self._write_payload, retry_budget, map_all):
             return QuarantineResult(is_written=False)
@@ -86,6 +96,7 @@ class Quarantine:
 
         Raises:
             NotAnnouncedError: that is not known to be done, so nothing may be written.
+            RetiredShardError: the shard is retired, so the batch was handled (rule 48).
         """
         results: list[ShardClaims] = []
 
@@ -106,6 +117,8 @@ class Quarantine:
                 return ShardClaims.from_item(shard, apply_update(self._store, change, "ALL_NEW"))
             except ConditionFailedError as refused:
                 existing = ShardClaims.from_item(shard, refused.item)
+                if existing.retired_at is not None:
+                    raise RetiredShardError(shard) from None
                 if existing.announced >= announcement.last:
                     return existing  # as much was announced already
                 # A batch of older records that were handled before: its low watermark is lower.

@@ -41,6 +41,12 @@ class StreamProgress:
         """
         return tuple(shard.id for shard in self.shards if not self._has_passed(shard, name))
 
+    def list_finished(self) -> tuple[str, ...]:
+        """The closed shards of which every record is handled: the projector is at a child."""
+        return tuple(
+            shard.id for shard in self.shards if shard.is_closed and self._has_begun_child(shard.id)
+        )
+
     def count_open(self) -> int:
         """The number of shards that get records."""
         return sum(not shard.is_closed for shard in self.shards)

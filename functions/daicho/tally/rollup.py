@@ -36,6 +36,7 @@ from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, counter_rollup, slots
 from daicho.tally.dirty_shards import remember_shards
 from daicho.tally.reader import read_slots, sum_slots
+from daicho.tally.slots import SettledShards
 
 MARKS_PER_PAGE = 200
 MAX_STARTS = 3
@@ -138,6 +139,7 @@ class Rollup(TotalWriter):
     """Rolls dirty tallies up on one table; ``threads`` of them at once.
 
     ``dirty_shards``: how many partitions marks are spread over now; it reads all ever used.
+    ``get_settled_shards``: the stream shards whose slots need not be kept for 72 hours.
     """
 
     def __init__(
@@ -148,11 +150,13 @@ class Rollup(TotalWriter):
         dirty_shards: int,
         threads: int = 1,
         now: Callable[[], dt.datetime] = utc_now,
+        get_settled_shards: Callable[[], SettledShards] = SettledShards,
     ) -> None:
         super().__init__(store, ledger)
         self._store: RollupTable = store
         self._now = now
         self._dirty_shards = dirty_shards
+        self._get_settled_shards = get_settled_shards
         self._map = make_mapper(threads)
 
     def run(self, retry_budget: RetryBudget) -> RollupReport:
@@ -213,8 +217,8 @@ class Rollup(TotalWriter):
 
     def _fold(self, tally: str, slot_items: tuple[Image, ...]) -> int:
         """Fold the idle slots of what was read; gives how many."""
-        now = self._now()
-        idle = [slot for slot in slot_items if slots.is_idle(slot, now)]
+        now, settled = self._now(), self._get_settled_shards()
+        idle = [slot for slot in slot_items if slots.is_idle(slot, now, settled)]
         folded = 0
         for begin in range(0, len(idle), MAX_FOLDED_SLOTS):
             some = idle[begin : begin + MAX_FOLDED_SLOTS]

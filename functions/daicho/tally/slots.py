@@ -11,15 +11,16 @@ A slot is *dirty* (it has GSI2 keys, its dirty mark) until a rollup has written 
 includes all of it. The mark is set only if there is none, so most writes of a busy slot write to no
 index.
 
-A slot without a count for 72 hours is *folded*: it is deleted, and its amount is added to the
-*base* in the total's item: ``base_items`` and ``base_total``, and for kept slots ``kept_items`` and
-``kept_total``. So total = base + slots, always. See docs/explanation/exactness-proof.md.
+A slot without a count for 72 hours is *folded*, and one of a retired shard much earlier (rule 48):
+it is deleted, and its amount is added to the *base* in the total's item: ``base_items`` and
+``base_total``, and for kept slots ``kept_items`` and ``kept_total``. So total = base + slots,
+always. See docs/explanation/exactness-proof.md.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from daicho.derive.contributions import Amount
@@ -55,6 +56,21 @@ class _Expression:
     text: str
     names: Mapping[str, str]
     values: dict[str, AttributeValue]
+
+
+@dataclass(frozen=True)
+class SettledShards:
+    """Retired shards (rule 48), of which no attempt is left that may still write.
+
+    ``settle``: longer than any such attempt lasts. A slot is not folded earlier after its last
+    count, which a redrive may add to it at any time (see `fold_idle_slots`).
+    """
+
+    shards: Collection[str] = ()
+    settle: dt.timedelta = IDLE_SLOT_AGE
+
+
+NO_SETTLED_SHARDS = SettledShards()
 
 
 @dataclass(frozen=True)
@@ -230,10 +246,19 @@ def clear_dirty_mark(slot: Image) -> Update:
     )
 
 
-def is_idle(slot: Image, now: dt.datetime) -> bool:
-    """Whether a slot may be folded: it is not dirty, and nothing was counted for 72 hours."""
+def is_idle(
+    slot: Image, now: dt.datetime, settled_shards: SettledShards = NO_SETTLED_SHARDS
+) -> bool:
+    """Whether a slot may be folded: it is not dirty, and nothing was counted for 72 hours.
+
+    The settle time is enough for a slot of a shard that is retired for so long.
+    """
     at = attributes.get_integer(slot, "at")
-    return "GSI2PK" not in slot and at is not None and at <= (now - IDLE_SLOT_AGE).timestamp()
+    if "GSI2PK" in slot or at is None:
+        return False
+    is_settled = _parse_shard(slot["SK"]["S"]) in settled_shards.shards
+    age = settled_shards.settle if is_settled else IDLE_SLOT_AGE
+    return at <= (now - age).timestamp()
 
 
 def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
@@ -261,6 +286,11 @@ def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
     return [*writes, Update(build_total_key(tally), update, "attribute_exists(rev)", values=sums)]
 
 
+def _parse_shard(sort_key: str) -> str:
+    """The stream shard of a slot."""
+    return keys.parse(sort_key)[1]
+
+
 def _require_absent() -> _Expression:
     """The condition that a slot still does not exist."""
     return _Expression("attribute_not_exists(PK)", {}, {})
@@ -270,7 +300,8 @@ def _require_unchanged(slot: Image) -> _Expression:
     """The condition that a slot is unchanged since it was read: its revision and its last count.
 
     The revision alone is not enough. A slot that was folded is created again at revision 1, and may
-    have reached the same revision again. But then its last count is at least 72 hours later.
+    have reached the same revision again. But then its last count is later: by 72 hours, or of a
+    retired shard by the settle time.
     """
     values: dict[str, AttributeValue] = {":rev": attributes.to_value(read_revision(slot))}
     if "at" not in slot:

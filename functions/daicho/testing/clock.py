@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 
 START = dt.datetime(2026, 11, 21, 23, 58, tzinfo=dt.UTC)
 """Two minutes before midnight: a day ends soon after the start of each schedule."""
@@ -16,12 +17,14 @@ class SimulatedClock:
     Attributes:
         advanced_seconds: the sum of all advances.
         advanced_seconds_without_pauses: the same without advances of an hour or more.
+        before_advance: called with the seconds of each advance, before it.
     """
 
     def __init__(self, start: dt.datetime = START) -> None:
         self._now = start
         self.advanced_seconds = 0.0
         self.advanced_seconds_without_pauses = 0.0
+        self.before_advance: list[Callable[[float], None]] = []
 
     def now(self) -> dt.datetime:
         """The time, in UTC."""
@@ -29,6 +32,8 @@ class SimulatedClock:
 
     def advance(self, seconds: float) -> None:
         """Let ``seconds`` pass."""
+        for prepare in self.before_advance:
+            prepare(seconds)
         self._now += dt.timedelta(seconds=seconds)
         self.advanced_seconds += seconds
         if seconds < LONG_PAUSE_S:

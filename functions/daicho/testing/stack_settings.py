@@ -34,6 +34,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "PROJECT_FUNCTION": "project",
     "ARCHIVE_FUNCTION": "archive",
 }
+SETTLE_S = 1_000
+"""The setting `SETTLE_SECONDS` of a rollup that retires shards."""
 _BUILDERS: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
     "archive": archive.build,

@@ -14,6 +14,8 @@ LIFECYCLE = ("lifecycle", "lifecycle disabled", "lifecycle superseded", "lifecyc
 """The profiles of releases: their third release differs."""
 REBUILD = ("rebuild", "rebuild disabled", "rebuild superseded", "rebuild replaced")
 """The profiles of rebuilds: as above."""
+CLOSING = ("closing shards", "closing upgrade")
+"""The profiles of shards that close and are retired."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),
     "2": ("poison", "uncertain"),
@@ -47,6 +49,8 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "32": REBUILD,
     "34": ("rebuild disabled", "rebuild replaced"),
     "42": ("restores",),
+    "48": CLOSING,
+    "49": ("closing shards",),
     "fast": (LIKES,),
     "expiry": ("expiry rules", "expiry restores"),
     "rules": ("rules",),

@@ -66,9 +66,11 @@ PROJECT = Grants(
     failures={"quarantine/*": ("PutObject",)},
     stream=True,
 )
-# DeleteItem is for slots that are folded, in a transaction: it is granted by what is in it.
+# DeleteItem is for slots that are folded, in a transaction: it is granted by what is in it. A batch
+# is of shard items, and the table's description names its stream.
 ROLLUP = Grants(
-    table=("GetItem", "Query", "UpdateItem", "DeleteItem"), indexes={"GSI2": ("Query",)}
+    table=("GetItem", "BatchGetItem", "Query", "UpdateItem", "DeleteItem", "DescribeTable"),
+    indexes={"GSI2": ("Query",)},
 )
 # GetObject is for HEAD: the metadata of the existing link at the place of a new one.
 ARCHIVE = Grants(table=("UpdateItem",), archive=("PutObject", "GetObject"), stream=True)

@@ -20,27 +20,40 @@ from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledFunctionProps:
-    """One scheduled function. ``environment``: its variables beside the table."""
+    """One scheduled function. ``environment``: its variables beside the table.
+
+    ``describes_stream``: whether it may describe the table's stream.
+    """
 
     name: str
     rate: Duration
     timeout: Duration
     permissions: grants.Grants
     environment: Callable[[SharedResources], dict[str, str]]
+    describes_stream: bool = False
 
 
 def _archive(shared: SharedResources) -> dict[str, str]:
     return {"ARCHIVE_BUCKET": shared.archive.bucket_name}
 
 
+def _rollup(shared: SharedResources) -> dict[str, str]:
+    settings = shared.settings
+    environment = {"DIRTY_SHARDS": str(settings.dirty_shards)}
+    if not settings.emulated_stream:  # its one shard is never closed, so none is retired
+        environment["SETTLE_SECONDS"] = str(settings.settle_seconds)
+    return environment
+
+
 RECURRING = (
-    # Rolls dirty tallies up into totals.
+    # Rolls dirty tallies up into totals, and retires closed shards of the stream.
     ScheduledFunctionProps(
         name="rollup",
         rate=Duration.minutes(1),
         timeout=Duration.seconds(60),
         permissions=grants.ROLLUP,
-        environment=lambda shared: {"DIRTY_SHARDS": str(shared.settings.dirty_shards)},
+        environment=_rollup,
+        describes_stream=True,
     ),
     # The archive of the last days is verified once a day, by as many runs as necessary. The other
     # runs of the day only repeat the result as metrics. A lost run delays nothing for a day. To
@@ -95,6 +108,8 @@ class ScheduledFunction(Construct):
             timeout=recurring.timeout,
             environment=recurring.environment(shared),
         )
+        if recurring.describes_stream:
+            self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         add_schedule(self, python=self.python, name=name, rate=recurring.rate)
 
 

@@ -148,6 +148,10 @@ class EventSourceMapping:
         """The number of the shard's records that are settled."""
         return self._get_reader(shard).position
 
+    def is_read(self, shard: str) -> bool:
+        """Whether every record of a shard is settled that was written so far."""
+        return self._get_reader(shard).is_read()
+
     def list_trimmed_records(self) -> list[Record]:
         """The records that the stream removed before the function had handled them."""
         return [record for reader in self._readers.values() for record in reader.trimmed]

@@ -8,6 +8,7 @@ threads, each a greenlet (`daicho.testing.faults.parallel_work`).
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from greenlet import getcurrent, greenlet
 from daicho.runtime.retry import MAX_PAUSE_S, RetryBudget
 from daicho.testing.aws.client_errors import build_cancelled_error, build_error
 from daicho.testing.choices import Choices
+from daicho.testing.clock import START
 from daicho.testing.faults.fault_injector import (
     OBJECT_OPERATIONS,
     TABLE_OPERATIONS,
@@ -48,7 +50,7 @@ class SimulatedProcess:
     """One invocation of a function, or one request to the API.
 
     ``code_version``: the version of its code. ``seconds``: the time until its timeout; each
-    operation takes one of them. ``fault_counts`` counts what it meets.
+    operation takes one of them. ``began``: when it began. ``fault_counts`` counts what it meets.
     """
 
     def __init__(
@@ -61,10 +63,12 @@ class SimulatedProcess:
         choices: Choices,
         faults: FaultInjector,
         fault_counts: Counter[str],
+        began: dt.datetime = START,
     ) -> None:
         self.name = name
         self.code_version = code_version
         self.seconds = seconds
+        self.began = began
         self.choices = choices
         self.finished = False
         self.failure: BaseException | None = None

@@ -33,6 +33,7 @@ from daicho.testing.stack_settings import (
     DIRTY_SHARDS,
     ENVIRONMENT,
     FAILURE_BUCKET,
+    SETTLE_S,
     TABLE,
     build_event_filters,
     build_handler,
@@ -75,6 +76,8 @@ class SimulatedDeployment:
         self._fault_counts = fault_counts
         self._has_lag = True
         self._record_count = 0
+        self.retirement = ""
+        """Whether the rollup retires shards: see `Profile`."""
         self.clock = SimulatedClock()
         self.stream = TableStream()
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
@@ -114,6 +117,8 @@ class SimulatedDeployment:
         ledger = self.entities.ledgers[process.code_version]
         shards = self._get_dirty_shards(process.code_version)
         environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
+        if self._retires_shards(process):
+            environment["SETTLE_SECONDS"] = str(SETTLE_S)
         dependencies = self.build_dependencies(process)
         with simulate_threads():
             handler = build_handler(name, ledger, dependencies, environment)
@@ -133,6 +138,7 @@ class SimulatedDeployment:
         return Dependencies(
             table=open_table,
             bucket=open_bucket,
+            stream=lambda _table: self.build_stream_describer(process),
             now=self.clock.now,
             sleep=process.sleep,
             random=lambda: 0.9,
@@ -222,6 +228,11 @@ class SimulatedDeployment:
         records = self.stream.shards[shard].records[checkpoint:]
         pairs = zip(records, selections, strict=False)
         return [record for record, is_selected in pairs if is_selected]
+
+    def _retires_shards(self, process: SimulatedProcess) -> bool:
+        """Whether the code of a process retires shards; only the rollup reads the setting."""
+        is_known = self.retirement == "by all code" or process.code_version != OLD_CODE
+        return bool(self.retirement) and is_known
 
     def _get_dirty_shards(self, code_version: int) -> int:
         return self._dirty_shards[code_version != OLD_CODE]

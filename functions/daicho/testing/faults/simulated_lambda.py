@@ -299,6 +299,7 @@ class SimulatedLambda:
                 (self.code_version, self.code_version, self.previous_version)
             ),
             seconds=self.choices.pick(self.seconds),
+            began=self.deployment.clock.now(),
             choices=self.choices,
             faults=self._faults,
             fault_counts=self.fault_counts,

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from daicho.storage import keys
+from daicho.stream.claims import build_shard_key
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.code_versions import MarkedImageLog
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -37,6 +38,7 @@ def find_unknowable_tallies(
     unknowable: set[str] = set()
     for shard in deployment.stream.shards.values():
         changed_later: set[str] = set()
+        shard_item = deployment.dynamodb.find(build_shard_key(shard.id)) or {}
         for record in reversed(shard.records):
             tallies = _find_changed_tallies(deployment, record)
             change = record["dynamodb"]
@@ -47,8 +49,10 @@ def find_unknowable_tallies(
                 age = redriven_at - change["ApproximateCreationDateTime"]
                 # A late repetition of it, once others were announced, may only be claimed as
                 # uncertain, even if no attempt could process it.
-                is_uncertain = age >= SEQUENCE_RETENTION_S or any(
-                    marked_images.has_failed(image) for image in images
+                is_uncertain = (
+                    age >= SEQUENCE_RETENTION_S
+                    or "retired" in shard_item
+                    or any(marked_images.has_failed(image) for image in images)
                 )
                 unknowable |= tallies if is_uncertain else tallies & changed_later
             changed_later |= tallies

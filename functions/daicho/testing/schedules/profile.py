@@ -100,6 +100,8 @@ class Profile:
         history: the releases that the events of `Lifecycle` play.
         settle_s: seconds after a deployment in which writers of older code end; with 0, `Lifecycle`
             plays no rebuilds by the library.
+        retirement: whether rollups retire closed shards: "by all code", or "by new code" while the
+            old code does not know rule 48; with "", they do not.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Profile:
     heartbeats: tuple[EntityNames, ...] = ()
     history: CodeHistory | None = None
     settle_s: int = 0
+    retirement: str = ""
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:

@@ -36,6 +36,7 @@ from daicho.testing.oracle.recounts import (
 from daicho.testing.releases.lifecycle import Lifecycle
 from daicho.testing.releases.rebuild_lifecycle import RebuildLifecycle
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.closing_shards import ClosingShards
 from daicho.testing.schedules.filter_spread import FilterSpread
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rare_events import RareEvents
@@ -103,10 +104,9 @@ class Schedule:
             pick(profile.max_open_claims, "open claims"),
             pick(profile.rollup_starts, "rollup starts"),
         )
-        weights = {}
+        weights, event_weights = {}, {}
         for name in profile.faults:
             weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
-        event_weights = {}
         for event, candidates in profile.event_weights.items():
             event_weights[event] = pick(candidates, event)
         self._event_scale = build_scale(list(event_weights.values()))
@@ -136,7 +136,9 @@ class Schedule:
         elif history is not None:
             self._lifecycle = Lifecycle(history, names, *shared)
         rebuilds = self._lifecycle and self._lifecycle.rebuilds
-        owners = (rare_events, FilterSpread(profile, *shared), self._lifecycle, rebuilds)
+        self._closing = ClosingShards(profile, *shared)
+        others = (self._closing, FilterSpread(profile, *shared), self._lifecycle)
+        owners = (rare_events, *others, rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
@@ -147,6 +149,7 @@ class Schedule:
         """Play it; returns the differences from the recomputation at the end, in a line each."""
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
+            stack.enter_context(self._closing.simulate_earlier_code())
             stack.enter_context(self._limits)
             stack.enter_context(simulate_retry_budgets())
             if self._requests is not None:
@@ -237,6 +240,7 @@ class Schedule:
         return [
             *find_wrong_recounts(recounts, unknowable),
             *find_differences(self.deployment, self.recompute(), recounts & unknowable),
+            *self._closing.find_differences(),
             *([] if self.profile.discards else list_discards(self.deployment)),
             *(self._requests.find_differences() if self._requests is not None else ()),
             *(self._lifecycle.find_differences() if self._lifecycle is not None else ()),
