@@ -55,6 +55,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "update_item": ("dynamodb:UpdateItem",),
     "delete_item": ("dynamodb:DeleteItem",),
     "batch_write_item": ("dynamodb:BatchWriteItem",),
+    "batch_execute_statement": ("dynamodb:PartiQLInsert",),  # the only statement of the library
     "transact_write_items": (),  # `TRANSACTED`
     "describe_table": ("dynamodb:DescribeTable",),
     "describe_stream": ("dynamodb:DescribeStream",),

@@ -21,6 +21,7 @@ TABLE = {
     "query": "Query",
     "query_pages": "Query",
     "put": "PutItem",
+    "insert_batch": "PartiQLInsert",
     "update": "UpdateItem",
     "delete": "DeleteItem",
     "batch_write": "BatchWriteItem",

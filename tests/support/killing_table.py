@@ -35,6 +35,9 @@ class KillingTable(Table):
     def put(self, *given: Any, **named: Any) -> Any:
         return self._write(super().put, *given, **named)
 
+    def insert_batch(self, *given: Any, **named: Any) -> Any:
+        return self._write(super().insert_batch, *given, **named)
+
     def update(self, *given: Any, **named: Any) -> Any:
         return self._write(super().update, *given, **named)
 

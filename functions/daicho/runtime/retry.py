@@ -119,12 +119,25 @@ def retry_all(
             return False
         return True
 
+    def attempt_round(remaining: Sequence[T]) -> tuple[T, ...]:
+        outcomes = list(map_all(is_done_after_attempt, remaining))
+        return tuple(item for item, is_done in zip(remaining, outcomes, strict=True) if not is_done)
+
+    return retry_rounds(work, attempt_round, retry_budget)
+
+
+def retry_rounds(
+    work: Sequence[T],
+    attempt_round: Callable[[Sequence[T]], tuple[T, ...]],
+    retry_budget: RetryBudget,
+) -> tuple[T, ...]:
+    """Attempt all work in rounds, until no work or little time is left (rule 5).
+
+    ``attempt_round`` returns the part that is not known to be done; so does this function.
+    """
     remaining = tuple(work)
     for _ in retry_budget.count_attempts():
-        outcomes = list(map_all(is_done_after_attempt, remaining))
-        remaining = tuple(
-            item for item, is_done in zip(remaining, outcomes, strict=True) if not is_done
-        )
+        remaining = attempt_round(remaining)
         if not remaining:
             break
     return remaining

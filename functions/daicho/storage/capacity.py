@@ -7,7 +7,10 @@ from threading import Lock
 from typing import Any
 
 WRITES = frozenset(
-    {"put_item", "update_item", "delete_item", "batch_write_item", "transact_write_items"}
+    {
+        *("put_item", "update_item", "delete_item"),
+        *("batch_write_item", "batch_execute_statement", "transact_write_items"),
+    }
 )
 
 

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from daicho.errors import ConditionFailedError
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ItemPage, Query, Scan, Update, Write
+from daicho.storage.requests import InsertOutcome, ItemPage, Query, Scan, Update, Write
 
 
 class GetsItems(Protocol):
@@ -45,6 +45,13 @@ class PutsItems(Protocol):
         self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
     ) -> Image | None:
         """Write a whole item if the condition holds."""
+
+
+class InsertsItems(Protocol):
+    """Creates many items in one request."""
+
+    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+        """Create up to 25 items; the outcome of each."""
 
 
 class UpdatesItems(Protocol):

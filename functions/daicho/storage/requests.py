@@ -212,6 +212,32 @@ class ConditionCheck:
 Write = Put | Update | Delete | ConditionCheck
 
 
+InsertOutcome = Literal["inserted", "refused", "throttled"]
+"""What became of one item of a batch of inserts. ``refused``: not inserted, for any reason but
+throttling; usually an item with its key exists."""
+THROTTLED_STATEMENTS = frozenset(
+    {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
+)
+"""Codes of a throttled statement. Source: BatchStatementError, Amazon DynamoDB API Reference."""
+
+
+def build_insert(table: str, item: Image) -> dict[str, Any]:
+    """A PartiQL statement that fails if an item with this key exists; all values are parameters."""
+    members = ", ".join([f"'{name}': ?" for name in item])
+    return {
+        "Statement": f'INSERT INTO "{table}" VALUE {{{members}}}',
+        "Parameters": list(item.values()),
+    }
+
+
+def read_insert_outcome(response: Mapping[str, Any]) -> InsertOutcome:
+    """The outcome of one statement of a batch of inserts."""
+    error = response.get("Error")
+    if not error:
+        return "inserted"
+    return "throttled" if error.get("Code") in THROTTLED_STATEMENTS else "refused"
+
+
 def get_write_key(write: Write) -> ItemKey:
     """The key of the item that a write refers to."""
     return get_key(write.item) if isinstance(write, Put) else write.key

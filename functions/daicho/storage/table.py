@@ -24,13 +24,16 @@ from daicho.storage.direct.client import DirectClient
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     NO_NAMES,
+    InsertOutcome,
     ItemPage,
     Query,
     Returns,
     Scan,
     Write,
     build_expressions,
+    build_insert,
     build_projection,
+    read_insert_outcome,
     to_key_image,
 )
 from daicho.storage.sessions import get_session, open_client
@@ -233,6 +236,21 @@ class Table:
         except AWS_ERRORS as error:
             raise translate_error(error, f"transaction of {len(writes)}") from error
 
+    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+        """Insert up to 25 items, each on its own; the outcomes are in the order of the items.
+
+        The SDK's repeat after a lost answer finds items of the first attempt and is ``refused``.
+
+        Raises:
+            StoreError: no outcome is known; any of the items may have been inserted.
+        """
+        statements: Any = [build_insert(self.name, item) for item in items]
+        try:
+            answer = self._client.batch_execute_statement(Statements=statements)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"insert of {len(items)}") from error
+        return [read_insert_outcome(response) for response in answer["Responses"]]
+
     def with_announcement(self, announce: Callable[[], None]) -> Table:
         """The same table; ``announce`` is called before each write."""
         return _AnnouncingTable(self._client, self.name, self.units, announce)
@@ -323,6 +341,11 @@ class _AnnouncingTable(Table):
         """See `Table.transact`."""
         self._announce()
         super().transact(writes)
+
+    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+        """See `Table.insert_batch`."""
+        self._announce()
+        return super().insert_batch(items)
 
     def batch_write(self, *given: Any, **named: Any) -> None:
         """See `Table.batch_write`."""

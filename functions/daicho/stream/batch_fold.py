@@ -18,12 +18,15 @@ class DerivedWrite:
 
     ``lowest`` is the first record of the base item in the batch. The write covers all of its
     records, so this number is reported while the write is not known to be done (rule 4).
+    ``was_derived``: the item was derived before the batch, so it probably exists. Only the way of
+    writing depends on it, never the result.
     """
 
     key: ItemKey
     row: IndexRow | None
     seq: str
     lowest: str
+    was_derived: bool = True
 
     @property
     def last(self) -> str:
@@ -91,7 +94,8 @@ def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite
         for key in sorted(derived, key=lambda key: (key not in last.after, key)):
             row = last.after.get(key)
             if row is None or any(rows.get(key) != row for rows in all_images):
-                yield DerivedWrite(key, row, last.record.seq, lowest)
+                was_derived = key in records[0].before
+                yield DerivedWrite(key, row, last.record.seq, lowest, was_derived)
 
 
 def _fold_slots(batch: Sequence[RecordChanges]) -> Iterable[SlotWrite]:

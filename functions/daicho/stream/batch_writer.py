@@ -1,28 +1,50 @@
 """Writing what a batch changes: derived items (EXACTNESS rule 6) and slots (rule 9).
 
 Each write is fenced by the numbers of the records that caused it, and never goes backwards.
+
+A derived item that is probably new is inserted, up to 25 of them in one request (ADR 0161). An
+insert changes no existing item, so it cannot go backwards either. Whether an item that was not
+inserted must be written is decided by the fenced put, and by nothing else.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Protocol
 
-from daicho.errors import ConditionFailedError, RefusedError
+from daicho.errors import (
+    ConditionFailedError,
+    RefusedError,
+    StoreError,
+    ThrottledError,
+    UnavailableError,
+)
 from daicho.layout.retention import TOMBSTONE_RETENTION
+from daicho.runtime.retry import Mapper, RetryBudget, retry_rounds
 from daicho.storage import attributes
-from daicho.storage.protocols import PutsItems, UpdatesItems, apply_update
+from daicho.storage.attributes import AttributeValue
+from daicho.storage.protocols import InsertsItems, PutsItems, UpdatesItems, apply_update
 from daicho.storage.requests import to_key_image
 from daicho.stream.batch_fold import DerivedWrite, ProjectorWrite, SlotWrite, sum_deltas
 from daicho.tally import slots
+
+_log = logging.getLogger(__name__)
+MAX_BATCH = 25
+"""Statements of one request: the limit of DynamoDB."""
+MAX_BATCHED_COPY = 16_000
+"""Characters of a copy. A row with a larger one has a request of its own, which then takes more
+units than anything else."""
+Work = tuple[ProjectorWrite, ...]
 
 
 class DerivedItemTable(PutsItems, Protocol):
     """The operations of the table that writing a derived item needs."""
 
 
-class BatchTable(PutsItems, UpdatesItems, Protocol):
+class BatchTable(PutsItems, InsertsItems, UpdatesItems, Protocol):
     """The operations of the table that writing a batch needs."""
 
 
@@ -36,16 +58,72 @@ class BatchWriter:
         self._dirty_shards = dirty_shards
         self._now = now
 
-    def write(self, write: ProjectorWrite) -> None:
-        """Carry out one write of a folded batch, or find it done already.
+    def write_all(
+        self, writes: Sequence[ProjectorWrite], retry_budget: RetryBudget, map_all: Mapper = map
+    ) -> Work:
+        """Carry out the writes of a folded batch, or find them done already.
+
+        Returns the writes that are not known to be done when little time is left (rule 5).
 
         Raises:
-            StoreError: it is not known to be done.
+            RefusedError: a write that no retry can succeed at.
         """
-        if isinstance(write, DerivedWrite):
-            write_derived_item(self._store, write, self._now())
-        else:
-            self._count(write)
+
+        def write_round(remaining: Sequence[ProjectorWrite]) -> Work:
+            removals = [write for write in remaining if _is_removal(write)]
+            others = [write for write in remaining if not _is_removal(write)]
+            # An item that stays in a list must not be missing from it in between (rule 7), so all
+            # rows are put before the first one is removed.
+            return (*write_stage(others), *write_stage(removals))
+
+        def write_stage(stage: Sequence[ProjectorWrite]) -> Work:
+            undone: list[ProjectorWrite] = []
+            refused: list[ProjectorWrite] = []
+            for left, decided_by_put in map_all(attempt, _group_requests(stage)):
+                undone += left
+                refused += decided_by_put
+            outcomes = map_all(attempt, [(write,) for write in refused])
+            return (*undone, *chain.from_iterable(left for left, _ in outcomes))
+
+        def attempt(request: Work) -> tuple[Work, Work]:
+            if not retry_budget.has_time_left:
+                return request, ()
+            return self._insert(request) if len(request) > 1 else (self._write(request), ())
+
+        return retry_rounds(writes, write_round, retry_budget)
+
+    def _insert(self, batch: Work) -> tuple[Work, Work]:
+        """Insert items: the writes that are not done, and those that the fenced put decides."""
+        items = [
+            _build_item(write, self._now()) for write in batch if isinstance(write, DerivedWrite)
+        ]
+        try:
+            outcomes = self._store.insert_batch(items)
+        except ThrottledError as error:
+            _log.warning("not done: %s", error)
+            return batch, ()
+        except StoreError as error:  # any of them may have been inserted
+            _log.warning("each is put instead: %s", error)
+            return (), batch
+        results = tuple(zip(batch, outcomes, strict=True))
+        # "refused" does not show what is stored: it may be an older item, also a tombstone.
+        return (
+            tuple(write for write, outcome in results if outcome == "throttled"),
+            tuple(write for write, outcome in results if outcome == "refused"),
+        )
+
+    def _write(self, request: Work) -> Work:
+        """Write one item: the write, if it is not known to be done."""
+        (write,) = request
+        try:
+            if isinstance(write, DerivedWrite):
+                write_derived_item(self._store, write, self._now())
+            else:
+                self._count(write)
+        except UnavailableError as error:
+            _log.warning("not done: %s", error)
+            return request
+        return ()
 
     def _count(self, write: SlotWrite) -> None:
         """Rule 9: count all parts; a refusal shows which of them remain, until none does."""
@@ -72,13 +150,42 @@ class BatchWriter:
 
 def write_derived_item(store: DerivedItemTable, write: DerivedWrite, now: dt.datetime) -> None:
     """Put the row, or a tombstone even where no item existed; never over an equal or newer item."""
-    if write.row is None:
-        item = to_key_image(write.key)
-        item["ttl"] = attributes.to_value(int((now + TOMBSTONE_RETENTION).timestamp()))
-    else:
-        item = write.row.to_item(write.key)
-    item["seq"] = {"S": write.seq}
+    item = _build_item(write, now)
     try:
         store.put(item, condition=f"{slots.FENCE}:seq", values={":seq": {"S": write.seq}})
     except ConditionFailedError:
         return
+
+
+def _build_item(write: DerivedWrite, now: dt.datetime) -> dict[str, AttributeValue]:
+    number = {"seq": {"S": write.seq}}
+    if write.row is not None:
+        return {**write.row.to_item(write.key), **number}
+    expiry = attributes.to_value(int((now + TOMBSTONE_RETENTION).timestamp()))
+    return {**to_key_image(write.key), "ttl": expiry, **number}
+
+
+def _group_requests(writes: Sequence[ProjectorWrite]) -> list[Work]:
+    """The writes of each request: batches of items that are probably new, and single writes.
+
+    An insert of an item that exists is billed, and is followed by a put.
+    """
+    new: list[ProjectorWrite] = []
+    single: list[Work] = []
+    for write in writes:
+        if _is_probably_new(write):
+            new.append(write)
+        else:
+            single.append((write,))
+    return [tuple(new[at : at + MAX_BATCH]) for at in range(0, len(new), MAX_BATCH)] + single
+
+
+def _is_probably_new(write: ProjectorWrite) -> bool:
+    if not isinstance(write, DerivedWrite) or write.was_derived:
+        return False
+    copy = write.row.copy if write.row is not None else None
+    return copy is None or len(copy) <= MAX_BATCHED_COPY
+
+
+def _is_removal(write: ProjectorWrite) -> bool:
+    return isinstance(write, DerivedWrite) and write.row is None

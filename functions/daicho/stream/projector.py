@@ -22,8 +22,14 @@ from typing import Protocol
 
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
-from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems
+from daicho.runtime.retry import RetryBudget, make_mapper
+from daicho.storage.protocols import (
+    GetsItems,
+    InsertsItems,
+    PutsItems,
+    QueriesItems,
+    UpdatesItems,
+)
 from daicho.stream.announcement import build_announcement
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch
 from daicho.stream.batch_writer import BatchWriter
@@ -34,7 +40,7 @@ from daicho.stream.records import Batch, StreamRecord
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
-class ProjectorTable(GetsItems, QueriesItems, PutsItems, UpdatesItems, Protocol):
+class ProjectorTable(GetsItems, QueriesItems, PutsItems, InsertsItems, UpdatesItems, Protocol):
     """The operations of the table that the projector needs; reads are for immediate rollups."""
 
 
@@ -144,7 +150,7 @@ class Projector:
             writes = fold_batch(
                 [changes for changes in computed if changes.record.seq not in shard_claims.claims]
             )
-        unwritten = retry_all(writes, self._writer.write, retry_budget, self._map)
+        unwritten = self._writer.write_all(writes, retry_budget, self._map)
         if not unwritten:  # otherwise the time was used up by retries
             tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]
             self._immediate_rollup.roll_up_tallies(tallies, retry_budget)

@@ -28,6 +28,11 @@ from daicho.testing.aws.client_errors import (
 from daicho.testing.aws.dynamodb import key_checks, value_checks
 from daicho.testing.aws.dynamodb.read_requests import build_page, parse_get, parse_query
 from daicho.testing.aws.dynamodb.scan_requests import build_scan_page
+from daicho.testing.aws.dynamodb.statements import (
+    InsertStatement,
+    build_statement_error,
+    parse_batch,
+)
 from daicho.testing.aws.dynamodb.write_requests import (
     CONDITION_FAILED,
     ConditionFailedError,
@@ -173,6 +178,14 @@ class MemoryDynamoDB:
             self.commit(key, new)
         return {"UnprocessedItems": {}}
 
+    def batch_execute_statement(self, **request: Any) -> Answer:
+        """Insert many items, each separately, in the order of the statements."""
+        try:
+            statements = parse_batch(request)
+        except InvalidRequestError as error:
+            raise build_validation_error("BatchExecuteStatement", str(error)) from None
+        return {"Responses": [self._insert(statement) for statement in statements]}
+
     def transact_write_items(self, **request: Any) -> Answer:
         """All or nothing; the same token within ten minutes does nothing again."""
         actions, token = request["TransactItems"], request.get("ClientRequestToken")
@@ -249,6 +262,14 @@ class MemoryDynamoDB:
             raise build_validation_error(operation, str(error)) from None
         self.commit(key, new)
         return write.build_return_values(old, new)
+
+    def _insert(self, statement: InsertStatement) -> Answer:
+        if statement.error:
+            return build_statement_error("ValidationError", statement.error)
+        if self.find(statement.key) is not None:
+            return build_statement_error("DuplicateItem", "Duplicate primary key exists in table")
+        self.commit(statement.key, statement.item)
+        return {}
 
     def _transact(self, writes: Sequence[WriteRequest]) -> None:
         changes: dict[ItemKey, Image | None] = {}

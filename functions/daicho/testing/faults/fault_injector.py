@@ -21,6 +21,7 @@ class OperationKind(Enum):
     QUERY = "query"
     WRITE = "write"
     BATCH = "batch"
+    STATEMENTS = "statements"
     TRANSACTION = "transaction"
     OBJECT_READ = "object read"
     OBJECT_WRITE = "object write"
@@ -31,12 +32,14 @@ TABLE_OPERATIONS = (
     OperationKind.QUERY,
     OperationKind.WRITE,
     OperationKind.BATCH,
+    OperationKind.STATEMENTS,
     OperationKind.TRANSACTION,
 )
 OBJECT_OPERATIONS = (OperationKind.OBJECT_READ, OperationKind.OBJECT_WRITE)
 WRITES = (
     OperationKind.WRITE,
     OperationKind.BATCH,
+    OperationKind.STATEMENTS,
     OperationKind.TRANSACTION,
     OperationKind.OBJECT_WRITE,
 )
@@ -49,10 +52,10 @@ OPERATION_FAULTS: Mapping[str, tuple[OperationKind, ...]] = {
     "lost response": WRITES,
     "repeated request": WRITES,
     "conflict": (OperationKind.WRITE, OperationKind.TRANSACTION, OperationKind.OBJECT_WRITE),
-    "unprocessed": (OperationKind.BATCH,),
+    "unprocessed": (OperationKind.BATCH, OperationKind.STATEMENTS),
     "short page": (OperationKind.QUERY,),
     "slow": (*TABLE_OPERATIONS, *OBJECT_OPERATIONS),
-    "late landing": (OperationKind.WRITE, OperationKind.OBJECT_WRITE),
+    "late landing": (OperationKind.WRITE, OperationKind.STATEMENTS, OperationKind.OBJECT_WRITE),
 }
 """The faults of one operation, and the kinds of operations that each can occur in."""
 _NAMES = ("", *OPERATION_FAULTS)
@@ -88,6 +91,10 @@ class FaultInjector:
         if self.throttled_requests:
             self.throttled_requests -= 1
             return True
+        return self.throttle_key(key)
+
+    def throttle_key(self, key: str) -> bool:
+        """Whether throttling of a partition key rejects a request, or a statement of it."""
         if self.throttled_keys.get(key):
             self.throttled_keys[key] -= 1
             return True

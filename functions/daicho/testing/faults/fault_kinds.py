@@ -16,6 +16,7 @@ FAULT_KINDS: Mapping[str, str] = {
     "repeated request": "the SDK sends a write again",
     "throttled table": "all requests are throttled for a while",
     "throttled key": "the requests of one partition key are throttled for a while",
+    "throttled statement": "... and statements of a batch, while its others are carried out",
     "server error": "a store answers with a server error",
     "unprocessed": "a part of a batch is not processed",
     "short page": "a page of a query has fewer items than its limit",

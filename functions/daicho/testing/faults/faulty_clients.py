@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import compress, cycle
 from typing import Any
 
+from daicho.testing.aws.dynamodb.statements import build_statement_error, parse_batch
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
@@ -61,6 +63,37 @@ class FaultyDynamoDB:
     def batch_write_item(self, **request: Any) -> Answer:
         """BatchWriteItem."""
         return self._perform_batch("batch_write_item", request, "UnprocessedItems")
+
+    def batch_execute_statement(self, **request: Any) -> Answer:
+        """BatchExecuteStatement. Each statement may be throttled while others are carried out."""
+        statements: list[Any] = request["Statements"]
+        keys = [statement.key.pk for statement in parse_batch(request)]
+
+        def perform_all() -> Answer:
+            return self._execute(statements, [not self._process.is_throttled(key) for key in keys])
+
+        def perform_partly(choices: Choices) -> Answer:
+            return self._execute(statements, [choices.draw_bool(0.5) for _ in statements])
+
+        # The key that a fault throttles from now on.
+        return self._process.perform(
+            *(OperationKind.STATEMENTS, "batch_execute_statement", keys[0]),
+            perform_all,
+            perform_partly,
+        )
+
+    def _execute(self, statements: list[Any], is_carried_out: list[bool]) -> Answer:
+        """Carry out some statements. The others are throttled, in either of two words."""
+        chosen = list(compress(statements, is_carried_out))
+        answer = self._store.batch_execute_statement(Statements=chosen) if chosen else {}
+        responses = iter(answer.get("Responses", ()))
+        codes = cycle(("ThrottlingError", "ProvisionedThroughputExceeded"))
+        return {
+            "Responses": [
+                next(responses) if done else build_statement_error(next(codes), "slow down")
+                for done in is_carried_out
+            ]
+        }
 
     def _perform(
         self, kind: OperationKind, name: str, key: Mapping[str, Any], request: Answer

@@ -165,7 +165,9 @@ class SimulatedProcess:
             if self.operations_until_death == 0:
                 raise ProcessKilled
             self.operations_until_death -= 1
-        if kind in TABLE_OPERATIONS and self._faults.throttle(key):
+        # A throttled key throttles statements of a batch, not the batch (`is_throttled`).
+        throttled_key = "" if kind is OperationKind.STATEMENTS else key
+        if kind in TABLE_OPERATIONS and self._faults.throttle(throttled_key):
             raise build_throttling_error(operation)
         fault = self._faults.draw_fault(kind, self.choices)
         if not fault:
@@ -174,6 +176,13 @@ class SimulatedProcess:
         if fault in ("unprocessed", "short page") and carry_out_partly is not None:
             return carry_out_partly(self.choices)
         return self._perform_with_fault(fault, kind, operation, key, carry_out)
+
+    def is_throttled(self, key: str) -> bool:
+        """Whether a statement of a batch is throttled. ``key``: partition key."""
+        if not self._faults.throttle_key(key):
+            return False
+        self.fault_counts["throttled statement"] += 1
+        return True
 
     def _perform_with_fault(
         self,
