@@ -17,7 +17,9 @@ from rich.table import Table as Printed
 
 from bench.speed.figures import Figure
 
-PARTS: dict[str, str] = {}
+PARTS: dict[str, str] = {
+    "projector": "Processor time of the projector, for each record",
+}
 """What each part measures, by the name of its module."""
 console = Console(width=130)
 
