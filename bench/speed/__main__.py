@@ -23,6 +23,7 @@ PARTS: dict[str, str] = {
     "requests": "Requests to DynamoDB",
     "api": "API: routes against a hand-written handler",
     "window": "Batching window of the projector: units, freshness and cost",
+    "projector": "Processor time of the projector, for each record",
 }
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"

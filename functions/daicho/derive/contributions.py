@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 
 from daicho.derive.limits import MAX_GROUPS
 from daicho.layout.components import UnderivableError, list_combinations, meets_condition
-from daicho.layout.item_keys import render_tally_partition
+from daicho.layout.item_keys import render_group_tally
 from daicho.plan import AggregatePlan, EntityPlan
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 
 # Decimal's own context would round sums to 28 digits; this one raises before it rounds.
 _EXACT = Context(prec=60, traps=[Inexact])
+_ZERO = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,19 @@ class Amount:
 
     def __bool__(self) -> bool:
         return bool(self.items or self.total)
+
+
+ONE_ITEM = Amount(1, Decimal(1))
+"""The contribution to a count."""
+
+
+def sum_amounts(amounts: Iterable[Amount]) -> Amount:
+    """The sum of some amounts; exact, as each addition of two is."""
+    items, total = 0, _ZERO
+    for amount in amounts:
+        items += amount.items
+        total = _EXACT.add(total, amount.total)
+    return Amount(items, total)
 
 
 def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
@@ -54,7 +68,7 @@ def _compute_amounts(
 ) -> dict[str, Amount]:
     if not aggregates:
         return {}
-    tenant = keys.parse(image["PK"]["S"])[0]
+    tenant = keys.parse_first(image["PK"]["S"])
     amounts: dict[str, Amount] = {}
     for aggregate in aggregates:
         if not meets_condition(plan, aggregate.where, image):
@@ -64,10 +78,7 @@ def _compute_amounts(
             continue
         for within in list_combinations(plan, aggregate.within, image):
             for by in list_combinations(plan, aggregate.by, image):
-                tally = keys.check_partition(
-                    render_tally_partition(tenant, plan, aggregate, within, by)
-                )
-                keys.check_sort(keys.render("0" * 29, *by))
+                tally = render_group_tally(tenant, plan, aggregate, within, by)
                 amounts[tally] = amounts[tally] + amount if tally in amounts else amount
                 if len(amounts) > MAX_GROUPS:
                     raise UnderivableError(
@@ -78,11 +89,14 @@ def _compute_amounts(
 
 def _measure_item(aggregate: AggregatePlan, image: Image) -> Amount | None:
     if aggregate.measure == "count":
-        return Amount(1, Decimal(1))
+        return ONE_ITEM
     value = image.get(aggregate.field or "")
     if value is None or "NULL" in value:
         return None
-    measured = attributes.parse_number(value["N"])
+    number = value["N"]
+    measured = attributes.parse_number(number)
+    if isinstance(number, str) and keys.is_plain_score(number):
+        return Amount(1, measured)
     try:
         keys.render_inverted_score(measured)
     except ValueError as error:

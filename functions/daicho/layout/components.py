@@ -30,7 +30,7 @@ def render_part(plan: EntityPlan, part: Part, image: Image) -> str | None:
         return None
     if part.folded:
         return fold(plain) or None
-    return render_time_bucket(part, plain)
+    return plain if part.bucket is None else render_time_bucket(part, plain)
 
 
 def render_time_bucket(part: Part, plain: str) -> str:
@@ -51,13 +51,13 @@ def list_combinations(
 
     The product of two sets may have no end: nothing of it is made in advance.
     """
-    choices: list[list[str]] = []
+    choices: list[Sequence[str]] = []
     for part in parts:
         if part.each:
             choices.append(sorted(list_references(image, part.field)))
         else:
             one = render_part(plan, part, image)
-            choices.append([] if one is None else [one])
+            choices.append(() if one is None else (one,))
     return product(*choices)
 
 
@@ -111,8 +111,9 @@ def render_field(plan: EntityPlan, image: Image, name: str) -> str | None:
     value = image.get(name)
     if value is None or "NULL" in value:
         return None
+    kind = plan.fields.get(name, "str")
     try:
-        match plan.fields.get(name, "str"):
+        match kind:
             case "int":
                 return keys.render_scalar(
                     attributes.to_whole_number(attributes.parse_number(value["N"]))
@@ -122,7 +123,6 @@ def render_field(plan: EntityPlan, image: Image, name: str) -> str | None:
             case _:
                 return str(value["S"])
     except KeyError:
-        kind = plan.fields.get(name, "str")
         raise UnderivableError(f"{plan.name}.{name} is no {kind}") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from daicho.layout.components import compute_item_shard, render_key_fields
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
@@ -13,6 +14,10 @@ from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
 
 NEWEST = ("created_at",)
 """The order of searches, and of listings that declare no other order."""
+MAX_CACHED_GROUP = 128
+"""The longest group, in characters, whose tally's key is cached."""
+CACHED_TALLIES = 8_192
+"""How many keys of tallies are cached: 5 MB if the tenant and the group have 30 characters."""
 
 
 def build_base_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
@@ -66,7 +71,7 @@ def render_derived_sort_keys(
     declaration: SearchPlan | ListingPlan, all_parts: Iterable[tuple[str, ...]]
 ) -> list[str]:
     """The sort keys of derived items: declaration, its first generation, then the other parts."""
-    head = keys.render(declaration.name, str(declaration.since))
+    head = _render_head(declaration.name, declaration.since)
     return [keys.extend(head, *parts) for parts in all_parts]
 
 
@@ -77,7 +82,7 @@ def render_gram_lists(
 
     The shard is a component of its own (gram "" is not "#2").
     """
-    head = keys.render(tenant, f"{plan.name}.{search.name}", str(search.since))
+    head = _render_head(tenant, f"{plan.name}.{search.name}", search.since)
     sharded_length = grams.HOT_GRAM if search.shards > 1 else -1
     return [
         keys.extend(head, gram, str(shard))
@@ -94,7 +99,7 @@ def render_listing_lists(
     sharded_parts: Iterable[tuple[tuple[str, ...], int]],
 ) -> list[str]:
     """The GSI2 partitions of a listing, each for some parts and one of its shards."""
-    head = keys.render(tenant, f"{plan.name}.{listing.name}", str(listing.since))
+    head = _render_head(tenant, f"{plan.name}.{listing.name}", listing.since)
     return [
         keys.extend(head, *parts, str(shard)) if listing.shards > 1 else keys.extend(head, *parts)
         for parts, shard in sharded_parts
@@ -111,6 +116,36 @@ def render_tally_partition(
     """The partition key of a tally: its total and its slots."""
     head = (tenant, f"+{plan.name}.{aggregate.name}", str(aggregate.since))
     return keys.render(*head, *within, *by)
+
+
+def render_group_tally(
+    tenant: str,
+    plan: EntityPlan,
+    aggregate: AggregatePlan,
+    within: tuple[str, ...],
+    by: tuple[str, ...],
+) -> str:
+    """`render_tally_partition` of a group whose keys DynamoDB takes, also that in a ranking.
+
+    Raises:
+        keys.KeyTooLongError: over DynamoDB's limits.
+    """
+    name = f"+{plan.name}.{aggregate.name}"
+    if len(tenant) + sum(map(len, within)) + sum(map(len, by)) > MAX_CACHED_GROUP:
+        return _render_group_tally(tenant, name, aggregate.since, within, by)
+    return _render_short_group_tally(tenant, name, aggregate.since, within, by)
+
+
+def _render_group_tally(
+    tenant: str, name: str, since: int, within: tuple[str, ...], by: tuple[str, ...]
+) -> str:
+    tally = keys.check_partition(keys.render(tenant, name, str(since), *within, *by))
+    keys.check_sort(keys.render("0" * 29, *by))
+    return tally
+
+
+# The records of a batch have few groups. What the key depends on is all in the arguments.
+_render_short_group_tally = lru_cache(CACHED_TALLIES)(_render_group_tally)
 
 
 def render_ranking_partition(
@@ -139,3 +174,8 @@ def list_ranking_partitions(
 def render_order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
     """The sort key of an image in a list with this order. The image's own key comes last."""
     return keys.render(*render_key_fields(plan, image, (*order, *plan.key.fields)))
+
+
+def _render_head(*parts: str | int) -> str:
+    """What the keys of one declaration have in common."""
+    return keys.render(*map(str, parts))

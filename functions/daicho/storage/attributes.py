@@ -19,6 +19,7 @@ Image = Mapping[str, AttributeValue]
 MAX_ITEM_BYTES = 400 * 1024
 SMALLEST, LARGEST = -130, 125
 """Powers of ten between which DynamoDB keeps a number."""
+_ONE = Decimal(1)
 _EXACT = Context(prec=38, traps=[Inexact, Rounded, Overflow, InvalidOperation])
 
 
@@ -47,7 +48,10 @@ def get_integer(image: Image, name: str) -> int | None:
     if value is None or "NULL" in value:
         return None
     number = value["N"]
-    return int(number) if number.isdecimal() else to_whole_number(parse_number(number))
+    # Digits alone are a whole number; `Decimal` reads exponents, points and signs.
+    if isinstance(number, str) and number.isdecimal():
+        return int(number)
+    return to_whole_number(parse_number(number))
 
 
 def to_whole_number(value: Decimal) -> int:
@@ -183,6 +187,8 @@ def _format_number(value: Decimal) -> str:
         raise ValueError("DynamoDB stores no infinity and no NaN")
     if not value:
         return "0"  # whatever its sign and exponent
+    if value.same_quantum(_ONE) and value.adjusted() < _EXACT.prec:
+        return str(value)  # a whole number of at most 38 digits
     try:
         _EXACT.create_decimal(value.normalize(_EXACT))
     except (Inexact, Rounded, Overflow) as error:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from daicho.storage.attributes import Image
 
 EMPTY_SORT_KEY = "-"
 
 
-@dataclass(frozen=True, order=True)
-class ItemKey:
-    """A primary key of the table."""
+class ItemKey(NamedTuple):
+    """A primary key of the table.
+
+    A tuple, because batches are folded by key: it is compared and hashed without calls of Python.
+    """
 
     pk: str
     sk: str

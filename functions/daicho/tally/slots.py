@@ -22,6 +22,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from daicho.derive.contributions import Amount
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
@@ -103,12 +104,18 @@ class TallyName:
 
 def build_slot_key(tally: str, shard: str) -> ItemKey:
     """The key of a stream shard's slot for live items."""
-    return ItemKey(tally, keys.render(SLOT_PREFIX, shard))
+    return ItemKey(tally, _render_sort_key(SLOT_PREFIX, shard))
 
 
 def build_kept_key(tally: str, shard: str) -> ItemKey:
     """The key of a stream shard's slot for expired items that are still counted."""
-    return ItemKey(tally, keys.render(KEPT_PREFIX, shard))
+    return ItemKey(tally, _render_sort_key(KEPT_PREFIX, shard))
+
+
+@lru_cache(64)
+def _render_sort_key(prefix: str, shard: str) -> str:
+    """The sort key of a slot: a property of the batch, since all its records are of one shard."""
+    return keys.render(prefix, shard)
 
 
 def build_total_key(tally: str) -> ItemKey:
