@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.config import Config
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.clients import ClientOnFirstUse
 from daicho.storage.protocols import StreamShard
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ def open_stream_describer(
         connect_timeout=1.0,
         read_timeout=5.0,
     )
-    dynamodb = boto3.client("dynamodb", config=config, endpoint_url=endpoint, region_name=region)
-    streams = boto3.client(
-        "dynamodbstreams", config=config, endpoint_url=endpoint, region_name=region
-    )
+    dynamodb: Any = ClientOnFirstUse("dynamodb", config, endpoint=endpoint, region=region)
+    streams: Any = ClientOnFirstUse("dynamodbstreams", config, endpoint=endpoint, region=region)
     return StreamDescriber(dynamodb, streams, table)
