@@ -10,8 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.errors import UnavailableError
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.clients import ClientOnFirstUse
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
+from daicho.storage.sessions import open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -261,7 +261,7 @@ def open_bucket(
         signature_version="s3v4",
         s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
     )
-    client: Any = ClientOnFirstUse("s3", config, endpoint=endpoint, region=region)
+    client = open_on_first_use("s3", config, endpoint=endpoint, region=region)
     return Bucket(client, name)
 
 

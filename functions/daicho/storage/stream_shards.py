@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.config import Config
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.clients import ClientOnFirstUse
 from daicho.storage.protocols import StreamShard
+from daicho.storage.sessions import open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -56,12 +56,12 @@ class StreamDescriber:
 def open_stream_describer(
     table: str, *, endpoint: str | None = None, region: str | None = None
 ) -> StreamDescriber:
-    """A describer with clients whose attempts and timeouts are bounded."""
+    """A describer with clients whose attempts and timeouts are bounded, opened on first use."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 3},
         connect_timeout=1.0,
         read_timeout=5.0,
     )
-    dynamodb: Any = ClientOnFirstUse("dynamodb", config, endpoint=endpoint, region=region)
-    streams: Any = ClientOnFirstUse("dynamodbstreams", config, endpoint=endpoint, region=region)
+    dynamodb = open_on_first_use("dynamodb", config, endpoint=endpoint, region=region)
+    streams = open_on_first_use("dynamodbstreams", config, endpoint=endpoint, region=region)
     return StreamDescriber(dynamodb, streams, table)
