@@ -50,10 +50,7 @@ the handlers, so it is the last of the library: nothing else of it imports it.
 """
 PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
-HOMES_OF_THE_SDK = {
-    *("daicho.storage.sessions", "daicho.storage.bucket"),
-    *("daicho.tenants.state_machine", "daicho.release.stack_status"),
-}
+HOME_OF_THE_SDK = "daicho.storage.sessions"
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")
 NOT_ON_THE_STREAM_SIDE = ("pydantic", "aws_lambda_powertools", "domains", "daicho.declare")
 

@@ -7,21 +7,23 @@ from collections.abc import Mapping
 from functools import cache, partial
 from importlib import import_module
 
-from daicho.book.book import Book
-from daicho.declare.registry import Daicho
-from daicho.handlers.wiring.api_telemetry import with_telemetry
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Handler
-from daicho.plan import Ledger
-from daicho.query.access import Access
-from daicho.release.older_writers import OlderWriters
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.storage.item_cache import ItemCache
-from daicho.tenants.lifecycle import Tenants
-from daicho.web.api import Api
-from daicho.web.http.claims import ClaimNames
-from daicho.write.counter_writer import CounterSettings
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.book.book import Book
+    from daicho.declare.registry import Daicho
+    from daicho.handlers.wiring.api_telemetry import with_telemetry
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Handler
+    from daicho.plan import Ledger
+    from daicho.query.access import Access
+    from daicho.release.older_writers import OlderWriters
+    from daicho.runtime.settings import Settings
+    from daicho.storage.item_cache import ItemCache
+    from daicho.tenants.lifecycle import Tenants
+    from daicho.web.api import Api
+    from daicho.web.http.claims import ClaimNames
+    from daicho.write.counter_writer import CounterSettings
 
 
 def build(
@@ -54,4 +56,4 @@ def build(
     return with_telemetry(api, traced=settings.stage != "local")
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

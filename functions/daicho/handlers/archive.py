@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping
 from functools import partial
 
-from daicho.archive.archiver import Archiver
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Handler
-from daicho.handlers.wiring.stream_consumer import stream_handler
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.archive.archiver import Archiver
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Handler
+    from daicho.handlers.wiring.stream_consumer import stream_handler
+    from daicho.plan import Ledger
+    from daicho.runtime.settings import Settings
 
 
 def build(
@@ -30,4 +32,4 @@ def build(
     return stream_handler(archiver.archive, settings, dependencies)
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

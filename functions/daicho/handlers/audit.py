@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from daicho.archive.audit import Auditor
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-from daicho.handlers.wiring.metrics import emit
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.archive.audit import Auditor
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+    from daicho.handlers.wiring.metrics import emit
+    from daicho.plan import Ledger
+    from daicho.runtime.settings import Settings
 
 
 def build(
@@ -42,4 +44,4 @@ def build(
     return handler
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

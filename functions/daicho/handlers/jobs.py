@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from daicho.archive.reader import ArchiveReader
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-from daicho.handlers.wiring.metrics import emit
-from daicho.plan import Ledger
-from daicho.rebuild.stack_jobs import StackJobs
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.stream.shard_progress import EmulatedStream
-from daicho.tenants.deletion import TenantDeletionJob
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.archive.reader import ArchiveReader
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+    from daicho.handlers.wiring.metrics import emit
+    from daicho.plan import Ledger
+    from daicho.rebuild.stack_jobs import StackJobs
+    from daicho.runtime.settings import Settings
+    from daicho.stream.shard_progress import EmulatedStream
+    from daicho.tenants.deletion import TenantDeletionJob
 
 
 def build(
@@ -57,4 +59,4 @@ def build(
     return handler
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -6,15 +6,17 @@ import os
 from collections.abc import Mapping
 from functools import partial
 
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.fault_injection import with_faults
-from daicho.handlers.wiring.invocation import Handler
-from daicho.handlers.wiring.metrics import emit
-from daicho.handlers.wiring.stream_consumer import stream_handler
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.stream.projector import Projector
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.fault_injection import with_faults
+    from daicho.handlers.wiring.invocation import Handler
+    from daicho.handlers.wiring.metrics import emit
+    from daicho.handlers.wiring.stream_consumer import stream_handler
+    from daicho.plan import Ledger
+    from daicho.runtime.settings import Settings
+    from daicho.stream.projector import Projector
 
 S3_TIMEOUT_S = 5.0
 """The timeout of one attempt of a call to S3."""
@@ -41,4 +43,4 @@ def build(
     return stream_handler(projector.project, settings, dependencies)
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(with_faults, build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(with_faults, build, os.environ))

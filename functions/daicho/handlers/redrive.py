@@ -6,14 +6,16 @@ import os
 from collections.abc import Mapping
 from functools import partial
 
-from daicho.archive.rearchiver import Rearchiver
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Handler, make_retry_budget
-from daicho.plan import Ledger
-from daicho.redrive.redrive import Redrive
-from daicho.redrive.report import RedriveRequest
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.archive.rearchiver import Rearchiver
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Handler, make_retry_budget
+    from daicho.plan import Ledger
+    from daicho.redrive.redrive import Redrive
+    from daicho.redrive.report import RedriveRequest
+    from daicho.runtime.settings import Settings
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
@@ -38,4 +40,4 @@ def build(
     ).to_json()
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -9,17 +9,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from daicho.handlers.wiring.custom_resource import Put, custom_resource_handler, put_response
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-from daicho.plan import Ledger
-from daicho.rebuild.requests import finish_deployment
-from daicho.release.release import Release
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.retry import retry
-from daicho.runtime.settings import Settings
-from daicho.stream.heartbeat_watcher import HeartbeatWatcher
-from daicho.stream.shard_progress import EmulatedStream
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.handlers.wiring.custom_resource import Put, custom_resource_handler, put_response
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+    from daicho.plan import Ledger
+    from daicho.rebuild.requests import finish_deployment
+    from daicho.release.release import Release
+    from daicho.runtime.retry import retry
+    from daicho.runtime.settings import Settings
+    from daicho.stream.heartbeat_watcher import HeartbeatWatcher
+    from daicho.stream.shard_progress import EmulatedStream
 
 
 def build(
@@ -57,4 +59,4 @@ def build(
     return custom_resource_handler(work, put)
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

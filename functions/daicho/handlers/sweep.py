@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-from daicho.handlers.wiring.metrics import emit
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.sweep import Sweep
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+    from daicho.handlers.wiring.metrics import emit
+    from daicho.runtime.settings import Settings
+    from daicho.sweep import Sweep
 
 
 def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
@@ -30,4 +32,4 @@ def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENC
     return handler
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
+from daicho.runtime.start_up import build_on_access
 from daicho.runtime.token_claims import add_claims
 
 if TYPE_CHECKING:
@@ -26,4 +26,4 @@ def build(environ: Mapping[str, str]) -> Handler:
     return handler
 
 
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import boto3
 from botocore.config import Config
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.sessions import open_client
 
 
 def is_going_back(stack: str) -> bool:
@@ -17,7 +17,7 @@ def is_going_back(stack: str) -> bool:
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=1.0, read_timeout=5.0
     )
-    client = boto3.client("cloudformation", config=config)
+    client = open_client("cloudformation", config)
     try:
         (found,) = client.describe_stacks(StackName=stack)["Stacks"]
     except AWS_ERRORS as error:

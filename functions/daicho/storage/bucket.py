@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.errors import UnavailableError
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
+from daicho.storage.sessions import open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -247,7 +247,7 @@ def open_bucket(
     endpoint: str | None = None,
     region: str | None = None,
 ) -> Bucket:
-    """A bucket with a client whose attempts and timeouts are bounded.
+    """A bucket with a client whose attempts and timeouts are bounded; it is created on first use.
 
     ``endpoint`` and ``region`` are for programs outside Lambda; the environment is the default.
     """
@@ -261,7 +261,7 @@ def open_bucket(
         signature_version="s3v4",
         s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
     )
-    client = boto3.client("s3", config=config, endpoint_url=endpoint, region_name=region)
+    client = open_on_first_use("s3", config, endpoint=endpoint, region=region)
     return Bucket(client, name)
 
 

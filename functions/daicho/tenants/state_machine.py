@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.sessions import open_client
 
 
 class StateMachine:
@@ -43,9 +43,7 @@ class StateMachine:
             connect_timeout=1.0,
             read_timeout=5.0,
         )
-        return boto3.client(
-            "stepfunctions", config=config, endpoint_url=self._endpoint, region_name=self._region
-        )
+        return open_client("stepfunctions", config, endpoint=self._endpoint, region=self._region)
 
 
 def _has_started_before(error: ClientError | BotoCoreError) -> bool:

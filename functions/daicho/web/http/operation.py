@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 
 from daicho.errors import DeclarationError
+from daicho.web.schema.model_refs import ModelRef, resolve_model
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
@@ -83,7 +84,8 @@ Answerer = Callable[[Call], Reply]
 class QueryVariant:
     """One of the queries of an operation. A request selects it by giving exactly its parameters.
 
-    ``returns`` is the model of its answer, None for nothing; ``summary`` describes it in words.
+    ``returns`` is the model of its answer or a reference to it, None for nothing; ``summary``
+    describes it in words.
     ``searched``: the fields whose text a search compares with a keyword; none of other queries.
     ``finish`` adds current values to each reply: they are not kept under an Idempotency-Key, and
     a reply that was kept has no ``page``. ``roles``: the caller needs one of them, if there are
@@ -121,11 +123,12 @@ class Operation:
 
     ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
     has the statuses of errors besides 400, 403, 404, 422 and 429. ``accepts_idempotency_key``:
-    a request with the key of an earlier one gets its stored answer. ``max_body_bytes``: the limit
-    of a body. ``has_etag``: answers have an ETag, although their model has no version.
-    ``reserved_values``: values of the path's last variable that no item may have,
-    because another operation serves GET there. ``name``: the name for programs, if it is not the
-    path's; ``verb``: how that name begins, if the method does not say it.
+    a request with the key of an earlier one gets its stored answer. ``body_model``: the model of a
+    body or a reference to it; ``max_body_bytes``: its limit. ``has_etag``: answers have an ETag,
+    although their model has no version. ``reserved_values``: values of the path's last variable
+    that no item may have, because another operation serves GET there. ``name``: the name for
+    programs, if it is not the path's; ``verb``: how that name begins, if the method does not say
+    it.
     """
 
     method: str
@@ -134,7 +137,7 @@ class Operation:
     variants: list[QueryVariant]
     variables: tuple[Parameter, ...] = ()
     headers: tuple[Parameter, ...] = ()
-    body: type[BaseModel] | None = None
+    body_model: type[BaseModel] | ModelRef | None = None
     status: int = 200
     also: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
@@ -192,7 +195,14 @@ class Operation:
     @property
     def returns(self) -> tuple[Any, ...]:
         """The models of the answers of all variants, without repetition."""
-        return tuple(dict.fromkeys(variant.returns for variant in self.variants if variant.returns))
+        references = dict.fromkeys(variant.returns for variant in self.variants if variant.returns)
+        return tuple(dict.fromkeys(map(resolve_model, references)))
+
+    @property
+    def body(self) -> type[BaseModel] | None:
+        """The model of a body; None if the operation takes none."""
+        model: type[BaseModel] | None = resolve_model(self.body_model)
+        return model
 
     def add_variants(self, other: Operation, *, instead: bool) -> None:
         """Serve the queries of another operation of the same shape too.

@@ -53,6 +53,34 @@ class Event(APIGatewayProxyEventV2):
         return self.headers
 
 
+class PathPattern:
+    """The pattern of a route's path, compiled for the first request that may match it.
+
+    An instance of the API answers requests to some of its routes only.
+    """
+
+    def __init__(self, rule: str) -> None:
+        self._rule = rule
+        self.groups = len(VARIABLE.findall(rule))
+        self._head = rule.partition("{")[0]
+        self._slashes = rule.count("/")
+
+    def match(self, path: str) -> re.Match[str] | None:
+        """The match of a whole path, with the values of its variables; or None."""
+        # A variable has no slash, so most paths differ in their beginning or their slashes.
+        if not path.startswith(self._head) or path.count("/") != self._slashes:
+            return None
+        return self._pattern.match(path)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        pattern, at = "", 0
+        for variable in VARIABLE.finditer(self._rule):
+            pattern += re.escape(self._rule[at : variable.start()]) + f"(?P<{variable[1]}>[^/]+)"
+            at = variable.end()
+        return re.compile(rf"{pattern}{re.escape(self._rule[at:])}\Z", re.DOTALL)
+
+
 class Resolver(APIGatewayHttpResolver):
     """The resolver of this API. A body is not parsed here: its model reads the text."""
 
@@ -115,11 +143,7 @@ class Resolver(APIGatewayHttpResolver):
     def _compile_regex(rule: str, base_regex: str = "") -> re.Pattern[str]:
         if rule == ".*":  # the rule that Powertools uses for an unknown path
             return re.compile(rule)
-        pattern, at = "", 0
-        for variable in VARIABLE.finditer(rule):
-            pattern += re.escape(rule[at : variable.start()]) + f"(?P<{variable[1]}>[^/]+)"
-            at = variable.end()
-        return re.compile(rf"{pattern}{re.escape(rule[at:])}\Z", re.DOTALL)
+        return cast("re.Pattern[str]", PathPattern(rule))
 
     def _convert_matches_into_route_keys(self, match: re.Match[str]) -> dict[str, str]:
         return {name: unquote(value) for name, value in match.groupdict().items()}

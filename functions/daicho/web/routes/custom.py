@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -37,6 +37,7 @@ from daicho.web.http.operation import (
 from daicho.web.http.paging import CURSOR, LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, parse_version
 from daicho.web.schema import models
+from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import build_only, strip_none, to_text_type
 
 Homes = Mapping[type[Entity], Resource]
@@ -87,14 +88,18 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
 
 
 def find_model(returns: Any) -> Any:
-    """The model of a function's result; an entity is shown by its reading model."""
+    """The model of a function's result, or a reference; an entity is shown by its reading model."""
     if isinstance(returns, type) and issubclass(returns, Entity):
-        return models.build_item_model(returns)
+        return models.refer_to_item(returns)
     if _get_page_item(returns):
-        return models.build_page_model(models.build_item_model(_get_page_item(returns)))
+        return models.refer_to_page(models.refer_to_item(_get_page_item(returns)))
     if len(_list_kinds(returns)) > 1:
-        return reduce(or_, map(find_model, _list_kinds(returns)))
+        return ModelRef(_unite_models, tuple(map(find_model, _list_kinds(returns))))
     return returns
+
+
+def _unite_models(*members: Any) -> Any:
+    return reduce(or_, members)
 
 
 class _Signature:
@@ -163,8 +168,11 @@ class _FunctionAnswerer:
 
     def __init__(self, route: Route, signature: _Signature, homes: Homes) -> None:
         self._route, self._signature, self._homes = route, signature, homes
-        kinds = _list_kinds(signature.returns)
-        self._adapters = {kind: TypeAdapter(kind) for kind in kinds if _is_plain(kind)}
+
+    @cached_property
+    def _adapters(self) -> Mapping[Any, TypeAdapter[Any]]:
+        kinds = _list_kinds(self._signature.returns)
+        return {kind: TypeAdapter(kind) for kind in kinds if _is_plain(kind)}
 
     def __call__(self, call: Call) -> Reply:
         values = {name: call.values[wire] for name, wire in self._signature.names.items()}

@@ -30,10 +30,11 @@ from daicho.web.routes.scores import (
     LIVE,
     LIVE_RANKING,
     build_score_values,
-    make_score_model,
+    refer_to_score,
     render_part_name,
 )
 from daicho.web.schema import models
+from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.text_forms import BucketDay, Month
 from daicho.web.schema.wire_types import build_only
 
@@ -182,18 +183,18 @@ class DeclaredQuery:
         return list_options.find_kind(self.owner, self.mode, self.names)
 
     @property
-    def returns(self) -> Any:
-        """The model of the answer."""
+    def returns(self) -> ModelRef:
+        """A reference to the model of the answer."""
         match self.owner, self.mode:
             case TallyQueries(), "":
-                return make_score_model(self.owner.declaration)
+                return refer_to_score(self.owner.declaration)
             case TallyQueries(), _:
-                return models.build_page_model(make_score_model(self.owner.declaration))
+                return models.refer_to_page(refer_to_score(self.owner.declaration))
             case KeyQueries(), "":
-                return models.build_item_model(self.entity)
+                return models.refer_to_item(self.entity)
             case UniqueQueries(), "" if self.shows_one:
-                return models.build_item_model(self.entity)
-        return models.build_page_model(models.build_item_model(self.entity))
+                return models.refer_to_item(self.entity)
+        return models.refer_to_page(models.refer_to_item(self.entity))
 
     @property
     def reads_one_item(self) -> bool:

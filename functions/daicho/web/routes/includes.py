@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from pydantic import BaseModel, Field, TypeAdapter, create_model
@@ -21,6 +21,7 @@ from daicho.errors import DeclarationError
 from daicho.web.http import item_json, responses
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.schema import models
+from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.text_forms import build_names_type
 
 INCLUDE = "include"
@@ -31,17 +32,22 @@ class Includes:
 
     def __init__(self, entity: type[Entity], includes: Sequence[Include]) -> None:
         self.entity, self.includes = entity, includes
-        self._adapters = {include.name: _make_adapter(include) for include in includes}
-        self._page = models.build_page_model(self._make_row_model())
+        for include in includes:
+            _find_value_type(include)  # a wrong annotation is refused at once
+        self._page = models.refer_to_page(ModelRef(_build_row_model, (entity, *includes)))
         self._include = _build_include_parameter(
             [include.name for include in includes if include.optional]
         )
 
+    @cached_property
+    def _adapters(self) -> Mapping[str, TypeAdapter[Any] | None]:
+        return {include.name: _make_adapter(include) for include in self.includes}
+
     def show(self, operation: Operation) -> None:
         """Let every query of the operation that lists the entity show them."""
-        listed = models.build_page_model(models.build_item_model(self.entity))
+        listed = models.refer_to_page(models.refer_to_item(self.entity))
         operation.variants = [
-            self._show_all(variant) if variant.returns is listed else variant
+            self._show_all(variant) if variant.returns == listed else variant
             for variant in operation.variants
         ]
 
@@ -81,21 +87,23 @@ class Includes:
             return f"[{','.join(map(item_json.render_item, value))}]"
         return adapter.dump_json(value).decode()
 
-    def _make_row_model(self) -> type[BaseModel]:
-        fields: dict[str, Any] = {}
-        for include in self.includes:
-            entity = _find_entity(_find_value_type(include))
-            annotation = _find_value_type(include)
-            if entity is not None:
-                annotation = list[models.build_item_model(entity)]  # type: ignore[misc]
-            fields[include.name] = (
-                (annotation, Field(default=None)) if include.optional else (annotation, ...)
-            )
-        item_model = models.build_item_model(self.entity)
-        model: type[BaseModel] = create_model(
-            f"{self.entity.__name__}Row", __base__=item_model, __doc__=item_model.__doc__, **fields
+
+def _build_row_model(entity: type[Entity], *includes: Include) -> type[BaseModel]:
+    """The model of a row: a shown item with the included values."""
+    fields: dict[str, Any] = {}
+    for include in includes:
+        annotation = _find_value_type(include)
+        shown_entity = _find_entity(annotation)
+        if shown_entity is not None:
+            annotation = list[models.build_item_model(shown_entity)]  # type: ignore[misc]
+        fields[include.name] = (
+            (annotation, Field(default=None)) if include.optional else (annotation, ...)
         )
-        return model
+    item_model = models.build_item_model(entity)
+    model: type[BaseModel] = create_model(
+        f"{entity.__name__}Row", __base__=item_model, __doc__=item_model.__doc__, **fields
+    )
+    return model
 
 
 def _build_include_parameter(names: Sequence[str]) -> tuple[Parameter, ...]:

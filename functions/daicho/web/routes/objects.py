@@ -23,6 +23,7 @@ from daicho.declare.stored_objects import SignedRequest
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import models
+from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import to_text_type
 
 CREATED = 201
@@ -59,20 +60,23 @@ class Located(BaseModel):
     upload: Upload | None = Field(default=None)
 
 
+def _build_located_model(entity: type[Entity]) -> type[BaseModel]:
+    """The model of a shown item whose objects have URLs."""
+    item_model = models.build_item_model(entity)
+    fields: dict[str, Any] = dict.fromkeys(entity.object_fields_, (Located, ...))
+    model: type[BaseModel] = create_model(
+        f"{entity.__name__}Located", __base__=item_model, __doc__=item_model.__doc__, **fields
+    )
+    return model
+
+
 class ObjectUrls:
     """The objects of one entity."""
 
     def __init__(self, entity: type[Entity]) -> None:
         self.entity = entity
-        item_model = models.build_item_model(entity)
-        fields: dict[str, Any] = dict.fromkeys(entity.object_fields_, (Located, ...))
-        located = create_model(
-            f"{entity.__name__}Located", __base__=item_model, __doc__=item_model.__doc__, **fields
-        )
-        self._models = {
-            item_model: located,
-            models.build_page_model(item_model): models.build_page_model(located),
-        }
+        item, located = models.refer_to_item(entity), ModelRef(_build_located_model, (entity,))
+        self._models = {item: located, models.refer_to_page(item): models.refer_to_page(located)}
 
     def show(self, operation: Operation) -> None:
         """Add the URLs of the objects to every answer of the operation that shows the entity."""
@@ -84,7 +88,7 @@ class ObjectUrls:
         ]
 
     def _show_located(self, variant: QueryVariant, *, repeats: bool) -> QueryVariant:
-        is_list = variant.returns is not models.build_item_model(self.entity)
+        is_list = variant.returns != models.refer_to_item(self.entity)
         return replace(
             variant,
             finish=partial(self._add_urls, is_list=is_list, repeats=repeats),

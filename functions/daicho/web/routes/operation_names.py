@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from daicho.web.http.operation import VARIABLE, Operation, list_variables
+from daicho.web.schema.model_refs import ModelRef
 
 VERBS = {"PUT": "put", "PATCH": "change", "DELETE": "delete", "POST": "create"}
 _ENDINGS = (
@@ -79,7 +80,7 @@ def _choose_words(
     if operation.verb:
         return operation.verb, singular if followed else word
     if operation.method == "GET":
-        lists = [_is_page(model) for model in operation.returns]
+        lists = [_is_page(variant.returns) for variant in operation.variants if variant.returns]
         verb = "list" if lists and all(lists) else "get"
         return verb, singular if followed and not any(lists) else word
     if operation.method == "POST" and above and not followed and singular == word:
@@ -88,6 +89,8 @@ def _choose_words(
 
 
 def _is_page(model: Any) -> bool:
+    if isinstance(model, ModelRef):
+        return model.is_page
     is_model = isinstance(model, type) and issubclass(model, BaseModel)
     return is_model and {"items", "cursor"} <= model.model_fields.keys()
 

@@ -28,6 +28,7 @@ from daicho.web.routes import crud, sections, several_values, versions
 from daicho.web.routes.access import OPEN, ListAccess
 from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.schema import models
+from daicho.web.schema.model_refs import ModelRef
 
 VERBS = {
     "PUT": ("Create or replace one {}", crud.put_item),
@@ -89,7 +90,7 @@ def _build_verb(
     summary, answer = VERBS[verb]
     if verb == "GET":
         optional = (*optional, field_selection.build_parameter(entity))
-    model = None if verb == "DELETE" else models.build_item_model(entity)
+    model = None if verb == "DELETE" else models.refer_to_item(entity)
     name = entity.__name__
     variant = QueryVariant(
         f"{name}.{verb}",
@@ -105,16 +106,17 @@ def _build_verb(
         case "PUT":
             operation.headers = (IF_MATCH, CREATE_ONLY)
             outside = models.list_key_names(entity)
-            operation.body = models.build_creation_model(
-                entity, f"{entity.__name__}Write", outside, in_paths
+            operation.body_model = ModelRef(
+                models.build_creation_model,
+                (entity, f"{entity.__name__}Write", outside, frozenset(in_paths)),
             )
             operation.also, operation.errors = (201,), (409, 412, 413, 415)
             operation.max_body_bytes = _choose_body_limit(entity)
         case "GET":
             operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
         case "PATCH":
-            operation.body, operation.errors = (
-                models.build_change_model(entity, in_paths),
+            operation.body_model, operation.errors = (
+                ModelRef(models.build_change_model, (entity, frozenset(in_paths))),
                 (409, 412, 413, 415),
             )
         case "DELETE":
@@ -160,7 +162,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         f"{name}.POST",
         summary,
         partial(crud.create_item, resource),
-        models.build_item_model(entity),
+        models.refer_to_item(entity),
         roles=resource.list_roles("POST"),
     )
     return Operation(
@@ -169,8 +171,9 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         tag,
         [variant],
         build_variables(entity, collection),
-        body=models.build_creation_model(
-            entity, f"New{name}", list_variables(collection), in_paths
+        body_model=ModelRef(
+            models.build_creation_model,
+            (entity, f"New{name}", list_variables(collection), frozenset(in_paths)),
         ),
         status=201,
         errors=(409, 413, 415),

@@ -12,6 +12,7 @@ from daicho.declare.aggregates import Count, TallyDeclaration
 from daicho.declare.parts import PartSpec
 from daicho.declare.results import Score
 from daicho.web.http.operation import Parameter
+from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import DecimalText, to_text_type
 
 LIVE = Parameter(
@@ -50,8 +51,12 @@ def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool
     return values
 
 
-def make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
-    """The model of a score."""
+def refer_to_score(declared: TallyDeclaration) -> ModelRef:
+    """A reference to the model of a score."""
+    return ModelRef(_build_score_model, (declared,))
+
+
+def _build_score_model(declared: TallyDeclaration) -> type[BaseModel]:
     fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):

@@ -30,6 +30,7 @@ from daicho.web.http.operation import (
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH, matches_any, resolve_version
 from daicho.web.routes import crud
 from daicho.web.schema import models
+from daicho.web.schema.model_refs import ModelRef
 
 VARIABLE = "section"
 _NAME = Parameter(
@@ -59,7 +60,7 @@ def build_operations(
             "choose another name for the variable of the key"
         )
     path, entity = f"{resource.path}/{{{VARIABLE}}}", resource.entity
-    body = _read_value(entity, split_field.name)
+    body = ModelRef(_read_value, (entity, split_field.name))
     name = split_field.name
     answers = {
         "GET": (partial(_get_section, entity), f"Show one of the {name} of one {entity.__name__}"),
@@ -86,7 +87,7 @@ def build_operations(
                 operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
             case "PUT":
                 operation.variants = [replace(variant, finish=_render_value)]
-                operation.body, operation.also, operation.errors = (
+                operation.body_model, operation.also, operation.errors = (
                     body,
                     (201,),
                     (409, 412, 413, 415),

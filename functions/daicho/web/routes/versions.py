@@ -49,7 +49,7 @@ def build_operations(
     """
     entity, name = resource.entity, resource.entity.__name__
     list_path, version_path = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
-    item_model, (required, optional) = models.build_item_model(entity), outside
+    item_model, (required, optional) = models.refer_to_item(entity), outside
 
     def build_variants(
         action: str,
@@ -72,7 +72,7 @@ def build_operations(
         "",
         summary,
         _list_versions,
-        models.build_page_model(item_model),
+        models.refer_to_page(item_model),
         *PAGING,
         *list_options.build_parameters("int"),
         fields,

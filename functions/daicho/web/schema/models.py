@@ -17,6 +17,7 @@ from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
 from daicho.items.projection import View
+from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
     add_limits,
@@ -100,6 +101,16 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
     if entity.versioned_:
         fields["versioned_at"] = (dt.datetime | None, ...)
     return create_model(entity.__name__, __doc__=entity.__doc__, **fields)
+
+
+def refer_to_item(entity: type[Entity]) -> ModelRef:
+    """A reference to the model of a shown item."""
+    return ModelRef(build_item_model, (entity,))
+
+
+def refer_to_page(model: type[BaseModel] | ModelRef) -> ModelRef:
+    """A reference to the model of a page of what ``model`` describes."""
+    return ModelRef(build_page_model, (model,), is_page=True)
 
 
 @cache

@@ -85,7 +85,7 @@ class Note(BaseModel):
 
 def test_a_body_that_is_an_answer_too_is_closed_only_as_a_body() -> None:
     variant = QueryVariant("note", "Note", lambda _: Reply(200), returns=Note)
-    operation = Operation("POST", "/notes", "notes", [variant], body=Note)
+    operation = Operation("POST", "/notes", "notes", [variant], body_model=Note)
     schemas = describe_operations([operation])["components"]["schemas"]
     assert schemas["NoteInput"]["additionalProperties"] is False
     assert "additionalProperties" not in schemas["Note"]
