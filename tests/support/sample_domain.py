@@ -27,12 +27,16 @@ from daicho import (
     uid,
 )
 from daicho import field as declared
+from daicho.book.stored_pages import StoredItems, StoredPage
 from daicho.declare.entity import get_values, restore_item
 from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Chart, Page, Score
 from daicho.declare.rules.caller import Caller
 from daicho.errors import Conflict, NotFound, PreconditionFailed
+from daicho.items.mapper import to_field_image
+from daicho.plan import Ledger
+from daicho.storage.attributes import Image, to_image
 from daicho.web.api import Api
 from daicho.web.routes.builder import build_operations
 from tests.support.api_client import Client
@@ -162,6 +166,17 @@ class FakeBook:
         found = [item for (entity, _), item in self.items.items() if entity is many[0].entity]
         return Page(found[:limit], "more" if len(found) > limit else None)
 
+    @property
+    def stored_pages(self) -> FakeBook:
+        return self
+
+    def read_page(
+        self, *many: ListQuery[Any], limit: int, cursor: str | None
+    ) -> StoredPage[Entity]:
+        page, entity = self.page(*many, limit=limit, cursor=cursor), many[0].entity
+        images = [_to_image(item) for item in page.items]
+        return StoredPage(StoredItems(entity, images, Ledger()), page.cursor)
+
     def read(self, figure: TotalQuery, **options: Any) -> Score:
         self.asked += [figure, options]
         return Score(tuple(map(str, figure.by)), 7, 7, None)
@@ -173,6 +188,12 @@ class FakeBook:
     def _keep(self, item: Any, version: int) -> Any:
         self.items[_place(item)] = restore_item(type(item), get_values(item), NOON, version)
         return self.items[_place(item)]
+
+
+def _to_image(item: Entity) -> Image:
+    """The image that an item is stored as."""
+    own = to_field_image(type(item), get_values(item))
+    return {**own, **to_image({"created_at": item.created_at, "version": item.version})}
 
 
 def _place(item: Entity) -> Any:

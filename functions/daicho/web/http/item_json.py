@@ -65,8 +65,7 @@ class FieldJson:
 class ItemJson:
     """Writes the items of an entity of which all fields are plain."""
 
-    def __init__(self, fields: list[FieldJson], decimals: frozenset[str]) -> None:
-        self._decimals = decimals
+    def __init__(self, fields: list[FieldJson]) -> None:
         self._from_attributes = [
             (each.name, each.head, each.from_attribute, each.absent, each.null) for each in fields
         ]
@@ -79,8 +78,6 @@ class ItemJson:
     def render_image(self, image: Image) -> Text:
         """The JSON of an image; None if a value of it is not plain."""
         scales = read_scales(image) if SCALES in image else NO_SCALES
-        if not scales.keys() <= self._decimals:
-            return None
         members: list[str] = []
         for name, head, render, absent, null in self._from_attributes:
             value = image.get(name)
@@ -142,8 +139,7 @@ def make_item_json(entity: type[Entity]) -> ItemJson | None:
     fields += [_INHERITED[name] for name in ("created_at", "version")]
     if "versioned_at" in list_inherited_names(entity):
         fields.append(_INHERITED["versioned_at"])
-    decimals = (name for name, spec in entity.fields_.items() if spec.kind == "decimal")
-    return ItemJson(fields, frozenset(decimals))
+    return ItemJson(fields)
 
 
 def _make_field_json(entity: type[Entity], spec: FieldSpec) -> FieldJson | None:
@@ -202,7 +198,7 @@ def _render_null(spec: FieldSpec) -> Text:
 
 def _read_text(value: AttributeValue, _: Mapping[str, int]) -> Text:
     content = value.get("S")
-    return None if content is None else encode_basestring(content)
+    return None if content is None else _render_text_object(content)
 
 
 def _make_literal_reader(
