@@ -20,7 +20,9 @@ from bench.speed.plot import render_picture
 from bench.speed.report import render_tables, render_threshold, render_value
 
 PARTS: dict[str, str] = {
+    "projector": "Processor time of the projector, for each record",
     "window": "Batching window of the projector: units, freshness and cost",
+    "memory": "Memory of the functions at their largest batches",
 }
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
