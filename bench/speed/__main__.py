@@ -24,6 +24,9 @@ PARTS: dict[str, str] = {
     "api": "API: routes against a hand-written handler",
     "window": "Batching window of the projector: units, freshness and cost",
     "projector": "Processor time of the projector, for each record",
+    "projector": "Processor time of the projector, for each record",
+    "window": "Batching window of the projector: units, freshness and cost",
+    "memory": "Memory of the functions at their largest batches",
 }
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
