@@ -37,6 +37,17 @@ class _SendsOnce:
             self._parts = None  # connecting, for example through a proxy, sends too
         self.send(b"".join(parts))
 
+    def putheader(self, header: str, *values: Any) -> None:
+        """Add a header; one that may be invalid is left to urllib3's checks, which cost 4 µs."""
+        if self._parts is None or len(values) != 1 or not isinstance(values[0], str | bytes):
+            super().putheader(header, *values)  # type: ignore[misc]
+            return
+        value = values[0].encode("latin-1") if isinstance(values[0], str) else values[0]
+        if b"\r" in value or b"\n" in value or value.startswith(b"@@@") or not header.isascii():
+            super().putheader(header, *values)  # type: ignore[misc]
+            return
+        self._output(b"%b: %b" % (header.encode("ascii"), value))  # type: ignore[attr-defined]
+
     def send(self, data: Any) -> None:
         """Send bytes, or keep them for the end of the request."""
         if self._parts is None:

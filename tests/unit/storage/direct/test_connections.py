@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSConnection, AWSPreparedRequest
-from botocore.exceptions import ConnectionClosedError
+from botocore.exceptions import ConnectionClosedError, HTTPClientError
 from botocore.httpsession import URLLib3Session
 
 from daicho.storage.direct.connections import send_at_once
@@ -27,6 +27,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
+        for name in ("X-A", "X-B"):
+            if value := self.headers[name]:
+                self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(body)
 
@@ -85,6 +88,16 @@ def test_a_request_that_waits_for_100_continue_is_sent_in_two_parts(
     response = session.send(make_request(url, b"body", Expect=b"100-continue"))
     assert (response.status_code, response.content) == (200, b"body")
     assert len(sizes) == 2
+    session.close()
+
+
+def test_headers_arrive_and_an_invalid_one_is_refused(url: str) -> None:
+    session = open_session()
+    sent: Any = session.send(make_request(url, b"echo", **{"X-A": "one", "X-B": b"tw\xc3\xb6"}))
+    assert (sent.headers["X-A"], sent.headers["X-B"]) == ("one", "tw\xc3\xb6")
+    for value in ("a\r\nX-C: b", b"a\nX-C: b"):
+        with pytest.raises(HTTPClientError, match="Invalid header value"):
+            session.send(make_request(url, b"echo", **{"X-A": value}))
     session.close()
 
 
