@@ -6,6 +6,7 @@ import gc
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal
 
 PAIRS = 20
@@ -77,3 +78,10 @@ def compare_in_pairs(
             gc.collect()
             times[index].append(measure())
     return Comparison(times[0][1:], times[1][1:])
+
+
+def measure_part(name: str, full: bool) -> list[Figure]:
+    """The figures of one part: ``measure_figures(full=…)`` of its module."""
+    # Not in __main__: a spawned process cannot import a function from there.
+    figures: list[Figure] = import_module(f"bench.speed.{name}").measure_figures(full=full)
+    return figures

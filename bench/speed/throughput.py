@@ -14,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from unittest import mock
@@ -45,8 +45,8 @@ from tests.support.stream_events import Change, build_batch
 THREADS = AWS_DEPENDENCIES.parallelism
 THREADS_BEFORE = 8
 """The requests in flight of commit 02b6d8e, each with one write."""
-CONTACTS = 1_000
-"""The largest batch of the event source mapping."""
+CONTACTS = 400
+"""Of one batch. The mapping sends up to 1,000 records."""
 CROWD = 100_000
 DERIVED = 37
 CPU_CONTACTS = 100
@@ -172,11 +172,28 @@ def _build_projection(ledger: Ledger, batch: Batch, threads: int, size: int) -> 
 
 
 def build_images(ledger: Ledger, count: int) -> list[Image]:
-    """Generated contacts that derive exactly 37 items."""
+    """Generated contacts that derive exactly 37 items: with two names of the generator each."""
     plan = ledger.current_generation("Contact").plan
-    images = (_build_image(ledger, contact) for contact in Crowd(CROWD, TENANT))
+    pairs = batched_pairs(Crowd(CROWD, TENANT))
+    images = (
+        _build_image(
+            ledger,
+            replace(
+                one,
+                name=f"{one.name} {other.name}",
+                company=f"{one.company} {other.company}".strip(),
+            ),
+        )
+        for one, other in pairs
+    )
     chosen = (image for image in images if len(compute_index_rows(plan, image)) == DERIVED)
     return list(islice(chosen, count))
+
+
+def batched_pairs(crowd: Crowd) -> Iterator[tuple[Contact, Contact]]:
+    """Two contacts each."""
+    contacts = iter(crowd)
+    return zip(contacts, contacts, strict=False)
 
 
 def _build_image(ledger: Ledger, contact: Contact) -> Image:
@@ -219,7 +236,9 @@ def stub_http() -> Iterator[None]:
 
     def send(_session: Any, request: Any) -> AWSResponse:
         target, answer = request.headers["X-Amz-Target"], b"{}"
-        if b"BatchExecuteStatement" in bytes(target if isinstance(target, bytes) else target.encode()):
+        if b"BatchExecuteStatement" in bytes(
+            target if isinstance(target, bytes) else target.encode()
+        ):
             body = request.body if isinstance(request.body, bytes) else request.body.encode()
             answer = b'{"Responses":[%s]}' % b",".join([b"{}"] * body.count(b'"Statement"'))
         headers = {"x-amz-crc32": str(zlib.crc32(answer))}
@@ -229,5 +248,3 @@ def stub_http() -> Iterator[None]:
     keys = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
     with mock.patch.dict("os.environ", keys), mock.patch.object(URLLib3Session, "send", send):
         yield
-
-

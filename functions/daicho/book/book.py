@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from daicho.book.stored_pages import StoredPages
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, SectionRef, TotalQuery
@@ -31,7 +32,7 @@ from daicho.items.projection import View, ViewPage, build_view, list_attributes
 from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import build_not_found, build_section_not_found
-from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
+from daicho.query.paging import MAX_PAGE_ITEMS
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
@@ -98,8 +99,7 @@ class Book:
         Raises:
             NotFound: there is none, or it has expired.
         """
-        item = self.find(ref, max_age=max_age)
-        if item is None:
+        if (item := self.find(ref, max_age=max_age)) is None:
             raise build_not_found(ref)
         return item
 
@@ -127,9 +127,13 @@ class Book:
             BadCursor: a cursor of another question or tenant.
             Invalid: a limit that is not 1 to 100, or a value that its field does not take.
         """
-        check_limit(limit)
-        images, end = self._tools.pages.read_page(queries, limit, cursor)
-        return Page([to_item(queries[0].entity, image, self._ledger) for image in images], end)
+        page = self.stored_pages.read_page(*queries, limit=limit, cursor=cursor)
+        return Page(list(page.items), page.cursor)
+
+    @property
+    def stored_pages(self) -> StoredPages:
+        """Reads the pages of `page` as they are stored, for answers that need no objects."""
+        return StoredPages(self._tools.pages, self._ledger)
 
     def views(
         self,
@@ -139,10 +143,7 @@ class Book:
         cursor: str | None = None,
     ) -> ViewPage:
         """Like `page`, some fields of each item: from the index alone where its rows copy them."""
-        check_limit(limit)
-        images, end = self._tools.pages.read_page(queries, limit, cursor, names)
-        entity, ledger = queries[0].entity, self._ledger
-        return ViewPage([build_view(entity, image, names, ledger) for image in images], end)
+        return self.stored_pages.read_views(*queries, names=names, limit=limit, cursor=cursor)
 
     def pages(
         self, queries: Sequence[ListQuery[E]], *, limit: int = MAX_PAGE_ITEMS
@@ -312,8 +313,7 @@ class Book:
         Raises:
             NotFound: there is no such item, or it has no such section.
         """
-        section = self.find_section(ref)
-        if section is None:
+        if (section := self.find_section(ref)) is None:
             raise build_section_not_found(ref)
         return section
 

@@ -56,6 +56,8 @@ def migrate_image(ledger: Ledger, entity: str, image: Image, to: Generation) -> 
         UnmigratableError: a migration fails, returns what its fields do not take, or this code
             lacks it.
     """
+    if not to.plan.migrations:
+        return image
     pending = list_pending(to.plan, attributes.get_integer(image, "gen") or 0)
     if not pending:
         return image

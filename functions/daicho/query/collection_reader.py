@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
+from typing import NamedTuple
 
 from daicho.layout.base_item import is_expired
 from daicho.layout.versions import get_kept_bytes
@@ -70,8 +71,7 @@ class CollectionSource:
         return KeyRange(self.prefix, components.high).intersect(self.range)
 
 
-@dataclass(frozen=True)
-class CollectionEntry:
+class CollectionEntry(NamedTuple):
     """One row of a source."""
 
     position: CursorPosition
@@ -132,6 +132,8 @@ class CollectionReader:
             self._read_entries(source, place, start, block, forward)
             for place, source in enumerate(sources, first)
         ]
+        if len(lists) == 1:
+            return lists[0]
         return heapq.merge(*lists, key=lambda entry: entry.position, reverse=not forward)
 
     def _read_entries(

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from daicho.errors import BadCursor, Invalid
 from daicho.storage.keys import SORT_KEY_BYTES
@@ -26,8 +26,7 @@ MAX_CURSOR_CHARACTERS = 8192
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, order=True)
-class CursorPosition:
+class CursorPosition(NamedTuple):
     """The last decided row: its order in the list, and the number of its merged list.
 
     If all rows of one item have the same order (GSI2), ``order`` alone identifies the position.

@@ -44,7 +44,10 @@ def get_integer(image: Image, name: str) -> int | None:
         ValueError: the number is not whole.
     """
     value = image.get(name)
-    return None if value is None or "NULL" in value else to_whole_number(parse_number(value["N"]))
+    if value is None or "NULL" in value:
+        return None
+    number = value["N"]
+    return int(number) if number.isdecimal() else to_whole_number(parse_number(number))
 
 
 def to_whole_number(value: Decimal) -> int:
@@ -141,7 +144,15 @@ def measure_image(image: Image) -> int:
 
     Source: "DynamoDB item sizes and formats", AWS documentation.
     """
-    return sum(len(name.encode()) + _measure_value(value) for name, value in image.items())
+    size = 0
+    for name, value in image.items():
+        size += len(name) if name.isascii() else len(name.encode())
+        text = value.get("S")  # most values are texts, and most texts are ASCII
+        if text is not None:
+            size += len(text) if text.isascii() else len(text.encode())
+        else:
+            size += _measure_value(value)
+    return size
 
 
 def _measure_value(value: AttributeValue) -> int:

@@ -64,7 +64,8 @@ def extend(key: str, *parts: str) -> str:
 
 def parse(key: str) -> tuple[str, ...]:
     """Split a key string into its parts."""
-    return tuple(map(unescape, key.split(DELIMITER)))
+    parts = key.split(DELIMITER)
+    return tuple(map(unescape, parts) if ESCAPE in key else parts)
 
 
 def render_prefix(*parts: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -40,7 +41,7 @@ class Event(APIGatewayProxyEventV2):
         """One value a name, commas and all."""
         return dict(self.incoming.query)
 
-    @property
+    @cached_property
     def headers(self) -> dict[str, str]:
         """The headers; the type of the body is JSON, or `HttpRequest.check` has refused it."""
         headers = {**self.incoming.headers, "content-type": "application/json"}
@@ -86,6 +87,25 @@ class Resolver(APIGatewayHttpResolver):
         routes = (*self._static_routes, *self._dynamic_routes)
         methods = {route.method for route in routes if route.rule.match(path)}
         return sorted({*methods, "HEAD"} if "GET" in methods else methods)
+
+    @cached_property
+    def _routes_by_shape(self) -> Mapping[tuple[str, int], list[Any]]:
+        """The routes in order, by method and number of slashes: no variable has a slash."""
+        routes: dict[tuple[str, int], list[Any]] = {}
+        for route in (*self._static_routes, *self._dynamic_routes):
+            routes.setdefault((route.method, route.path.count("/")), []).append(route)
+        return routes
+
+    def _resolve(self) -> Any:
+        # Powertools' own tries the pattern of every route.
+        event = self.current_event
+        method, path = event.http_method.upper(), event.path
+        for route in self._routes_by_shape.get((method, path.count("/")), ()):
+            match = route.rule.match(path)
+            if match:
+                self.append_context(_route=route, _path=path)  # type: ignore[no-untyped-call]
+                return self._call_route(route, self._convert_matches_into_route_keys(match))
+        return self._handle_not_found(method=method, path=path)
 
     def _to_proxy_event(self, event: Mapping[str, Any]) -> Event:
         self._thread.event = Event(dict(event), self._json_body_deserializer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,7 +12,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.errors import BadCursor
 from daicho.items.projection import View
-from daicho.web.http import field_selection
+from daicho.web.http import field_selection, item_json
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
 from daicho.web.schema import models
@@ -26,7 +25,7 @@ def show_item(call: Call, entity: Entity) -> Reply:
     tag = render_etag(entity)
     if _is_current(call, tag):
         return Reply(304, headers={"ETag": tag}, page=([entity], None))
-    return Reply(200, models.render_item(entity), {"ETag": tag}, page=([entity], None))
+    return Reply(200, item_json.render_item(entity), {"ETag": tag}, page=([entity], None))
 
 
 def show_one(call: Call, question: ItemRef[Any]) -> Reply:
@@ -56,7 +55,7 @@ def list_one(call: Call, question: ItemRef[Any]) -> Reply:
 def show_changed(entity: Entity) -> Reply:
     """An item after a change."""
     tag = {"ETag": render_etag(entity)}
-    return Reply(200, models.render_item(entity), tag, page=([entity], None))
+    return Reply(200, item_json.render_item(entity), tag, page=([entity], None))
 
 
 def show_written(
@@ -67,7 +66,7 @@ def show_written(
     first = entity.version == 1 or entity.versioned_at == entity.created_at
     new = first if created is None else created
     headers = {"ETag": render_etag(entity)} | ({"Location": location} if new and location else {})
-    return Reply(201 if new else 200, models.render_item(entity), headers, page=([entity], None))
+    return Reply(201 if new else 200, item_json.render_item(entity), headers, page=([entity], None))
 
 
 def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
@@ -80,8 +79,10 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     if names:
         views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
         return render_list([models.render_view(view) for view in views.items], views.cursor)
-    page = call.book.page(*questions, limit=limit, cursor=cursor)
-    return render_page(page.items, page.cursor)
+    page = call.book.stored_pages.read_page(*questions, limit=limit, cursor=cursor)
+    stored = page.items
+    rows = [item_json.render_image(stored.entity, each, stored.ledger) for each in stored.images]
+    return render_list(rows, page.cursor, page.items)
 
 
 def render_etag(item: Entity | View) -> str:
@@ -91,14 +92,13 @@ def render_etag(item: Entity | View) -> str:
 
 def render_page(entities: Sequence[Entity], cursor: str | None) -> Reply:
     """A page of items."""
-    reply = render_list([models.render_item(entity) for entity in entities], cursor)
-    return replace(reply, page=(entities, cursor))
+    return render_list([item_json.render_item(entity) for entity in entities], cursor, entities)
 
 
-def render_list(rows: Sequence[str], cursor: str | None) -> Reply:
-    """A page of items that are JSON already."""
+def render_list(rows: Sequence[str], cursor: str | None, entities: Sequence[Entity] = ()) -> Reply:
+    """A page of items that are JSON already; ``entities``: their objects, if they have any."""
     body = f'{{"items":[{",".join(rows)}],"cursor":{json.dumps(cursor)}}}'
-    return Reply(200, body, rows=rows)
+    return Reply(200, body, page=(entities, cursor), rows=rows)
 
 
 def render_location(path: str, names: Iterable[str], item: Entity) -> str:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 from daicho.declare.domain import Include
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
-from daicho.web.http import responses
+from daicho.web.http import item_json, responses
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.schema import models
 from daicho.web.schema.text_forms import build_names_type
@@ -59,6 +59,7 @@ class Includes:
         items, cursor = reply.page
         if not items:
             return reply
+        items = list(items)
         requested = (call.values.get(INCLUDE) or "").split(",")
         columns = [
             (include.name, include.function(call.book, items))
@@ -77,7 +78,7 @@ class Includes:
     def _render_text(self, name: str, value: Any) -> str:
         adapter = self._adapters[name]
         if adapter is None:
-            return f"[{','.join(map(models.render_item, value))}]"
+            return f"[{','.join(map(item_json.render_item, value))}]"
         return adapter.dump_json(value).decode()
 
     def _make_row_model(self) -> type[BaseModel]:

@@ -1,0 +1,1 @@
+"""The peers that figures are compared with, written as their users write them."""
