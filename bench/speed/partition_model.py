@@ -85,7 +85,7 @@ class ModelClient:
         return self.store.put_item(**request)
 
     def update_item(self, **request: Any) -> Any:
-        """UpdateItem: of slots and of the shard's item, which are not in this model's partitions."""
+        """UpdateItem: of slots and of the shard's item, whose units are not counted."""
         self._begin("update", REQUEST_S)
         return self.store.update_item(**request)
 
