@@ -20,11 +20,10 @@ from bench.speed.plot import render_picture
 from bench.speed.report import render_tables, render_threshold, render_value
 
 PARTS: dict[str, str] = {
+    "projector": "Processor time of the projector, for each record",
     "requests": "Requests to DynamoDB",
+    "throughput": "Throughput of derivation",
     "api": "API: routes against a hand-written handler",
-    "window": "Batching window of the projector: units, freshness and cost",
-    "projector": "Processor time of the projector, for each record",
-    "projector": "Processor time of the projector, for each record",
     "window": "Batching window of the projector: units, freshness and cost",
     "memory": "Memory of the functions at their largest batches",
 }

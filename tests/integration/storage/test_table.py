@@ -23,8 +23,9 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.botocore_errors import translate_error
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Delete, Put, Query, Update
+from daicho.storage.requests import Delete, Put, Query, Update, read_insert_outcome
 from daicho.storage.table import Table, open_table
+from daicho.testing.aws.memory_stores import MemoryTable
 
 
 def item(pk: str, sk: str, **values: str) -> Image:
@@ -247,3 +248,29 @@ def test_a_batch_write_that_stays_unfinished_raises(retry_budget: RetryBudget) -
         )
     assert error.value.left == tuple(ItemKey("p", each) for each in "def")
     assert [each["PutRequest"]["Item"]["SK"]["S"] for each in client.seen] == ["a", "b", "c"]
+
+
+def test_items_are_inserted_each_on_its_own(table: Table) -> None:
+    items: list[Image] = [
+        {"PK": {"S": "p"}, "SK": {"S": sk}, "copy": {"S": '{"it\'s": "?"}'}, "seq": {"S": "1"}}
+        for sk in "abc"
+    ]
+    for store in (table, MemoryTable()):
+        assert store.insert_batch(items[:1]) == ["inserted"]
+        changed = [{**item, "seq": {"S": "2"}} for item in items]
+        assert store.insert_batch(changed) == ["refused", "inserted", "inserted"]
+        too_long = {**items[0], "SK": {"S": "x" * 1025}}
+        assert store.insert_batch([too_long, *items[:1]]) == ["refused", "refused"]
+        with pytest.raises(RefusedError):
+            store.insert_batch([{**items[0], "SK": {"S": str(n)}} for n in range(26)])
+        numbers = {sk: (store.get(ItemKey("p", sk)) or {})["seq"]["S"] for sk in "abc"}
+        assert numbers == {"a": "1", "b": "2", "c": "2"}
+        assert store.get(ItemKey("p", "a")) == items[0]
+
+
+def test_a_throttled_statement_is_not_refused() -> None:
+    codes = ("ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded")
+    for code in codes:
+        assert read_insert_outcome({"Error": {"Code": code}}) == "throttled"
+    for code in ("DuplicateItem", "InternalServerError", "AccessDenied", "TransactionConflict"):
+        assert read_insert_outcome({"Error": {"Code": code}}) == "refused"

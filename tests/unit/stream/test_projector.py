@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import compress
+from operator import not_
 from typing import Any
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
+from daicho.storage.requests import InsertOutcome
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
@@ -104,6 +107,11 @@ class Failing(MemoryTable):
         if self._fails(item["SK"]["S"]):
             raise ThrottledError(item["SK"]["S"])
         super().put(item, **named)
+
+    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+        throttled = [self._fails(item["SK"]["S"]) for item in items]
+        inserted = iter(super().insert_batch([*compress(items, map(not_, throttled))]))
+        return ["throttled" if is_throttled else next(inserted) for is_throttled in throttled]
 
 
 def test_the_lowest_record_of_the_item_is_reported_and_the_rest_is_done() -> None:

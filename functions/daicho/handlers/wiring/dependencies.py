@@ -32,7 +32,7 @@ class Dependencies:
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
-    parallelism: int = 8
+    parallelism: int = 48
 
 
 AWS_DEPENDENCIES = Dependencies()

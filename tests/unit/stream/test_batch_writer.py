@@ -1,0 +1,130 @@
+"""Writing a folded batch: batches of inserts, the fenced put behind them, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from daicho.derive.index_row import IndexRow
+from daicho.errors import RefusedError, ThrottledError, UnansweredError
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import InsertOutcome
+from daicho.stream.batch_fold import DerivedWrite
+from daicho.stream.batch_writer import MAX_BATCHED_COPY, BatchWriter
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.invocation_time import Time
+from tests.support.song_stream import NOW
+
+ROW = IndexRow("list", "1")
+
+
+class RecordingTable(MemoryTable):
+    """Notes the sort keys of each write, and fails batches as a test wants it."""
+
+    def __init__(self, failure: Exception | None = None, *, is_done_first: bool = False) -> None:
+        super().__init__()
+        self.requests: list[tuple[str, ...]] = []
+        self._failure, self._is_done_first = failure, is_done_first
+
+    def put(self, item: Image, **named: Any) -> Image | None:
+        self.requests.append((item["SK"]["S"],))
+        return super().put(item, **named)
+
+    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+        self.requests.append(tuple(item["SK"]["S"] for item in items))
+        failure, self._failure = self._failure, None
+        if failure is not None and not self._is_done_first:
+            raise failure
+        outcomes = super().insert_batch(items)
+        if failure is not None:
+            raise failure
+        return outcomes
+
+
+def build_write(sk: str, seq: str = "5", row: IndexRow | None = ROW, **named: Any) -> DerivedWrite:
+    return DerivedWrite(ItemKey("base", sk), row, seq, seq, **{"was_derived": False, **named})
+
+
+def write_all(
+    table: MemoryTable, writes: Sequence[DerivedWrite], retry_budget: RetryBudget | None = None
+) -> Sequence[Any]:
+    writer = BatchWriter(table, dirty_shards=1, now=lambda: NOW)
+    return writer.write_all(writes, retry_budget or Time().retry_budget)
+
+
+def read_numbers(table: MemoryTable) -> dict[str, str]:
+    return {key.sk: item["seq"]["S"] for key, item in table.items.items()}
+
+
+def test_new_items_are_inserted_25_in_one_request() -> None:
+    table = RecordingTable()
+    assert write_all(table, [build_write(f"{n:02}") for n in range(51)]) == ()
+    assert [len(request) for request in table.requests] == [25, 25, 1]
+    assert len(table.items) == 51
+
+
+def test_what_was_derived_and_large_copies_are_put() -> None:
+    table = RecordingTable()
+    large = IndexRow("list", "1", "x" * (MAX_BATCHED_COPY + 1))
+    writes = [
+        build_write("a"),
+        build_write("b", was_derived=True),
+        build_write("c", row=large),
+        build_write("d"),
+    ]
+    assert write_all(table, writes) == ()
+    assert table.requests == [("a", "d"), ("b",), ("c",)]
+
+
+@pytest.mark.parametrize(("existing", "final"), [("4", "5"), ("5", "5"), ("6", "6")])
+def test_an_item_that_exists_is_decided_by_the_fenced_put(existing: str, final: str) -> None:
+    table = RecordingTable()
+    write_all(table, [build_write("a", existing)])
+    assert write_all(table, [build_write("a"), build_write("b")]) == ()
+    assert table.requests[1:] == [("a", "b"), ("a",)]
+    assert read_numbers(table) == {"a": final, "b": "5"}
+
+
+def test_a_tombstone_gives_way_and_loses_its_ttl() -> None:
+    table = MemoryTable()
+    write_all(table, [build_write("a", "4", row=None), build_write("b", "4", row=None)])
+    assert all("ttl" in item and "GSI2PK" not in item for item in table.items.values())
+    write_all(table, [build_write("a"), build_write("b")])
+    assert not any("ttl" in item for item in table.items.values())
+
+
+@pytest.mark.parametrize("is_done_first", [False, True])
+@pytest.mark.parametrize("failure", [UnansweredError("lost"), RefusedError("no statement")])
+def test_items_of_a_batch_that_failed_are_put(failure: Exception, is_done_first: bool) -> None:
+    table = RecordingTable(failure, is_done_first=is_done_first)
+    assert write_all(table, [build_write("a"), build_write("b")]) == ()
+    assert table.requests == [("a", "b"), ("a",), ("b",)]
+    assert read_numbers(table) == {"a": "5", "b": "5"}
+
+
+def test_a_throttled_batch_is_sent_again() -> None:
+    table = RecordingTable(ThrottledError("slow down"))
+    assert write_all(table, [build_write("a"), build_write("b")]) == ()
+    assert table.requests == [("a", "b"), ("a", "b")]
+
+
+def test_nothing_is_sent_when_no_time_is_left() -> None:
+    table = RecordingTable()
+    writes = [build_write("a"), build_write("b")]
+    assert write_all(table, writes, RetryBudget(lambda: 0.0, reserve=1)) == tuple(writes)
+    assert table.requests == []
+
+
+def test_rows_are_put_before_any_is_removed() -> None:
+    table = RecordingTable()
+    write_all(table, [build_write("new", "4"), build_write("old", "4")])
+    table.requests.clear()
+    writes = [build_write("old", row=None, was_derived=True), build_write("new")]
+    writes += [build_write("newer")]
+    assert write_all(table, writes) == ()
+    # The put of "new", which the insert found to exist, is also before the removal.
+    assert table.requests == [("new", "newer"), ("new",), ("old",)]
