@@ -25,6 +25,7 @@ PARTS: dict[str, str] = {
     "throughput": "Throughput of derivation",
     "api": "API: routes against a hand-written handler",
     "window": "Batching window of the projector: units, freshness and cost",
+    "shards": "A busy tally over stream shards that close",
     "memory": "Memory of the functions at their largest batches",
 }
 """What each part measures, by the name of its module."""

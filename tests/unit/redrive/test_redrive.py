@@ -8,6 +8,8 @@ import json
 import pytest
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
+from daicho.storage.protocols import apply_update
+from daicho.stream import claims
 from tests.support.redrive_setup import (
     COUNT,
     COUNT_SLOT,
@@ -15,6 +17,7 @@ from tests.support.redrive_setup import (
     LENGTH,
     SHARD,
     House,
+    Turns,
     build_song_with_artist,
     drive,
     house,
@@ -210,6 +213,32 @@ def test_an_absent_slot_says_nothing_once_the_record_is_old(
     assert bool(house.recounted()) is recounted
     assert bool(house.differences()) is recounted
     assert (house.dynamo.find(COUNT_SLOT) is None) is recounted
+
+
+@pytest.mark.parametrize("is_counted", [False, True])
+def test_an_absent_slot_of_a_retired_shard_says_nothing(house: House, *, is_counted: bool) -> None:
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "ab"))
+    house.project(1, 2)
+    if not is_counted:  # the slot was folded
+        house.dynamo.commit(COUNT_SLOT, None)
+    house.discard(0, 1)
+    apply_update(house.stores(Turns())[0], claims.retire_update(SHARD, house.now))
+    (report,) = drive(house)
+    # Its number is past the record, or it is absent: neither shows whether the record is counted.
+    assert (report.applied, report.uncertain) == (1, 1)
+    assert house.recounted() == {COUNT, LENGTH}
+    assert (house.dynamo.find(COUNT_SLOT) is None) is not is_counted
+
+
+def test_a_slot_below_the_record_is_counted_in_a_retired_shard_too(house: House) -> None:
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "ab"))
+    house.project(0, 1)
+    house.discard(1, 2)
+    apply_update(house.stores(Turns())[0], claims.retire_update(SHARD, house.now))
+    (report,) = drive(house)
+    assert (report.applied, report.uncertain, house.differences()) == (1, 0, [])
 
 
 def test_a_slot_without_a_number_says_nothing_either(house: House) -> None:

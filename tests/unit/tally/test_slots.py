@@ -232,3 +232,34 @@ def test_only_a_tally_is_read_as_one(text: str) -> None:
 def test_a_tally_says_what_it_is_of() -> None:
     name = slots.TallyName.parse(build_tally_key("Song", "length", 2, "x#y", tenant="a$"))
     assert name == slots.TallyName("a$", "Song", "length", 2, ("x#y",))
+
+
+def test_slots_of_a_settled_shard_are_folded_after_the_settle_time() -> None:
+    settle = dt.timedelta(seconds=1_000)
+    settled = slots.SettledShards({"old"}, settle)
+    soon = NOW + settle
+
+    def roll_up(now: dt.datetime) -> int:
+        rollup = Rollup(
+            table, LEDGER, dirty_shards=4, now=lambda: now, get_settled_shards=lambda: settled
+        )
+        return rollup.run(AMPLE).slots_folded
+
+    table = MemoryTable()
+    idle(table)  # of the shard "old", since NOW
+    assert roll_up(soon - dt.timedelta(seconds=1)) == 0
+    # A slot in which a redrive has just counted is kept: a fold could take it for the one before.
+    count(table, NEW, 1, 4, soon)
+    assert roll_up(soon) == 2  # the slot, and the kept one
+    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
+    assert rolled_up(table) == live(table) == 14
+
+
+def test_the_part_that_a_rebuild_fills_is_of_no_stream_shard() -> None:
+    settled = slots.SettledShards({"old"}, dt.timedelta())
+    filled = slots.build_kept_key(COUNT, slots.FILLED_SHARD)
+    table = MemoryTable()
+    count(table, filled, 5, 1, NOW)
+    rollup(table, NOW)
+    assert not slots.is_idle(table.items[filled], NOW, settled)
+    assert slots.is_idle(table.items[filled], LATER, settled)

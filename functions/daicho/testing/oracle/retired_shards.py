@@ -18,13 +18,13 @@ SHARD_ITEMS = keys.render_prefix("", "shard")
 class RetirementCheck:
     """Checks the items of a deployment as they change, and counts what happens.
 
-    ``retired``: the shards with a mark. ``violations``: what was wrong, in a line each.
+    ``retired``: the shards with a mark. ``violations`` gets what is wrong, in a line each.
     """
 
-    def __init__(self, deployment: SimulatedDeployment) -> None:
+    def __init__(self, deployment: SimulatedDeployment, violations: list[str]) -> None:
         self._deployment = deployment
+        self._violations = violations
         self.retired: set[str] = set()
-        self.violations: list[str] = []
 
     def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item."""
@@ -39,9 +39,9 @@ class RetirementCheck:
         self._deployment.count_fault("shard retired")
         stream_shard = self._deployment.stream.shards[shard]
         if not stream_shard.closed:
-            self.violations.append(f"{shard} is retired, but open")
+            self._violations.append(f"{shard} is retired, but open")
         if not self._deployment.mappings["project"].is_read(shard):
-            self.violations.append(f"{shard} is retired, but records of it wait")
+            self._violations.append(f"{shard} is retired, but records of it wait")
 
     def _count(self, old: Image | None, new: Image | None) -> None:
         oldest = self._deployment.clock.now() - STREAM_SAFETY_WINDOW

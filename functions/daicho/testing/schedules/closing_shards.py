@@ -51,7 +51,7 @@ class ClosingShards:
         if profile.retirement:
             deployment.retirement = profile.retirement
             deployment.clock.before_advance.append(self._end_outlived)
-            self._check = RetirementCheck(deployment)
+            self._check = RetirementCheck(deployment, simulated_lambda.unexpected)
             deployment.observers.append(self._check.check)
 
     def simulate_earlier_code(self) -> AbstractContextManager[None]:
@@ -59,10 +59,6 @@ class ClosingShards:
         if self._profile.retirement == "by new code":
             return simulate_code_before_retirement()
         return nullcontext()
-
-    def find_differences(self) -> list[str]:
-        """The shards that were retired although not all of their records are handled."""
-        return self._check.violations if self._check is not None else []
 
     # --- Events ------------------------------------------------------------------------------
 

@@ -150,8 +150,8 @@ class Schedule:
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
             stack.enter_context(self._closing.simulate_earlier_code())
-            stack.enter_context(self._limits)
-            stack.enter_context(simulate_retry_budgets())
+            for each in (self._limits, simulate_retry_budgets()):
+                stack.enter_context(each)
             if self._requests is not None:
                 stack.enter_context(self._requests.patch_book())
             self._play()
@@ -240,7 +240,6 @@ class Schedule:
         return [
             *find_wrong_recounts(recounts, unknowable),
             *find_differences(self.deployment, self.recompute(), recounts & unknowable),
-            *self._closing.find_differences(),
             *([] if self.profile.discards else list_discards(self.deployment)),
             *(self._requests.find_differences() if self._requests is not None else ()),
             *(self._lifecycle.find_differences() if self._lifecycle is not None else ()),

@@ -1,0 +1,85 @@
+"""Shards that close, through the handlers of projector and rollup, over Dynoxide (rule 48)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from daicho.derive.contributions import Amount
+from daicho.handlers import project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.storage.protocols import StreamShard
+from daicho.storage.table import Table
+from daicho.stream import claims
+from daicho.tally import reader
+from tests.support.sample_ledger import LEDGER, build_tally_key
+from tests.support.song_stream import build_song
+from tests.support.stream_events import build_event
+from tests.support.stream_pump import Context, environment
+
+COUNT = build_tally_key("Song", "count", 1)
+SETTLE_S = 1_000
+
+
+class Deployed:
+    """The two handlers over one table, with a description of the stream that the test sets."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.now = table, dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+        self.shards: tuple[StreamShard, ...] = (StreamShard("s"),)
+        environ = environment(table.name, SETTLE_SECONDS=str(SETTLE_S))
+        dependencies = Dependencies(
+            table=lambda *_, **__: table,
+            bucket=lambda *_, **__: object(),  # type: ignore[arg-type]  # no poison
+            stream=lambda _table: self,
+            now=lambda: self.now,
+        )
+        self._project = project.build(environ, LEDGER, dependencies)
+        self._rollup = rollup.build(environ, LEDGER, dependencies)
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        return self.shards
+
+    def project(self, shard: str, *names: str, first: int) -> None:
+        changes = ((None, build_song(name, str(first))) for name in names)
+        event: dict[str, Any] = {**build_event(*changes, first=first), "shardId": shard}
+        assert self._project(event, Context()) == {"state": {}, "batchItemFailures": []}
+
+    def roll_up(self) -> Any:
+        return self._rollup({}, Context())
+
+    @property
+    def slots(self) -> set[str]:
+        return {slot["SK"]["S"] for slot in reader.read_slots(self.table, COUNT)}
+
+
+def test_the_slots_of_a_retired_shard_are_folded_and_its_repeats_change_nothing(
+    table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deployed = Deployed(table.with_metering())
+    deployed.project("s", "b", first=1)
+    deployed.roll_up()
+    deployed.shards = (StreamShard("s", None, is_closed=True), StreamShard("child", "s"))
+    deployed.project("child", "c", first=2)
+    deployed.now += dt.timedelta(hours=1)
+    capsys.readouterr()
+    deployed.roll_up()
+    assert json.loads(capsys.readouterr().out)["ShardsRetired"] == 1
+    shard_item = claims.ShardClaims.from_item("s", table.get(claims.build_shard_key("s")))
+    assert shard_item.retired_at == deployed.now
+    assert deployed.slots == {"slot#s", "slot#child"}
+
+    deployed.now += dt.timedelta(seconds=SETTLE_S)
+    deployed.project("child", "d", first=3)
+    assert deployed.roll_up()["slots_folded"] == 1
+    assert deployed.slots == {"slot#child"}
+
+    deployed.project("s", "b", first=1)  # late
+    deployed.roll_up()
+    assert deployed.slots == {"slot#child"}
+    assert reader.read_live_amount(table, COUNT).items == 3
+    assert reader.read_rolled_up_amount(table, COUNT, consistent=True) == Amount(3, Decimal(3))
