@@ -11,16 +11,22 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table as Printed
 
 from bench.speed.figures import Figure
+from bench.speed.plot import render_picture
+from bench.speed.report import render_tables, render_threshold, render_value
 
 PARTS: dict[str, str] = {
     "projector": "Processor time of the projector, for each record",
+    "requests": "Requests to DynamoDB",
 }
 """What each part measures, by the name of its module."""
+TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
+PICTURE = TABLES.parents[1] / "images/speed.svg"
 console = Console(width=130)
 
 
@@ -35,11 +41,10 @@ def print_part(name: str, figures: list[Figure], seconds: float) -> None:
     printed = Printed("figure", "value", "threshold", "", "detail")
     printed.title = f"{PARTS[name]} ({seconds:.0f} s)"
     for figure in figures:
-        threshold = "" if figure.threshold is None else f"{figure.kind} {figure.threshold:,g}"
         printed.add_row(
             figure.name,
-            f"{figure.value:,.2f} {figure.unit}".strip(),
-            threshold,
+            render_value(figure),
+            render_threshold(figure),
             "" if figure.threshold is None else "met" if figure.is_met else "MISSED",
             figure.detail,
         )
@@ -51,14 +56,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="the parts; all by default")
     parser.add_argument("--full", action="store_true", help="more pairs and larger sizes")
+    parser.add_argument("--write", action="store_true", help="write the tables of the docs")
     given = parser.parse_args()
-    missed = 0
+    measured: dict[str, list[Figure]] = {}
     for name in given.parts or PARTS:
         began = time.monotonic()
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             figures = pool.submit(measure_part, name, given.full).result()
         print_part(name, figures, time.monotonic() - began)
-        missed += sum(not figure.is_met for figure in figures)
+        measured[name] = figures
+    if given.write:
+        TABLES.write_text(render_tables(PARTS, measured), "utf-8")
+        all_figures = [figure for figures in measured.values() for figure in figures]
+        PICTURE.write_text(render_picture(all_figures), "utf-8")
+    missed = sum(not figure.is_met for figures in measured.values() for figure in figures)
     console.print(f"{missed} figures missed" if missed else "all figures met")
     return int(missed > 0)
 

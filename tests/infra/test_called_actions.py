@@ -22,6 +22,7 @@ BY_LAMBDA = {
     "s3:ListBucket",
 }
 """What Lambda does with the role of a stream consumer: read the stream, use the failure bucket."""
+OPENING = re.compile(r"boto3\.client\(|from daicho\.storage\.sessions import")
 WITHOUT_A_CALL = {
     "project": BY_LAMBDA,
     "archive": BY_LAMBDA,
@@ -97,6 +98,6 @@ def test_no_other_module_of_the_functions_opens_a_client() -> None:
     opening = {
         path.relative_to(FUNCTIONS.root).as_posix()
         for path in library.rglob("*.py")
-        if "boto3.client(" in path.read_text("utf-8")
+        if OPENING.search(path.read_text("utf-8"))
     }
     assert opening == {*STORES.values(), "daicho/release/stack_status.py"}

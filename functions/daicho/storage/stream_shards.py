@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.config import Config
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.protocols import StreamShard
+from daicho.storage.sessions import open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -56,14 +56,12 @@ class StreamDescriber:
 def open_stream_describer(
     table: str, *, endpoint: str | None = None, region: str | None = None
 ) -> StreamDescriber:
-    """A describer with clients whose attempts and timeouts are bounded."""
+    """A describer with clients whose attempts and timeouts are bounded, opened on first use."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 3},
         connect_timeout=1.0,
         read_timeout=5.0,
     )
-    dynamodb = boto3.client("dynamodb", config=config, endpoint_url=endpoint, region_name=region)
-    streams = boto3.client(
-        "dynamodbstreams", config=config, endpoint_url=endpoint, region_name=region
-    )
+    dynamodb = open_on_first_use("dynamodb", config, endpoint=endpoint, region=region)
+    streams = open_on_first_use("dynamodbstreams", config, endpoint=endpoint, region=region)
     return StreamDescriber(dynamodb, streams, table)

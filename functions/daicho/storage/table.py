@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import boto3
 from botocore.config import Config
 
 from daicho.errors import UnprocessedError
@@ -21,6 +20,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.capacity import CapacityUnits, MeteredResult
+from daicho.storage.direct.client import DirectClient
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     NO_NAMES,
@@ -33,6 +33,7 @@ from daicho.storage.requests import (
     build_projection,
     to_key_image,
 )
+from daicho.storage.sessions import get_session, open_client
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -351,7 +352,9 @@ def open_table(
         max_pool_connections=connections,
         parameter_validation=False,  # the requests are ours; it costs a third of a call's CPU
     )
-    client = boto3.client("dynamodb", config=config, endpoint_url=endpoint, region_name=region)
+    client = open_client("dynamodb", config, endpoint=endpoint, region=region)
+    if not name.startswith("arn:"):  # botocore chooses an endpoint by the account of an ARN
+        client = DirectClient(client, get_session().get_credentials())
     return Table(client, name)
 
 

@@ -1,0 +1,61 @@
+"""Clients of botocore. boto3 would add its own session and resources to the start of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import botocore.session
+from botocore.handlers import BUILTIN_HANDLERS
+
+if TYPE_CHECKING:
+    from botocore.config import Config
+    from botocore.session import Session
+
+
+def get_session() -> Session:
+    """The session that all clients share: it reads the configuration and SDK data once.
+
+    A session has the handlers that were built in when it was made. A test library adds its own,
+    so there is a new session after that.
+    """
+    return _open_session(len(BUILTIN_HANDLERS))
+
+
+def open_client(
+    service: str, config: Config, *, endpoint: str | None = None, region: str | None = None
+) -> Any:
+    """A client of an AWS service; endpoint and region are those of the environment by default."""
+    return get_session().create_client(
+        service,
+        config=config,
+        endpoint_url=endpoint,
+        region_name=region,
+    )
+
+
+@lru_cache(maxsize=1)
+def _open_session(_handlers: int) -> Session:
+    return botocore.session.get_session()
+
+
+def open_on_first_use(
+    service: str, config: Config, *, endpoint: str | None = None, region: str | None = None
+) -> Any:
+    """A client that is opened when one of its methods is used first."""
+    return _ClientOnFirstUse(lambda: open_client(service, config, endpoint=endpoint, region=region))
+
+
+class _ClientOnFirstUse:
+    def __init__(self, open_it: Callable[[], Any]) -> None:
+        self._open = open_it
+        self._client: Any = None
+        self._lock = Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._open()
+        return getattr(self._client, name)
