@@ -10,7 +10,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from unittest import mock
 
 import boto3
@@ -39,7 +38,12 @@ from daicho.storage.attributes import Image
 RECORDS = 1_000
 FEWER_RECORDS = 200
 """The records of a batch in which each of them causes writes of its own."""
-ENVIRON = {"TABLE_NAME": "daicho", "STAGE": "prod", "DIRTY_SHARDS": "16", "FAILURE_BUCKET": "failures"}
+ENVIRON = {
+    "TABLE_NAME": "daicho",
+    "STAGE": "prod",
+    "DIRTY_SHARDS": "16",
+    "FAILURE_BUCKET": "failures",
+}
 INSERT_THRESHOLDS = {10: 16, 100: 12, 1_000: 4}
 """How many times less than the usual handler an INSERT takes, by the groups of a batch."""
 MODIFY_THRESHOLD = 10

@@ -15,8 +15,8 @@ from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image, to_image
-from daicho.storage.requests import to_key_image
 from daicho.storage.item_key import get_key
+from daicho.storage.requests import to_key_image
 
 TENANT = "acme"
 SHARD = "shardId-00000001763684740123-a1b2c3d4"
@@ -58,7 +58,9 @@ def declare_entities() -> Daicho:
         "speed",
         Sale,
         Task,
-        _declare("Metric", metric, {f"per_{name}": Aggregate(Count(), metric[name]) for name in metric}),
+        _declare(
+            "Metric", metric, {f"per_{name}": Aggregate(Count(), metric[name]) for name in metric}
+        ),
         _declare("Page", page, {f"by_{name}": Listing(page[name]) for name in page}),
     )
     return Daicho(domain)
@@ -104,7 +106,9 @@ def draw_sales(draw: random.Random, count: int, groups: int, prefix: str = "grou
 def build_event(changes: Iterable[Change]) -> dict[str, Any]:
     """The event of these changes of items: old image and new image. Each string is a new object."""
     records = [_build_record(old, new) for old, new in changes]
-    event: dict[str, Any] = json.loads(json.dumps({"Records": records, "shardId": SHARD, "state": {}}))
+    event: dict[str, Any] = json.loads(
+        json.dumps({"Records": records, "shardId": SHARD, "state": {}})
+    )
     return event
 
 

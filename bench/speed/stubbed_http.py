@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.httpsession import URLLib3Session
 
 CREDENTIALS = {
@@ -36,19 +36,22 @@ def stub_http() -> Iterator[None]:
 def answer(request: AWSPreparedRequest) -> AWSResponse:
     """The answer of DynamoDB to a request that succeeds."""
     body = _write_answer(_get_operation(request), request.body)
-    response = AWSResponse(
+    response: Any = AWSResponse(
         request.url,
         200,
-        {
-            "Content-Type": "application/x-amz-json-1.0",
-            "Content-Length": str(len(body)),
-            "x-amzn-RequestId": "K2KH5K6VQ5LEGJTKPQQN2JR9FNVV4KQNSO5AEMVJF66Q9ASUAAJG",
-            "x-amz-crc32": str(zlib.crc32(body)),
-        },
+        HeadersDict(
+            {
+                "Content-Type": "application/x-amz-json-1.0",
+                "Content-Length": str(len(body)),
+                "x-amzn-RequestId": "K2KH5K6VQ5LEGJTKPQQN2JR9FNVV4KQNSO5AEMVJF66Q9ASUAAJG",
+                "x-amz-crc32": str(zlib.crc32(body)),
+            }
+        ),  # type: ignore[arg-type]
         None,
     )
     response._content = body  # what botocore keeps once it has read the body
-    return response
+    stubbed: AWSResponse = response
+    return stubbed
 
 
 def _get_operation(request: AWSPreparedRequest) -> str:
@@ -57,14 +60,16 @@ def _get_operation(request: AWSPreparedRequest) -> str:
     return text.rpartition(".")[2]
 
 
-def _write_answer(operation: str, body: bytes | str) -> bytes:
+def _write_answer(operation: str, body: Any) -> bytes:
     """The body of an answer; bodies of requests that return nothing are not parsed."""
     if operation == "BatchExecuteStatement":
         count = len(json.loads(body)["Statements"])
         return json.dumps({"Responses": [{"TableName": "daicho"}] * count}).encode()
     if operation == "BatchWriteItem":
         return b'{"UnprocessedItems":{}}'
-    if operation == "UpdateItem" and "ALL_NEW" in (body if isinstance(body, str) else body.decode()):
+    if operation == "UpdateItem" and "ALL_NEW" in (
+        body if isinstance(body, str) else body.decode()
+    ):
         return json.dumps({"Attributes": _update_new_item(json.loads(body))}).encode()
     return b"{}"
 

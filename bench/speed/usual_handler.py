@@ -63,12 +63,12 @@ def build_marking_handler() -> Handler:
         if not new:
             return
         key = {"PK": {"S": f"event#{record.event_id}"}, "SK": {"S": "-"}}
-        marker = {
+        marker: Any = {
             "TableName": "daicho",
             "Item": {**key, "ttl": {"N": "1795309540"}},
             "ConditionExpression": "attribute_not_exists(PK)",
         }
-        update = _add_to_group(new["group"], 1, str(new["amount"]))
+        update: Any = _add_to_group(new["group"], 1, str(new["amount"]))
         table.transact_write_items(TransactItems=[{"Put": marker}, {"Update": update}])
 
     return _build_handler(record_handler)

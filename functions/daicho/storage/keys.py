@@ -38,9 +38,7 @@ _SCORE_HIGHEST = 10 ** (INTEGER_DIGITS + SCORE_PLACES) - 1
 _EXACT = Context(prec=60)
 """Wider than any DynamoDB number: the default context would round to 28 digits, unseen."""
 _TO_ESCAPE = re.compile(r"[\x00-$]")
-_PLAIN_SCORE = re.compile(
-    rf"-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCORE_PLACES}}})?"
-).fullmatch
+_PLAIN_SCORE = re.compile(rf"-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCORE_PLACES}}})?").fullmatch
 _ESCAPED = re.compile(r"\$([0-9A-F]{2})")
 
 Scalar = str | int | bool | Decimal | dt.date | dt.datetime

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from daicho.derive.contributions import Amount
+from daicho.derive.contributions import Amount, sum_amounts
 from daicho.derive.index_row import IndexRow
 from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import RecordChanges
@@ -34,8 +35,7 @@ class DerivedWrite:
         return self.seq
 
 
-@dataclass(frozen=True)
-class SlotDelta:
+class SlotDelta(NamedTuple):
     """The amount that one record adds to a slot."""
 
     seq: str
@@ -70,7 +70,7 @@ def fold_batch(batch: Sequence[RecordChanges]) -> tuple[ProjectorWrite, ...]:
 
 def sum_deltas(parts: Iterable[SlotDelta]) -> Amount:
     """The sum of some records' amounts."""
-    return sum((part.amount for part in parts), Amount())
+    return sum_amounts(part.amount for part in parts)
 
 
 def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite]:
@@ -83,9 +83,13 @@ def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite
     moved and come back. It is not by the first and last image alone, because an earlier attempt
     may have written a row that only an image between them derives.
     """
+    deriving = {changes.record.key for changes in batch if changes.before or changes.after}
+    if not deriving:
+        return
     by_item: defaultdict[ItemKey, list[RecordChanges]] = defaultdict(list)
     for record_changes in batch:
-        by_item[record_changes.record.key].append(record_changes)
+        if record_changes.record.key in deriving:
+            by_item[record_changes.record.key].append(record_changes)
     for records in by_item.values():
         lowest, last = records[0].record.seq, records[-1]
         all_images = [rows for changes in records for rows in (changes.before, changes.after)]
@@ -106,7 +110,8 @@ def _fold_slots(batch: Sequence[RecordChanges]) -> Iterable[SlotWrite]:
     """
     by_slot: defaultdict[ItemKey, list[SlotDelta]] = defaultdict(list)
     for changes in batch:
+        seq = changes.record.seq
         for key, amount in changes.deltas.items():
-            by_slot[key].append(SlotDelta(changes.record.seq, amount))
+            by_slot[key].append(SlotDelta(seq, amount))
     for key in sorted(by_slot):
         yield SlotWrite(key, tuple(by_slot[key]))

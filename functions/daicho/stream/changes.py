@@ -16,7 +16,7 @@ from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.stream.records import StreamRecord
-from daicho.stream.time_limit import limit_time
+from daicho.stream.time_limit import TimeLimit, limit_time
 from daicho.tally import slots
 
 SECONDS_PER_RECORD = 1.0
@@ -81,7 +81,7 @@ class PlannedImage:
             UnderivableError: it has no generation.
         """
         if image is None:
-            return cls()
+            return _ABSENT
         generation = attributes.get_integer(image, "gen")
         if generation is None:
             raise components.UnderivableError("an image without a generation")
@@ -102,6 +102,9 @@ class PlannedImage:
         return contributions.compute_contributions(self.plan, self.image)
 
 
+_ABSENT = PlannedImage()
+
+
 def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBatch:
     """Compute record after record, up to the first of a newer generation.
 
@@ -110,32 +113,30 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
     computed: list[RecordChanges] = []
     poison: list[PoisonRecord] = []
     heartbeats: list[StreamRecord] = []
-    for record in records:
-        if record.heartbeat is not None:
-            heartbeats.append(record)
-        if record.entity is None:
-            continue  # a derived item or a slot: the mapping's filter keeps most of them away
-        try:
-            one = compute_in_time(record, ledger)
-        except Exception as error:  # whatever it is: the same code on the same image fails always
-            newer = is_newer(record, ledger, error)
-            _log.error(
-                "record of a newer generation" if newer else "record cannot be computed",
-                exc_info=error,
-                extra={
-                    "seq": record.seq,
-                    "shard": record.shard,
-                    "item": [record.key.pk, record.key.sk],
-                },
-            )
-            if newer:
-                return ComputedBatch(tuple(computed), tuple(poison), record, tuple(heartbeats))
-            poison.append(
-                PoisonRecord(record, error, ledger.current_generation(record.entity).number)
-            )
-        else:
-            computed.append(one)
+    with TimeLimit(SECONDS_PER_RECORD) as time_limit:
+        for record in records:
+            if record.heartbeat is not None:
+                heartbeats.append(record)
+            entity = record.entity
+            if entity is None:
+                continue  # a derived item or a slot: the mapping's filter keeps most of them away
+            try:
+                computed.append(time_limit.call(compute_record, record, ledger))
+            except Exception as error:  # any: the same code on the same image always fails
+                newer = is_newer(record, ledger, error)
+                _log_failure(record, error, newer=newer)
+                if newer:
+                    return ComputedBatch(tuple(computed), tuple(poison), record, tuple(heartbeats))
+                poison.append(PoisonRecord(record, error, ledger.current_generation(entity).number))
     return ComputedBatch(tuple(computed), tuple(poison), heartbeats=tuple(heartbeats))
+
+
+def _log_failure(record: StreamRecord, error: Exception, *, newer: bool) -> None:
+    _log.error(
+        "record of a newer generation" if newer else "record cannot be computed",
+        exc_info=error,
+        extra={"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]},
+    )
 
 
 def compute_in_time(

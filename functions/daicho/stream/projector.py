@@ -123,8 +123,10 @@ class Projector:
             # An immediate return would use up the retries of the event source mapping, and Lambda
             # would discard records that can be processed (rule 3).
             retry_budget.sleep_until_deadline()
+        if not undone:
+            return None
         numbers = {record.seq: record.number for record in batch.records}
-        return numbers[min(undone)] if undone else None
+        return numbers[min(undone)]
 
     def _write_changes(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 from daicho.errors import DaichoError
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
 
 NUMBER_DIGITS = 40
@@ -18,6 +18,7 @@ SINGLE_SHARD = "single"
 """The shard of a stream that has only one and does not name it (the local AWS)."""
 
 EXPIRED_MARK, EXPIRED_AT_MARK = "_ttl_expired", "_ttl_expired_at"
+_NO_VALUE: AttributeValue = {}
 TTL_PROCESS = ("Service", "dynamodb.amazonaws.com")
 
 
@@ -50,8 +51,11 @@ class StreamRecord:
 
         Derived items and heartbeats are of none.
         """
-        names = [image.get("type", {}).get("S") for image in (self.new, self.old) if image]
-        return next((name for name in names if name and name != HEARTBEAT_TYPE), None)
+        for image in (self.new, self.old):
+            name: str | None = image.get("type", _NO_VALUE).get("S") if image else None
+            if name and name != HEARTBEAT_TYPE:
+                return name
+        return None
 
     @property
     def heartbeat(self) -> HeartbeatName | None:

@@ -16,8 +16,7 @@ from unittest import mock
 from daicho.derive import contributions, derived_items
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
-from daicho.stream import changes
-from daicho.stream.time_limit import TooLongError
+from daicho.stream.time_limit import TimeLimit, TooLongError
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 
 OLD_CODE, NEW_CODE, FIXED_CODE = 1, 2, 3
@@ -122,6 +121,6 @@ def simulate_code_versions(marked_images: MarkedImageLog) -> Iterator[None]:
     with (
         mock.patch.object(derived_items, "compute_index_rows", compute_rows),
         mock.patch.object(contributions, "compute_contributions", compute_amounts),
-        mock.patch.object(changes, "limit_time", lambda _seconds, work, *args: work(*args)),
+        mock.patch.object(TimeLimit, "call", lambda _limit, work, *args: work(*args)),
     ):
         yield
