@@ -241,7 +241,7 @@ def stub_http() -> Iterator[None]:
         ):
             body = request.body if isinstance(request.body, bytes) else request.body.encode()
             answer = b'{"Responses":[%s]}' % b",".join([b"{}"] * body.count(b'"Statement"'))
-        headers = {"x-amz-crc32": str(zlib.crc32(answer))}
+        headers: Any = {"x-amz-crc32": str(zlib.crc32(answer))}
         raw: Any = StubbedBody(answer)
         return AWSResponse(request.url, 200, headers, raw)
 
