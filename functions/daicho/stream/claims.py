@@ -227,7 +227,7 @@ def announce_update(
     ``raises_low_watermark``: not if the low watermark is higher than the batch's first record.
     """
     sets = ["announced = :last", "#ttl = if_not_exists(held, :ttl)"]
-    condition = f"{_IS_NOT_RETIRED} AND (attribute_not_exists(announced) OR announced < :last)"
+    condition = "(attribute_not_exists(announced) OR announced < :last)"
     names = {"#ttl": "ttl"}
     values: dict[str, AttributeValue] = {
         ":last": {"S": announcement.last},
@@ -242,6 +242,7 @@ def announce_update(
         names[f"#h{place}"] = render_heartbeat(name)
         values[f":h{place}"] = {"S": seq}
     update = f"SET {', '.join(sets)}"
+    condition += f" AND {_IS_NOT_RETIRED}"
     return Update(build_shard_key(shard), update, condition, names, values)
 
 

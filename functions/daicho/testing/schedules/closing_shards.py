@@ -54,7 +54,7 @@ class ClosingShards:
             self._check = RetirementCheck(deployment, simulated_lambda.unexpected)
             deployment.observers.append(self._check.check)
 
-    def simulate_earlier_code(self) -> AbstractContextManager[None]:
+    def play_old_code(self) -> AbstractContextManager[None]:
         """Let the old code be of before rule 48, if the profile plays that."""
         if self._profile.retirement == "by new code":
             return simulate_code_before_retirement()

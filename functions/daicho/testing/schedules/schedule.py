@@ -149,8 +149,7 @@ class Schedule:
         """Play it; returns the differences from the recomputation at the end, in a line each."""
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
-            stack.enter_context(self._closing.simulate_earlier_code())
-            for each in (self._limits, simulate_retry_budgets()):
+            for each in (self._closing.play_old_code(), self._limits, simulate_retry_budgets()):
                 stack.enter_context(each)
             if self._requests is not None:
                 stack.enter_context(self._requests.patch_book())
