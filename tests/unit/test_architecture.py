@@ -166,7 +166,7 @@ def test_infrastructure_imports_nothing_but_the_plan_and_the_project() -> None:
 def test_the_sdk_is_imported_in_few_modules() -> None:
     opening = ("boto3", "botocore.session")
     using = {each.importer for each in read_imports(MODULES) if each.imported in opening}
-    assert using == HOMES_OF_THE_SDK
+    assert using == {HOME_OF_THE_SDK}
 
 
 def load(modules: list[str], unwanted: tuple[str, ...]) -> list[str]:

@@ -36,12 +36,10 @@ def build(
     emulated = EmulatedStream() if settings.emulated_stream else None
     stream = emulated or dependencies.stream(settings.table_name)
     ledger = ledger or Ledger.load_newest(settings.lock_file)
-    archive = None
-    if settings.archive_bucket:
-        archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
-    stack_jobs = StackJobs.build(
-        settings, table, stream, failures, ledger, archive, threads=threads, now=now
-    )
+    archived = settings.archive_bucket
+    archive = ArchiveReader(dependencies.bucket(archived, attempts=2)) if archived else None
+    parts = (settings, table, stream, failures, ledger, archive)
+    stack_jobs = StackJobs.build(*parts, threads=threads, now=now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")

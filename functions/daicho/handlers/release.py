@@ -37,11 +37,11 @@ def build(
         settings, properties = Settings.parse(environ), event["ResourceProperties"]
         table, now = dependencies.table(settings.table_name), dependencies.now
         emulated = EmulatedStream() if settings.emulated_stream else None
-        stream = emulated or dependencies.stream(settings.table_name)
+        watcher = HeartbeatWatcher(table, emulated or dependencies.stream(table.name), now=now)
         deployed = ledger or Ledger.load_newest(settings.lock_file)
         release = Release(
             table,
-            HeartbeatWatcher(table, stream, now=now),
+            watcher,
             replace(deployed, written=json.loads(properties["Written"])),
             settings.filter_spread_seconds,
             partial(dependencies.is_going_back, event["StackId"]),

@@ -30,19 +30,15 @@ def build(
 ) -> Handler:
     """Wire the function up. Without a settle time it retires no shards."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    ledger, shards, threads = (
-        ledger or Ledger.load_newest(settings.lock_file),
-        settings.dirty_shards,
-        dependencies.parallelism,
-    )
+    threads = dependencies.parallelism
     table = dependencies.table(settings.table_name, connections=threads).with_metering()
     open_stream = partial(dependencies.stream, settings.table_name)
     settle = dt.timedelta(seconds=settings.settle_seconds)
     retirement = ShardRetirement(table, open_stream, settle, dependencies.now)
     rollup = Rollup(
         table,
-        ledger,
-        dirty_shards=shards,
+        ledger or Ledger.load_newest(settings.lock_file),
+        dirty_shards=settings.dirty_shards,
         threads=threads,
         now=dependencies.now,
         get_settled_shards=retirement.get_settled,
