@@ -2,6 +2,10 @@
 
 Both sides are handlers that get the event's dictionary, with real clients over stubbed HTTP. The
 time is all that an invocation takes: reading the event, computing, folding, and its requests.
+
+The projector sends its requests in one thread here, as its peers do. Where answers come at once,
+threads do nothing but wait for each other; the cost of the eight that are deployed is a figure of
+its own, without a threshold.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from unittest import mock
 
 import boto3
@@ -79,7 +84,9 @@ class _Trial:
     def __init__(self, pairs: int) -> None:
         self._pairs = pairs
         self._draw = random.Random(23)  # noqa: S311  # no secret depends on it
-        self._project = project.build(ENVIRON, load_ledger(), AWS_DEPENDENCIES)
+        in_order = replace(AWS_DEPENDENCIES, parallelism=1)
+        self._project = project.build(ENVIRON, load_ledger(), in_order)
+        self._project_in_threads = project.build(ENVIRON, load_ledger(), AWS_DEPENDENCIES)
         self._usual = build_usual_handler()
 
     def measure(self) -> list[Figure]:
@@ -88,6 +95,7 @@ class _Trial:
             *figures,
             *self._compare_modifies(),
             self._compare_marking_handler(),
+            self._compare_threads(),
             *self._compare_derived_items(),
             self._report("20 aggregates on one entity", self._draw_metrics, RECORDS),
             self._report("10 listings on one entity", self._draw_pages, FEWER_RECORDS),
@@ -125,6 +133,18 @@ class _Trial:
 
         comparison = self._compare(draw, build_marking_handler(), 3)
         return _make_figure("INSERT, 10 groups, peer with a marker an event", comparison, RECORDS)
+
+    def _compare_threads(self) -> Figure:
+        def draw() -> list[Change]:
+            return [(None, image) for image in draw_sales(self._draw, RECORDS, 1_000)]
+
+        comparison = compare_in_pairs(
+            lambda: self._measure_batch(self._project_in_threads, draw()),
+            lambda: self._measure_batch(self._usual, draw()),
+            pairs=3,
+        )
+        name = f"INSERT, 1,000 groups, {AWS_DEPENDENCIES.parallelism} threads"
+        return _make_figure(name, comparison, RECORDS)
 
     def _compare_derived_items(self) -> list[Figure]:
         client = boto3.client("dynamodb")

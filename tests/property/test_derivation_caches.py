@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from daicho.derive.contributions import Amount, compute_contributions, sum_amounts
 from daicho.layout import item_keys
-from daicho.plan import AggregatePlan, EntityPlan, KeyPlan, Part
+from daicho.plan import AggregatePlan, EntityPlan, KeyPlan, ListingPlan, Part
 from daicho.storage import attributes, keys
 from daicho.storage.keys import KeyTooLongError
 
@@ -38,8 +38,8 @@ def escape_plainly(text: str) -> str:
     return "".join(f"${ord(c):02X}" if ord(c) <= 0x24 else c for c in text)
 
 
-def render_plainly(tenant: str, name: str, since: str, *parts: str) -> str:
-    return "#".join(escape_plainly(part) for part in (tenant, name, since, *parts))
+def render_plainly(*parts: str) -> str:
+    return "#".join(map(escape_plainly, parts))
 
 
 def is_refused(tenant: str, within: str, by: str) -> bool:
@@ -53,6 +53,8 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "_escape_short", lru_cache(3)(keys._escape))
     small = lru_cache(3)(item_keys._render_group_tally)
     monkeypatch.setattr(item_keys, "_render_short_group_tally", small)
+    heads = lru_cache(3, typed=True)(item_keys._render_head.__wrapped__)
+    monkeypatch.setattr(item_keys, "_render_head", heads)
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=8))
@@ -73,6 +75,16 @@ def test_parts_do_not_move_between_the_ranking_and_its_members(a: str, b: str, c
         one = item_keys.render_group_tally("t", PLAN, SUM, (a,), (b,))
         other = item_keys.render_group_tally("t", PLAN, SUM, (a,), (c,))
         assert (one == other) == (b == c)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.integers(1, 3)), min_size=1, max_size=8))
+def test_keys_of_listings(declarations: list[tuple[str, str, int]]) -> None:
+    for tenant, group, since in [*declarations, *declarations[::-1]]:
+        listing = ListingPlan("by", since, (Part("by"),), ("id",))
+        (sort_key,) = item_keys.render_derived_sort_keys(listing, [(group,)])
+        assert sort_key == render_plainly("by", str(since), group)
+        (partition,) = item_keys.render_listing_lists(tenant, PLAN, listing, [((group,), 0)])
+        assert partition == render_plainly(tenant, "Sale.by", str(since), group)
 
 
 @given(TEXTS)

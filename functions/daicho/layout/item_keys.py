@@ -14,6 +14,8 @@ from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
 
 NEWEST = ("created_at",)
 """The order of searches, and of listings that declare no other order."""
+CACHED_HEADS = 1_024
+"""How many tenants' declarations have the first parts of their keys cached: at most 4 KB each."""
 MAX_CACHED_GROUP = 128
 """The longest group, in characters, whose tally's key is cached."""
 CACHED_TALLIES = 8_192
@@ -176,6 +178,7 @@ def render_order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> 
     return keys.render(*render_key_fields(plan, image, (*order, *plan.key.fields)))
 
 
+@lru_cache(CACHED_HEADS, typed=True)
 def _render_head(*parts: str | int) -> str:
     """What the keys of one declaration have in common."""
     return keys.render(*map(str, parts))
