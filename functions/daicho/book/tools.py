@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from daicho.book.item_reader import ItemReader
@@ -20,6 +19,7 @@ from daicho.query.key_resolver import KeyResolver
 from daicho.query.page_reader import PageReader
 from daicho.query.totals import Totals
 from daicho.query.version_history import VersionHistory
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table

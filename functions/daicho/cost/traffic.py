@@ -9,11 +9,12 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any, Literal
 
 from daicho.errors import DaichoError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 MONTH_DAYS = 30.0
 MAX_LIMIT = 100

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import RecordChanges
 
