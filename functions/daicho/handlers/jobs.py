@@ -36,9 +36,8 @@ def build(
     emulated = EmulatedStream() if settings.emulated_stream else None
     stream = emulated or dependencies.stream(settings.table_name)
     ledger = ledger or Ledger.load_newest(settings.lock_file)
-    archive = None
-    if settings.archive_bucket:
-        archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
+    archived = settings.archive_bucket
+    archive = ArchiveReader(dependencies.bucket(archived, attempts=2)) if archived else None
     stack_jobs = StackJobs.build(
         settings, table, stream, failures, ledger, archive, threads=threads, now=now
     )
@@ -46,8 +45,7 @@ def build(
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
         if failure:
-            fail = partial(deleting.fail_job, tenant) if tenant else stack_jobs.fail_job
-            fail(job, failure)
+            (partial(deleting.fail_job, tenant) if tenant else stack_jobs.fail_job)(job, failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
         if tenant:
