@@ -15,6 +15,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["dataclass"]
+
 _METHODS = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__slots__")
 _DEFAULT, _VALUES, _MISSING = "_dataclass_default_", "_dataclass_values_", "_dataclass_missing_"
 """Names in the source of ``__init__``, beside those of fields."""
