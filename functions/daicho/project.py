@@ -20,7 +20,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from daicho.errors import ProjectError
 from daicho.plan import LOCK_FILE_NAME, Ledger, Migration, load_migrations
+from daicho.runtime.frozen_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from daicho.declare.registry import Daicho

@@ -10,12 +10,12 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.layout.sections import Manifest
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys, protocols
 from daicho.storage.attributes import AttributeValue, Image

@@ -163,7 +163,7 @@ def test_infrastructure_imports_nothing_but_the_plan_and_the_project() -> None:
     assert {name for name in imported if not name.startswith(allowed)} <= {"daicho"}
 
 
-def test_the_sdk_is_imported_in_few_modules() -> None:
+def test_one_module_opens_clients_of_the_sdk() -> None:
     opening = ("boto3", "botocore.session")
     using = {each.importer for each in read_imports(MODULES) if each.imported in opening}
     assert using == {HOME_OF_THE_SDK}

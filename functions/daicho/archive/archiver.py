@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
@@ -16,6 +15,7 @@ from daicho.archive.chain_writer import ArchiverBucket, ArchiverTable, BrokenCha
 from daicho.archive.shard_progress import announce_update
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry_all
 from daicho.storage.protocols import try_update
 from daicho.stream.records import Batch, StreamRecord

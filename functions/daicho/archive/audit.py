@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 from daicho.archive import reader
@@ -19,6 +19,7 @@ from daicho.archive.verification_report import VerifyReport
 from daicho.archive.verifier import Verifier, VerifierTable
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image

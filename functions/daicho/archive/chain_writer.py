@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from daicho.archive import chain as chains
@@ -22,6 +21,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import CreatesObjects, UpdatesItems

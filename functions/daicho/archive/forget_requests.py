@@ -11,10 +11,10 @@ a writer changes nothing after a newer request, or after another writer has fini
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

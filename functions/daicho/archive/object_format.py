@@ -12,10 +12,10 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from daicho.archive.row_format import ArchivedRow, RowError
 from daicho.errors import DaichoError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.protocols import FetchedObject
 
 LAST, ROWS, DIGEST, FORGOTTEN, REDRIVEN = "last", "rows", "sha256", "forgotten", "redriven"

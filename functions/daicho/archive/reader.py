@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from daicho.archive import object_format
 from daicho.archive.chain import Link
 from daicho.archive.object_format import CorruptObjectError, ObjectContents
 from daicho.archive.row_format import ArchivedRow
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +22,7 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes
 from daicho.storage.attributes import Image

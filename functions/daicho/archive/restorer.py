@@ -15,7 +15,7 @@ import datetime as dt
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from daicho.archive.object_format import CorruptObjectError
@@ -36,6 +36,7 @@ from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image

@@ -12,12 +12,12 @@ import datetime as dt
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import DaichoError
 from daicho.layout import item_keys
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

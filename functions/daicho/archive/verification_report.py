@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from daicho.runtime.frozen_dataclasses import dataclass
 
 Kind = Literal[
     "gap", "overlap", "removed", "corrupt", "foreign", "misplaced", "doubled", "lost", "unseen"

@@ -21,7 +21,6 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
@@ -31,6 +30,7 @@ from daicho.archive.object_format import CorruptObjectError, ObjectContents
 from daicho.archive.reader import ArchiveReader, DayRange, StoredObjectInfo
 from daicho.archive.verification_report import Kind, VerifyReport
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems, QueriesItems

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.entity import E, Entity
@@ -14,6 +13,7 @@ from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.unique_finder import UniqueFinder
 from daicho.query.version_history import VersionHistory
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table

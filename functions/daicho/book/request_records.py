@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from daicho.errors import UnavailableError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.table import Table
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 from daicho.write.item_writer import ItemWriter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
@@ -17,6 +16,7 @@ from daicho.layout.sections import Manifest, check_name
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.section_reader import SectionReader, SectionsRead
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table

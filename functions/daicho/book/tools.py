@@ -1,35 +1,40 @@
-"""What a `Book` reads and writes with; each tool is created when it is first needed."""
+"""What a `Book` reads and writes with; each tool is imported and created when it is first needed.
+
+Most instances of the API answer a few kinds of requests, and start without the tools of the others.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from daicho.book.item_reader import ItemReader
-from daicho.book.request_records import RequestRecords
-from daicho.book.sections import BookSections
-from daicho.book.totals import BookTotals
-from daicho.declare.entity import Entity
-from daicho.plan import Ledger
-from daicho.query.access import Access
-from daicho.query.instance_chooser import InstanceChooser
-from daicho.query.item_objects import ItemObjects
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.page_reader import PageReader
-from daicho.query.totals import Totals
-from daicho.query.version_history import VersionHistory
-from daicho.storage.bucket import Bucket
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.table import Table
-from daicho.write.counter_writer import CounterSettings, CounterWriter
-from daicho.write.document_writer import DocumentWriter
-from daicho.write.item_writer import ItemWriter
-from daicho.write.object_writer import ObjectWriter
-from daicho.write.section_staging import SectionStaging
-from daicho.write.section_writer import SectionWriter
-from daicho.write.transaction import Transaction
+
+if TYPE_CHECKING:
+    from daicho.book.item_reader import ItemReader
+    from daicho.book.request_records import RequestRecords
+    from daicho.book.sections import BookSections
+    from daicho.book.totals import BookTotals
+    from daicho.declare.entity import Entity
+    from daicho.plan import Ledger
+    from daicho.query.access import Access
+    from daicho.query.instance_chooser import InstanceChooser
+    from daicho.query.item_objects import ItemObjects
+    from daicho.query.page_reader import PageReader
+    from daicho.query.version_history import VersionHistory
+    from daicho.storage.bucket import Bucket
+    from daicho.storage.table import Table
+    from daicho.write.counter_writer import CounterSettings
+    from daicho.write.document_writer import DocumentWriter
+    from daicho.write.item_writer import ItemWriter
+    from daicho.write.object_writer import ObjectWriter
+    from daicho.write.section_staging import SectionStaging
+    from daicho.write.section_writer import SectionWriter
+    from daicho.write.transaction import Transaction
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,15 @@ class BookTools:
     @cached_property
     def instances(self) -> InstanceChooser:
         """Chooses the instances of declarations that answer."""
+        from daicho.query.instance_chooser import InstanceChooser
+
         return InstanceChooser(self.table, self.ledger, self._item_cache)
 
     @cached_property
     def history(self) -> VersionHistory:
         """Reads and removes versions of items."""
+        from daicho.query.version_history import VersionHistory
+
         return VersionHistory(
             self.table, self.ledger, self.tenant, self.key_resolver, self._now, self.access
         )
@@ -70,11 +79,15 @@ class BookTools:
     @cached_property
     def reader(self) -> ItemReader:
         """Reads single items."""
+        from daicho.book.item_reader import ItemReader
+
         return ItemReader(self.table, self.key_resolver, self.history, self._now, self.access)
 
     @cached_property
     def pages(self) -> PageReader:
         """Reads pages of lists."""
+        from daicho.query.page_reader import PageReader
+
         return PageReader(
             self.table,
             self.ledger,
@@ -91,11 +104,17 @@ class BookTools:
     @cached_property
     def sections(self) -> BookSections:
         """Reads sections of split items."""
+        from daicho.book.sections import BookSections
+
         return BookSections(self.table, self.key_resolver, self.get_transaction, self.access)
 
     @cached_property
     def totals(self) -> BookTotals:
         """Reads totals and rankings, and counts votes."""
+        from daicho.book.totals import BookTotals
+        from daicho.query.totals import Totals
+        from daicho.write.counter_writer import CounterWriter
+
         totals = Totals(self.table, self.ledger, self.instances, self.tenant)
         counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
         return BookTotals(self.tenant, self.table, totals, counters, self.access)
@@ -103,11 +122,15 @@ class BookTools:
     @cached_property
     def objects(self) -> ItemObjects:
         """Signs requests for the objects of items."""
+        from daicho.query.item_objects import ItemObjects
+
         return ItemObjects(self.ledger, self.key_resolver, self.clock, self.bucket, self.access)
 
     @cached_property
     def writer(self) -> ItemWriter:
         """Writes items."""
+        from daicho.write.item_writer import ItemWriter
+
         return ItemWriter(
             self.ledger,
             self.tenant,
@@ -121,20 +144,28 @@ class BookTools:
     @cached_property
     def request_records(self) -> RequestRecords:
         """Answers requests under an Idempotency-Key."""
+        from daicho.book.request_records import RequestRecords
+
         return RequestRecords(self.table, self.tenant, self.clock, self.writer)
 
     @cached_property
     def object_writer(self) -> ObjectWriter:
         """Removes items that have objects."""
+        from daicho.write.object_writer import ObjectWriter
+
         return ObjectWriter(self.writer, self.objects, self.clock)
 
     @cached_property
     def section_writer(self) -> SectionWriter:
         """Writes single sections of split items."""
+        from daicho.write.section_writer import SectionWriter
+
         return SectionWriter(self._section_staging)
 
     def choose_writer(self, entity: type[Entity]) -> ItemWriter | DocumentWriter:
         """The writer of whole items of an entity."""
+        from daicho.write.document_writer import DocumentWriter
+
         if entity.split_field_ is None:
             return self.writer
         return DocumentWriter(self._section_staging)
@@ -156,6 +187,8 @@ class BookTools:
 
     @cached_property
     def _section_staging(self) -> SectionStaging:
+        from daicho.write.section_staging import SectionStaging
+
         return SectionStaging(self.table, self.writer, self.clock, self.parallelism)
 
     def _get_used_writer(self) -> ItemWriter | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.declare.results import Chart, Score, VoteResult
 from daicho.derive.contributions import Amount
@@ -11,6 +9,7 @@ from daicho.plan.instances import list_replacing_generations
 from daicho.query.access import Access
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
 from daicho.query.totals import TallyGroup, Totals
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount
 from daicho.write.counter_writer import CounterWriter

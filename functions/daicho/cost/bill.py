@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from daicho.cost import examples, footprint
@@ -18,6 +17,7 @@ from daicho.cost.traffic import EntityTraffic, Traffic
 from daicho.cost.units import Units, measure_stored, sum_units
 from daicho.layout import sections
 from daicho.plan import Generation, Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import measure_image
 from daicho.storage.item_key import get_key
 

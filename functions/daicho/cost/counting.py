@@ -6,8 +6,6 @@ changed. So the units follow from the number of groups, and of records in a batc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from daicho.cost.derived_writes import SEQUENCE, Touches
 from daicho.cost.expectation import count_distinct
 from daicho.cost.footprint import MAX_BATCH_RECORDS
@@ -15,6 +13,7 @@ from daicho.cost.traffic import FigureTraffic, Traffic
 from daicho.cost.units import Units, measure_read
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.plan import AggregatePlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 
 POLLS_A_SECOND = 4

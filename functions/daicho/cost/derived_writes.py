@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.cost.events import ItemEvent
@@ -17,6 +16,7 @@ from daicho.derive.contributions import Amount, compute_contributions
 from daicho.derive.derived_items import compute_index_rows
 from daicho.derive.index_row import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

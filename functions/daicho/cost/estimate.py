@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,6 +18,7 @@ from daicho.cost.events import EntityShape, ItemEvent, list_events
 from daicho.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
 from daicho.cost.units import Units, measure_read, sum_units
 from daicho.plan import EntityPlan, Generation, Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, measure_image
 
 Work = Literal["items", "rows", "slots", "rollups", "announcements", "reads"]

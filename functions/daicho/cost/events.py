@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from daicho.cost import examples
 from daicho.cost.traffic import ChangeTraffic, EntityTraffic, Traffic, TransactionTraffic
 from daicho.plan import Generation
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 
 EventKind = Literal["create", "change", "delete", "expire"]

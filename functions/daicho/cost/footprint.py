@@ -6,9 +6,9 @@ The figures are those of the synthesised template, with which a test compares th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from daicho.cost.units import Units
+from daicho.runtime.frozen_dataclasses import dataclass
 
 FREE_DASHBOARD_METRICS = 50
 """The most metrics of a dashboard of the free tier, which has three of them.

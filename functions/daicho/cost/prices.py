@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from daicho.errors import DaichoError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 PRICE_FILE = Path(__file__).with_name("prices.toml")
 DEFAULT_REGION = "us-east-1"

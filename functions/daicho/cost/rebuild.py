@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from daicho.cost import counting, derived_writes
 from daicho.cost.derived_writes import Touches
@@ -13,6 +13,7 @@ from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho.cost.units import READ_UNIT_BYTES, measure_write
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, RetiringPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, measure_image
 
 PASSES = (0.5, 1.0)

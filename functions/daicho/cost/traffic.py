@@ -9,12 +9,13 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any, Literal
 
 from daicho.cost.footprint import PROJECT_WINDOW_SECONDS
 from daicho.errors import DaichoError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 MONTH_DAYS = 30.0
 MAX_LIMIT = 100

@@ -12,9 +12,9 @@ capacity units", Amazon DynamoDB Developer Guide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, equal_images, measure_image
 
 WRITE_UNIT_BYTES = 1024

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from daicho.declare.base import Declaration
@@ -12,6 +11,7 @@ from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, get_sp
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
 from daicho.plan import RollupMode
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

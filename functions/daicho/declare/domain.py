@@ -7,7 +7,7 @@ registers nothing anywhere; `Daicho` is made of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -21,6 +21,7 @@ from daicho.declare.rules.access import (
     read_verb_roles,
 )
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
 Window = Literal["minutes", "hours", "days"]

@@ -317,4 +317,6 @@ def _make_model(cls: EntityMeta) -> type[BaseModel]:
             fields[name] = (spec.annotation, Field(**limits))
         else:
             fields[name] = (spec.annotation, Field(default=spec.default, **limits))
-    return create_model(cls.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+    return create_model(
+        cls.__name__, __config__=ConfigDict(extra="forbid", defer_build=True), **fields
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, Literal
 
 from daicho.declare.entity import E, Entity
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

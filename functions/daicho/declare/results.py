@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
 from daicho.declare.entity import E
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -19,6 +18,7 @@ from daicho.declare.fields import FieldSpec
 from daicho.errors import DeclarationError, Invalid
 from daicho.layout import cleanup_marks
 from daicho.layout.object_names import render_object_name
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 

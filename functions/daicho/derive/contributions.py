@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 
 from daicho.derive.limits import MAX_GROUPS
 from daicho.layout.components import UnderivableError, list_combinations, meets_condition
 from daicho.layout.item_keys import render_group_tally
 from daicho.plan import AggregatePlan, EntityPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 

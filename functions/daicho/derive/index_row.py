@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image, get_text
 from daicho.storage.item_key import ItemKey
 

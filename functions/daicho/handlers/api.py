@@ -15,13 +15,13 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.api_telemetry import with_telemetry
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Handler
+    from daicho.handlers.wiring.lazy_api import ApiOnFirstRequest
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.release.older_writers import OlderWriters
     from daicho.runtime.settings import Settings
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.lifecycle import Tenants
-    from daicho.web.api import Api
     from daicho.web.http.claims import ClaimNames
     from daicho.write.counter_writer import CounterSettings
 
@@ -52,7 +52,7 @@ def build(
     tenants = Tenants(table, item_cache, machine, now)
     claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
-    api = Api(daicho, open_book, tenants=tenants, claim_names=claims, **names)
+    api = ApiOnFirstRequest(daicho, open_book, tenants=tenants, claim_names=claims, **names)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

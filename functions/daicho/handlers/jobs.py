@@ -10,15 +10,12 @@ from typing import Any
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.archive.reader import ArchiveReader
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+    from daicho.handlers.wiring.job_kinds import JobKinds
     from daicho.handlers.wiring.metrics import emit
     from daicho.plan import Ledger
-    from daicho.rebuild.stack_jobs import StackJobs
     from daicho.runtime.settings import Settings
-    from daicho.stream.shard_progress import EmulatedStream
-    from daicho.tenants.deletion import TenantDeletionJob
 
 
 def build(
@@ -28,29 +25,20 @@ def build(
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
-    threads, now = dependencies.parallelism, dependencies.now
+    threads = dependencies.parallelism
     table = dependencies.table(settings.table_name, attempts=2, connections=threads).with_metering()
-    failures = dependencies.bucket(settings.failure_bucket)
-    objects = dependencies.bucket(settings.object_bucket) if settings.object_bucket else None
-    deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
-    emulated = EmulatedStream() if settings.emulated_stream else None
-    stream = emulated or dependencies.stream(settings.table_name)
-    ledger = ledger or Ledger.load_newest(settings.lock_file)
-    archived = settings.archive_bucket
-    archive = ArchiveReader(dependencies.bucket(archived, attempts=2)) if archived else None
-    parts = (settings, table, stream, failures, ledger, archive)
-    stack_jobs = StackJobs.build(*parts, threads=threads, now=now)
+    jobs = JobKinds(settings, table, dependencies, ledger)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
         if failure:
-            fail = partial(deleting.fail_job, tenant) if tenant else stack_jobs.fail_job
+            fail = partial(jobs.deletion.fail_job, tenant) if tenant else jobs.stack_jobs.fail_job
             fail(job, failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
         if tenant:
-            return deleting.run_step(tenant, job, budget).to_json()
-        step = stack_jobs.run_step(job, budget, event.get("range"))
+            return jobs.deletion.run_step(tenant, job, budget).to_json()
+        step = jobs.stack_jobs.run_step(job, budget, event.get("range"))
         emit({"JobsBlocked": int(step.blocked)})
         return step.to_json()
 

@@ -33,28 +33,23 @@ def build(
     """Wire the function up. ``put`` sends the answer to CloudFormation."""
 
     def work(event: Mapping[str, Any], context: Context) -> dict[str, str]:
-        # Here, so that a wrong setting is answered too.
-        settings, properties = Settings.parse(environ), event["ResourceProperties"]
-        table, now = dependencies.table(settings.table_name), dependencies.now
+        settings = Settings.parse(environ)  # here, so that a wrong setting is answered too
+        properties, now, name = event["ResourceProperties"], dependencies.now, settings.table_name
         emulated = EmulatedStream() if settings.emulated_stream else None
-        watcher = HeartbeatWatcher(table, emulated or dependencies.stream(table.name), now=now)
+        table, stream = dependencies.table(name), emulated or dependencies.stream(name)
         deployed = ledger or Ledger.load_newest(settings.lock_file)
-        release = Release(
-            table,
-            watcher,
-            replace(deployed, written=json.loads(properties["Written"])),
-            settings.filter_spread_seconds,
-            partial(dependencies.is_going_back, event["StackId"]),
-            settings.retirement_seconds,
-            now,
-        )
+        watcher = HeartbeatWatcher(table, stream, now=now)
+        written = replace(deployed, written=json.loads(properties["Written"]))
+        is_going_back = partial(dependencies.is_going_back, event["StackId"])
+        spread, retirement = settings.filter_spread_seconds, settings.retirement_seconds
+        release = Release(table, watcher, written, spread, is_going_back, retirement, now)
         step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)
-        if step == "finish":
-            machine, rate = dependencies.machine(properties["Machine"]), float(properties["Rate"])
-            retry(lambda: finish_deployment(table, machine, deployed, source, now(), rate), budget)
-            return {"Source": source}
-        return {"Source": release.run_step(step, event["RequestId"], source, budget)}
+        if step != "finish":
+            return {"Source": release.run_step(step, event["RequestId"], source, budget)}
+        machine, rate = dependencies.machine(properties["Machine"]), float(properties["Rate"])
+        retry(lambda: finish_deployment(table, machine, deployed, source, now(), rate), budget)
+        return {"Source": source}
 
     return custom_resource_handler(work, put)
 

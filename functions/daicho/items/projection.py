@@ -6,7 +6,6 @@ A projection makes the answer smaller, not the reading cheaper: DynamoDB counts 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.items.mapper import INHERITED, UnreadableError, read_values
 from daicho.layout.migrations import read_migrated
 from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 
 

@@ -20,11 +20,11 @@ Source: seed 002 (version control by sort key prefixes).
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 
 from daicho.layout import item_keys
 from daicho.layout.base_item import get_version
 from daicho.plan import EntityPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey

@@ -6,7 +6,6 @@ The words are for a developer who has changed declarations and has not deployed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from daicho.plan.expiry import is_kept_as_long, is_same_retention
@@ -21,6 +20,7 @@ from daicho.plan.instances import (
 from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
 from daicho.plan.migrations import list_new_migrations
 from daicho.plan.model import CounterPlan, EntityPlan, SearchPlan, ThroughPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 
 BUILDING = "its routes answer 503 being-built until @{new} includes all items"
 

@@ -7,10 +7,10 @@ ends this: the items are not written any more, but their copies are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from daicho.errors import DeclarationError
 from daicho.plan.model import CopyPlan, EntityPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ A misspelt name would otherwise make a generation in which nothing is different.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

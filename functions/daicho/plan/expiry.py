@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from daicho.plan.conditions import Condition, parse_condition
+from daicho.runtime.frozen_dataclasses import dataclass
 
 CREATED_AT = "created_at"
 """The attribute of every item that holds the time of its creation."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from daicho.plan.copies import ItemCopy, find_copies
 from daicho.plan.disabled import Instance, list_disabled, remove_instances
 from daicho.plan.migrations import Migration, explain_lost, load_migrations
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import LOCK_FILE
 
 REQUIRED, OPTIONAL, REMOVED = "required", "optional", "removed"

@@ -17,11 +17,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from daicho.errors import DeclarationError
 from daicho.plan.model import EntityPlan, MigrationPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 
 FieldValues = Mapping[str, Any]
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, Literal
 
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
 from daicho.plan.unique import UniquePlan
+from daicho.runtime.frozen_dataclasses import dataclass
 
 TimeBucket = Literal["month", "day"]
 RollupMode = Literal["by schedule", "at once"]

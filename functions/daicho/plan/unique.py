@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from daicho.runtime.frozen_dataclasses import dataclass
 
 Folding = Literal["none", "case", "full"]
 """How texts are compared: as they are, without their case, or in the normal form of searches."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, sqrt
 from typing import NamedTuple
 
 from daicho.layout.base_item import is_expired
 from daicho.layout.versions import get_kept_bytes
 from daicho.query.paging import CursorPosition
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.key_range import EVERY_KEY, KeyRange, cover_components

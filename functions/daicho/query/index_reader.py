@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
 from daicho.derive import derived_items, index_row
 from daicho.layout import components, item_keys
 from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search import analyzer
 from daicho.search.keyword import Keyword
 from daicho.search.pager import FetchedItems

@@ -10,7 +10,6 @@ Most entities never changed, so every generation derives what they declare. Then
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.errors import BeingBuilt
@@ -37,6 +36,7 @@ from daicho.plan import (
 from daicho.plan.disabled import list_declared
 from daicho.plan.instances import can_answer_for
 from daicho.query.copy_gate import check_copied
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import GetsItems

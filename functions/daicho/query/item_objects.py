@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
@@ -19,6 +18,7 @@ from daicho.layout import object_names
 from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 

@@ -7,7 +7,7 @@ a partition of GSI2: the rows of one value of a listing, or of one gram of a sea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from daicho.declare.entity import Entity
@@ -35,6 +35,7 @@ from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.list_range import compute_range, compute_window
 from daicho.query.related_search import RelatedSearch
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search import analyzer
 from daicho.search.grams import EVERYTHING, HOT_GRAM, Probe
 from daicho.search.keyword import Keyword, KeywordError, Term

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.queries import ListQuery
@@ -24,6 +23,7 @@ from daicho.query.list_planner import ListPlan, ListPlanner
 from daicho.query.paging import CursorBinding, CursorPosition, resolve_cursor
 from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
 from daicho.search.posting_lists import END, Bound
 from daicho.search.reversed_order import invert_order, restore_order

@@ -14,10 +14,10 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from daicho.errors import BadCursor, Invalid
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.keys import SORT_KEY_BYTES
 
 CURSOR_VERSION = 1

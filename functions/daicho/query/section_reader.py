@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import ThrottledError
@@ -27,6 +26,7 @@ from daicho.layout.sections import (
     render_section_key,
     render_sections_partition,
 )
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from heapq import merge
 from itertools import islice
@@ -20,6 +20,7 @@ from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

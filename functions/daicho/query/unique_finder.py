@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.queries import UniqueRef
@@ -13,6 +12,7 @@ from daicho.layout.reservations import ReservedValueError
 from daicho.plan import EntityPlan, UniquePlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from daicho.declare.entity import Entity
@@ -19,6 +19,7 @@ from daicho.query.collection_reader import MAX_ROWS, CollectionPage, PageBuffer
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.list_range import compute_version_range
 from daicho.query.paging import CursorBinding, CursorPosition
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

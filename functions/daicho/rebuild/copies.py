@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from daicho.errors import ContendedError, Invalid, TransactionFailedError
@@ -24,6 +24,7 @@ from daicho.layout.item_copies import (
 from daicho.plan import Generation, ItemCopy, Ledger
 from daicho.rebuild.item_touch import Companion, ObstacleError
 from daicho.rebuild.touches import find_obstacle
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import ItemKey, get_key

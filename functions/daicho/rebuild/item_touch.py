@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from daicho.errors import ContendedError, TransactionFailedError
@@ -26,6 +26,7 @@ from daicho.layout.migrations import list_pending, migrate_image
 from daicho.layout.reservations import ReservedValueError
 from daicho.plan import EntityPlan, Generation, Ledger
 from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key

@@ -12,12 +12,13 @@ import datetime as dt
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 from daicho.errors import StoreError
 from daicho.release.states import read_deployed
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

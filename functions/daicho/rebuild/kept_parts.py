@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import islice
 from typing import Protocol
@@ -45,6 +45,7 @@ from daicho.rebuild.kept_amounts import (
     sum_rows,
 )
 from daicho.rebuild.rolled_up import DirtyMarksTable
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage import attributes, keys

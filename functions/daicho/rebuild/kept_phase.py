@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
 from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob
@@ -12,6 +11,7 @@ from daicho.rebuild.kept_amounts import Instance
 from daicho.rebuild.kept_parts import FillReport, KeptParts
 from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
 from daicho.rebuild.touches import list_lacking
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 

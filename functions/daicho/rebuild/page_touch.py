@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
@@ -17,6 +17,7 @@ from daicho.rebuild.item_touch import (
     TouchTable,
     plan_touch,
 )
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from daicho.layout.backfill_state import (
@@ -40,6 +40,7 @@ from daicho.rebuild.rebuild import SEGMENTS
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import MAX_PARALLELISM
 from daicho.release.states import StateStore, read_stage_states
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings

@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from daicho.archive.reader import ArchiveReader
@@ -49,6 +49,7 @@ from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import MAX_PARALLELISM, select_older_items
 from daicho.release.older_writers import LEASE_S
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from daicho.plan import Ledger
 from daicho.plan.instances import describe_derivation, list_declarations, list_retiring
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Query

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 from daicho.archive.reader import ArchiveReader
@@ -23,6 +23,7 @@ from daicho.rebuild.rebuild import Rebuild, RebuildTable
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import select_older_items
 from daicho.release.states import read_deployed
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage.parallel_scan import ParallelScan, ScanSegments

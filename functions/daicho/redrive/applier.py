@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_slots
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, make_mapper, retry, retry_all
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites

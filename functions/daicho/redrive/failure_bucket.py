@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.redrive.report import RedrivePosition, RedriveReport
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.stream.failed_batch import (
     ON_FAILURE_PREFIX,

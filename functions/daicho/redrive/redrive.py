@@ -17,7 +17,6 @@ import datetime as dt
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from typing import Protocol
@@ -36,6 +35,7 @@ from daicho.redrive.failure_bucket import (
 )
 from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.runtime.settings import Settings
 from daicho.storage.protocols import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, get_args
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.stream.claims import Claim
 from daicho.stream.quarantine import describe_error

@@ -6,7 +6,6 @@ The lock file says which instances exist. The backfill item says which of them i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -19,6 +18,7 @@ from daicho.plan.instances import (
     list_declarations,
     list_retiring,
 )
+from daicho.runtime.frozen_dataclasses import dataclass
 
 DeclarationKind = Literal["search", "listing", "aggregate", "counter", "unique", "migration"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from daicho.layout.backfill_state import (
@@ -16,6 +16,7 @@ from daicho.layout.backfill_state import (
     render_instance,
 )
 from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key

@@ -11,10 +11,10 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from daicho.errors import UnavailableError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from daicho.errors import SettingsError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import (
     GROUPS_CLAIM,
     MACHINE_ROLES_CLAIM,

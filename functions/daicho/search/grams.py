@@ -13,10 +13,10 @@ Ten digits and ninety kana are less selective than thousands of ideographs, so t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.variants import DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
 
 STEPS = (1, 2, 3, 5, 8)

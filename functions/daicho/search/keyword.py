@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.grams import FORM_CODE_POINTS, Alternatives, GramSteps
 from daicho.search.normalise import fold
 from daicho.search.variants import KINDS, Kind, compute_meanings

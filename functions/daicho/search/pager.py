@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Protocol, TypeVar
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.posting_lists import (
     END,
     MAX_BLOCK_ROWS,

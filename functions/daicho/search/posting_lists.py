@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.key_range import EVERY_KEY, KeyRange
 
 FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS = 22, 400

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 
 _HIGHEST_CHARACTER = "\U0010ffff"

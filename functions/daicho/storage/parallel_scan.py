@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from daicho.errors import ThrottledError, UnavailableError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import FIRST_PAUSE_S, MAX_PAUSE_S, RetryBudget
 from daicho.storage.attributes import Image

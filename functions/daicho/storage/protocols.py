@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from daicho.errors import ConditionFailedError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import InsertOutcome, ItemPage, Query, Scan, Update, Write

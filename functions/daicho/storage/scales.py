@@ -12,10 +12,11 @@ value of a number is the same with it and without it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 
 SCALES = "_scales"

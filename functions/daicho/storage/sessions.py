@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import botocore.session
 from botocore.handlers import BUILTIN_HANDLERS
 
+from daicho.storage.sdk_data import make_loader
+
 if TYPE_CHECKING:
     from botocore.config import Config
     from botocore.session import Session
@@ -53,7 +55,9 @@ def close_connections() -> None:
 
 @lru_cache(maxsize=1)
 def _open_session(_handlers: int) -> Session:
-    return botocore.session.get_session()
+    session = botocore.session.get_session()
+    session.register_component("data_loader", make_loader(session))
+    return session
 
 
 def open_on_first_use(

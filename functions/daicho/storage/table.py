@@ -10,12 +10,13 @@ not, so every update here that adds carries a condition that its own first succe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from botocore.config import Config
 
 from daicho.errors import UnprocessedError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error

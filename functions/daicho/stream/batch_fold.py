@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from daicho.derive.contributions import Amount, sum_amounts
 from daicho.derive.index_row import IndexRow
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import RecordChanges
 

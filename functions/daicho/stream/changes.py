@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
@@ -12,6 +11,7 @@ from daicho.derive.index_row import IndexRow
 from daicho.layout import components
 from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import DaichoError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.stream.records import Batch
 

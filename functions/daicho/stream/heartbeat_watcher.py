@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from daicho.errors import UnavailableError
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

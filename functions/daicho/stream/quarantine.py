@@ -11,10 +11,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from daicho.errors import ConditionFailedError, RefusedError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
 from daicho.storage.protocols import apply_update

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.protocols import StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.records import SINGLE_SHARD

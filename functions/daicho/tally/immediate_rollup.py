@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

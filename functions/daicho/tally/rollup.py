@@ -12,7 +12,6 @@ import datetime as dt
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from daicho.derive.contributions import Amount
@@ -20,6 +19,7 @@ from daicho.errors import ConditionFailedError
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, make_mapper
 from daicho.storage import keys
 from daicho.storage.attributes import Image

@@ -17,12 +17,13 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Protocol
 
 from daicho.archive import forget_requests
 from daicho.errors import StoreError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings

@@ -17,12 +17,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.protocols import (
     FetchedObject,
     GetsItems,

@@ -13,11 +13,12 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout.tenant_items import build_job_key
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems, PutsItems

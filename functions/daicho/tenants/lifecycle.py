@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ulid import ULID
 
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
 from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache

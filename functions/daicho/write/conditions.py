@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from daicho.declare.entity import Entity
 from daicho.errors import Conflict, Invalid, TransactionFailedError, Unwritable
@@ -18,6 +17,7 @@ from daicho.layout.item_copies import (
     replace_copy,
 )
 from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key

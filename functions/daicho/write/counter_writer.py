@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 
 from daicho.declare.entity import Entity
@@ -17,6 +16,7 @@ from daicho.items.arguments import check_key_length
 from daicho.plan import CounterPlan
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.totals import MAX_LIVE_GROUPS, TallyGroup
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import get_integer
 from daicho.storage.table import Table

@@ -8,7 +8,6 @@ previous epoch are removed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.declare.entity import Entity
@@ -17,6 +16,7 @@ from daicho.declare.queries import ItemRef
 from daicho.declare.split import attach_manifest, get_manifest, require_split_field
 from daicho.items.section_values import dump_section
 from daicho.layout.sections import Manifest, build_piece_items, split_into_sections, start_manifest
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.write.section_staging import SectionStaging
 from daicho.write.transaction import Transaction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
@@ -17,6 +17,7 @@ from daicho.items.rules import Fields
 from daicho.layout import base_item
 from daicho.layout.sections import MANIFEST
 from daicho.plan import EntityPlan, Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey

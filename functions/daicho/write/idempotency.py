@@ -18,10 +18,11 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context
 
 from daicho.errors import Invalid
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.declare.entity import Entity
@@ -18,6 +17,7 @@ from daicho.errors import StoreError
 from daicho.layout import cleanup_marks
 from daicho.query.item_objects import ItemObjects
 from daicho.query.key_resolver import display_name
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.requests import Put
 from daicho.write.item_writer import ItemWriter
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity, get_values
@@ -31,6 +31,7 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.plan.expiry import CREATED_AT
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update

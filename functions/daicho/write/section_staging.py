@@ -10,7 +10,6 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -19,6 +18,7 @@ from daicho.declare.queries import ItemRef
 from daicho.errors import Invalid, Raced, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.query.key_resolver import build_not_found
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image

@@ -9,7 +9,7 @@ one transaction: the head is written once, in its state after the last change.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
@@ -23,6 +23,7 @@ from daicho.items.section_values import dump_section
 from daicho.layout import base_item, sections
 from daicho.layout.sections import Manifest, Section
 from daicho.query.key_resolver import build_not_found, build_section_not_found
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import CopiedTo
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 TENANT = "tenant"
 """Everybody of the tenant."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec
@@ -11,6 +10,7 @@ from daicho.declare.rules.checks import Check
 from daicho.declare.rules.computed import check_computed
 from daicho.declare.rules.transitions import Transitions, read_transitions
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

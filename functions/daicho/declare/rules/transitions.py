@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import correlation_paths, utils
 
 from daicho.handlers.wiring.invocation import Context, Handler
+
+TRACE_HEADER = "_X_AMZN_TRACE_ID"
+"""The variable in which Lambda's runtime gives the trace header of an invocation."""
 
 
 def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
@@ -20,14 +24,30 @@ def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         return answer(event, context)
 
-    seen: Handler = _with_tracing(handler) if traced else handler
+    seen: Handler = _TracedHandler(handler) if traced else handler
     return seen
 
 
-def _with_tracing(handler: Handler) -> Handler:
-    # X-Ray's SDK takes as long to import as pydantic and boto3's session together.
-    from aws_lambda_powertools import Tracer  # noqa: PLC0415
+class _TracedHandler:
+    """Traces the invocations of a handler that X-Ray samples.
+
+    The tracer is created for the first of them: its import takes as long as pydantic and botocore
+    together, and X-Ray samples one request a second and 5 % of the others by default.
+    """
+
+    def __init__(self, handler: Handler, trace: Callable[[Handler], Handler] | None = None) -> None:
+        self._handler, self._trace = handler, trace or _trace
+        self._is_tracing = False
+
+    def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        if not self._is_tracing and "Sampled=1" in os.environ.get(TRACE_HEADER, ""):
+            self._handler, self._is_tracing = self._trace(self._handler), True
+        return self._handler(event, context)
+
+
+def _trace(handler: Handler) -> Handler:
+    from aws_lambda_powertools import Tracer  # noqa: PLC0415  # see `_TracedHandler`
 
     tracer = Tracer(patch_modules=["botocore"])
-    seen: Handler = tracer.capture_lambda_handler(capture_response=False)(handler)
-    return seen
+    traced: Handler = tracer.capture_lambda_handler(capture_response=False)(handler)
+    return traced

@@ -6,10 +6,10 @@ import datetime as dt
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from daicho.release.stack_status import is_going_back
 from daicho.runtime.clock import utc_now
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.stream_shards import open_stream_describer

@@ -11,13 +11,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.utils import normalize_url_path
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.direct.signature import (
     SIGNED_ALWAYS,
     SIGNED_IN_SESSION,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import (
     GROUPS_CLAIM,
     MACHINE_ROLES_CLAIM,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, RootModel
 
 from daicho.declare.rules.caller import Caller
 from daicho.errors import Raced
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.unique_keys import RepeatedKeyError, check_unique_keys
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.schema.model_refs import ModelRef, resolve_model
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ A problem's ``type`` is the address of its page, so that a caller can look it up
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
+
+from daicho.runtime.frozen_dataclasses import dataclass
 
 PATH = "/problems"
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}

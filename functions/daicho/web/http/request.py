@@ -6,12 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from daicho.declare.rules.caller import Caller
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import TENANT
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, Claims
 from daicho.web.http.problems import HttpError

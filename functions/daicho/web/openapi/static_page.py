@@ -7,11 +7,12 @@ import gzip
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from aws_lambda_powertools.event_handler import Response
 
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
 
 REVALIDATED = "no-cache"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from daicho.declare.domain import Resource
 from daicho.declare.rules.access import OWNER, TENANT, AccessRule
 from daicho.errors import DeclarationError
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Operation
 from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.schema import models

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from daicho.declare.domain import Resource, find_total_count
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.owner_selection import choose_owner

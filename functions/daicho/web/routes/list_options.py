@@ -7,7 +7,7 @@ the values of all of them, and the list that answers a request checks its value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import ListingQueries
 from daicho.declare.queries import ListQuery
 from daicho.errors import Invalid, Refusal
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, Reply
 from daicho.web.routes import key_prefix
 from daicho.web.schema.wire_types import RANGE_TYPES

@@ -7,7 +7,7 @@ values of a ``Literal``. Other text may contain a comma, so it is always one val
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import prod
@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from daicho.declare.parts import PartSpec
 from daicho.errors import Invalid
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Operation, Parameter
 
 SEPARATOR = ","

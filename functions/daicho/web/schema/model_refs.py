@@ -7,9 +7,10 @@ to some of its routes. A model takes half a millisecond to build, so routes hold
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from daicho.runtime.frozen_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+"""The two kinds of jobs, each imported and built for the first step of such a job (ADR 0158)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.settings import Settings
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
+from daicho.stream.shard_progress import EmulatedStream
+
+if TYPE_CHECKING:
+    from daicho.rebuild.stack_jobs import StackJobs
+    from daicho.tenants.deletion import TenantDeletionJob
+
+
+@dataclass(frozen=True)
+class JobKinds:
+    """The jobs of one stack. ``ledger``: by default the newest of the deployment."""
+
+    settings: Settings
+    table: Table
+    dependencies: Dependencies
+    ledger: Ledger | None
+
+    @cached_property
+    def deletion(self) -> TenantDeletionJob:
+        """Deletions of tenants."""
+        from daicho.tenants.deletion import TenantDeletionJob  # noqa: PLC0415
+
+        name, threads = self.settings.object_bucket, self.dependencies.parallelism
+        return TenantDeletionJob.build(
+            self.settings,
+            self.table,
+            self._failures,
+            self.dependencies.bucket(name) if name else None,
+            threads=threads,
+            now=self.dependencies.now,
+        )
+
+    @cached_property
+    def stack_jobs(self) -> StackJobs:
+        """Jobs of the stack itself."""
+        from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
+        from daicho.rebuild.stack_jobs import StackJobs  # noqa: PLC0415
+
+        settings, dependencies, archive = self.settings, self.dependencies, None
+        if settings.archive_bucket:
+            archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
+        emulated = EmulatedStream() if settings.emulated_stream else None
+        return StackJobs.build(
+            settings,
+            self.table,
+            emulated or dependencies.stream(settings.table_name),
+            self._failures,
+            self.ledger or Ledger.load_newest(settings.lock_file),
+            archive,
+            threads=dependencies.parallelism,
+            now=dependencies.now,
+        )
+
+    @property
+    def _failures(self) -> Bucket:
+        return self.dependencies.bucket(self.settings.failure_bucket)
