@@ -19,7 +19,7 @@ from daicho.testing.choices import Choices, build_scale
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
-from daicho.testing.faults.parallel_work import SimulatedExecutor
+from daicho.testing.faults.parallel_work import SimulatedThreadPool
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule
@@ -102,7 +102,7 @@ def write_in_threads(store: MemoryDynamoDB, fault: str, seed: str) -> SimulatedP
             ended.append(number)
             return number
 
-        return list(SimulatedExecutor(3).map(add_and_return, range(5)))
+        return list(SimulatedThreadPool(3).map(add_and_return, range(5)))
 
     process = adding(store, fault)
     process.work, process.choices = work, Choices(seed)

@@ -50,15 +50,20 @@ def select_older_items(
 
 
 def build_touch(image: Image, generation: int) -> Update:
-    """The touch of an item, on condition that it exists and is of an older generation.
+    """The touch of an item, on condition that it exists and is of the generation that was read.
 
-    An unconditional touch would create items that were deleted meanwhile.
+    An unconditional touch would create items that were deleted meanwhile. Code that was rolled
+    back may have written an even older generation since, whose touch also writes a copy, or
+    migrates fields: a later pass reads the item again.
     """
     return Update(
         get_key(image),
         "SET gen = :generation",
-        condition="attribute_exists(PK) AND gen < :generation",
-        values={":generation": attributes.to_value(generation)},
+        condition="attribute_exists(PK) AND gen = :read",
+        values={
+            ":generation": attributes.to_value(generation),
+            ":read": image.get("gen", attributes.to_value(0)),
+        },
     )
 
 

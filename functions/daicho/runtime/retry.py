@@ -92,9 +92,45 @@ class RetryBudget:
             self.sleep(self.remaining() - self.reserve)
 
 
+class ThreadPool:
+    """Threads that are kept, for work on many items at once.
+
+    Each thread takes the next item itself. `ThreadPoolExecutor.map` hands each item over, which
+    takes as much processor time as a request.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._executor = ThreadPoolExecutor(threads, "daicho")
+
+    def map(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """The results in the order of the items, when all are there.
+
+        An error of an item does not stop the others. The first one is raised at the end.
+        """
+        given = tuple(items)
+        results: dict[int, R] = {}
+        errors: dict[int, Exception] = {}
+        next_items = iter(enumerate(given))  # threads share it: `next` of it is atomic
+
+        def work_on_next_items() -> None:
+            for place, item in next_items:
+                try:
+                    results[place] = work(item)
+                except Exception as error:  # raised by the caller's thread
+                    errors[place] = error
+
+        threads = range(min(self._threads, len(given)))
+        for future in [self._executor.submit(work_on_next_items) for _ in threads]:
+            future.result()
+        if errors:
+            raise errors[min(errors)]
+        return iter([results[place] for place in range(len(given))])
+
+
 def make_mapper(threads: int) -> Mapper:
-    """A mapper: one item after the other, or many at once by a pool of threads that is kept."""
-    return map if threads == 1 else ThreadPoolExecutor(threads, "daicho").map
+    """A mapper: one item after the other, or many at once by threads that are kept."""
+    return map if threads == 1 else ThreadPool(threads).map
 
 
 def retry_all(

@@ -27,6 +27,14 @@ def test_a_touch_changes_the_generation_alone() -> None:
     assert not try_update(table, build_touch(IMAGE, 2))
 
 
+def test_an_item_that_older_code_wrote_since_is_not_touched() -> None:
+    """Its touch may be another: rolled-back code wrote no copy, and its fields are not migrated."""
+    table = MemoryTable()
+    table.batch_write([{**IMAGE, "gen": {"N": "1"}}])
+    assert not try_update(table, build_touch({**IMAGE, "gen": {"N": "2"}}, 3))
+    assert table.get(get_key(IMAGE)) == IMAGE
+
+
 def test_an_item_that_was_deleted_is_not_created() -> None:
     table = MemoryTable()
     assert not try_update(table, build_touch(IMAGE, 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Barrier
+
 import pytest
 
 from daicho.errors import RefusedError
@@ -51,3 +53,23 @@ def test_a_bug_is_raised_and_not_retried() -> None:
     with pytest.raises(RefusedError):
         retry_all([1], refused, Time().retry_budget, make_mapper(2))
     assert len(attempts) == 1
+
+
+def test_threads_return_results_in_order_and_raise_the_first_error() -> None:
+    map_all = make_mapper(3)
+    assert list(map_all(str, range(50))) == [str(number) for number in range(50)]
+    assert list(map_all(str, [])) == []
+    done: list[int] = []
+
+    def divide(number: int) -> float:
+        done.append(number)
+        return 1 / (number - 4) if number < 9 else 1 / (number - 9)
+
+    with pytest.raises(ZeroDivisionError):
+        map_all(divide, range(20))
+    assert sorted(done) == list(range(20))
+
+
+def test_threads_work_at_once() -> None:
+    both = Barrier(2, timeout=10)
+    assert sorted(make_mapper(2)(lambda _: both.wait(), range(2))) == [0, 1]

@@ -21,10 +21,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class SimulatedExecutor:
-    """The pool of threads that `daicho.runtime.retry.make_mapper` makes: its method `map`."""
+class SimulatedThreadPool:
+    """The threads that `daicho.runtime.retry.make_mapper` makes: their method `map`."""
 
-    def __init__(self, threads: int, _name: str = "") -> None:
+    def __init__(self, threads: int) -> None:
         self._threads = threads
 
     def map(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
@@ -66,5 +66,5 @@ def _run_in_threads(
 @contextmanager
 def simulate_threads() -> Iterator[None]:
     """Let pools of threads that are made now run in the simulated process that uses them."""
-    with mock.patch.object(retry, "ThreadPoolExecutor", SimulatedExecutor):
+    with mock.patch.object(retry, "ThreadPool", SimulatedThreadPool):
         yield

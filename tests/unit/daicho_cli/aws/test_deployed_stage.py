@@ -10,6 +10,8 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from daicho.storage.table import Table
+from daicho_cli.aws import connection
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import StackError
 from daicho_cli.options import OptionError
@@ -28,6 +30,9 @@ class Account:
     def client(self, _service: str, *, region_name: str | None = None, **_: Any) -> Any:
         self.regions.add(region_name)
         return self
+
+    def open_table(self, name: str, *, region: str | None = None, **_: Any) -> Table:
+        return Table(self.client("dynamodb", region_name=region), name)
 
     def describe_stacks(self, StackName: str) -> dict[str, Any]:
         if StackName != "Sample-dev":
@@ -54,6 +59,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.chdir(write_project(tmp_path))
     account = Account()
     monkeypatch.setattr(boto3, "client", account.client)
+    monkeypatch.setattr(connection, "open_table", account.open_table)
     return account
 
 
