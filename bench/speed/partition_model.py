@@ -47,7 +47,7 @@ class ModelClock:
 class ModelPool:
     """Threads that are always busy: an item of work begins when a thread is free."""
 
-    def __init__(self, clock: ModelClock, threads: int, _name: str = "") -> None:
+    def __init__(self, clock: ModelClock, threads: int) -> None:
         self._clock, self._threads = clock, threads
 
     def map(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
@@ -138,4 +138,4 @@ class ModelClient:
 
 def simulate_pool(clock: ModelClock) -> Any:
     """Let pools of threads that are made now be threads of the model: a context manager."""
-    return mock.patch.object(retry, "ThreadPoolExecutor", partial(ModelPool, clock))
+    return mock.patch.object(retry, "ThreadPool", partial(ModelPool, clock))
