@@ -22,6 +22,7 @@ from bench.speed.report import render_tables, render_threshold, render_value
 
 PARTS: dict[str, str] = {
     "requests": "Requests to DynamoDB",
+    "start": "Start of the functions, against a bare boto3 client",
 }
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
