@@ -50,7 +50,7 @@ the handlers, so it is the last of the library: nothing else of it imports it.
 """
 PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
-HOME_OF_THE_SDK = "daicho.storage.sessions"
+HOMES_OF_THE_SDK = {"daicho.storage.sessions", "daicho.storage.sdk_data"}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")
 NOT_ON_THE_STREAM_SIDE = (
     *("pydantic", "aws_lambda_powertools", "domains", "daicho.declare"),
@@ -59,7 +59,7 @@ NOT_ON_THE_STREAM_SIDE = (
 NOT_AT_THE_START_OF_THE_API = (
     *("daicho.web.api", "daicho.web.routes.builder", "aws_lambda_powertools.event_handler"),
     *("daicho.web.openapi.document", "daicho.write.item_writer", "daicho.query.page_reader"),
-    *("boto3", "s3transfer", "aws_xray_sdk", "aws_lambda_powertools.tracing"),
+    *("boto3", "s3transfer", "aws_xray_sdk"),
 )
 """What the API loads for the first request that needs it (ADR 0158)."""
 FUNCTION_ENVIRON = {
@@ -67,6 +67,7 @@ FUNCTION_ENVIRON = {
     **dict.fromkeys(("JOB_MACHINE", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION"), "x"),
     **dict.fromkeys(("DIRTY_SHARDS", "SETTLE_SECONDS", "SCAN_UNITS"), "1"),
     "AWS_DEFAULT_REGION": "us-east-1",
+    "STAGE": "local",
 }
 
 MODULES = list_modules(FUNCTIONS)
@@ -181,7 +182,7 @@ def test_infrastructure_imports_nothing_but_the_plan_and_the_project() -> None:
 def test_one_module_opens_clients_of_the_sdk() -> None:
     opening = ("boto3", "botocore.session")
     using = {each.importer for each in read_imports(MODULES) if each.imported in opening}
-    assert using == {HOME_OF_THE_SDK}
+    assert using == HOMES_OF_THE_SDK
 
 
 def load(modules: list[str], unwanted: tuple[str, ...]) -> list[str]:
