@@ -81,7 +81,7 @@ def answer_request(_session: URLLib3Session, request: AWSPreparedRequest) -> AWS
     body = ANSWERS[operation]
     raw: Any = io.BytesIO(body)
     raw.stream = lambda: iter([body])
-    headers = {
+    headers: Any = {
         "Content-Type": "application/x-amz-json-1.0",
         "x-amzn-RequestId": "0" * 52,
         "x-amz-crc32": str(crc32(body)),
@@ -146,7 +146,7 @@ class Writer:
     def measure(self) -> float:
         """Seconds of processor time of one write."""
         given, answered = self.process.stdin, self.process.stdout
-        assert given is not None and answered is not None  # noqa: S101, PT018
+        assert given is not None and answered is not None  # noqa: S101
         given.write(f"{WRITES}\n")
         given.flush()
         return float(answered.readline()) / WRITES

@@ -18,6 +18,7 @@ from typing import Any
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
+from daicho.storage.direct.connections import send_at_once
 from daicho.storage.direct.template import RequestTemplate
 
 Outcome = AWSResponse | Exception
@@ -35,6 +36,7 @@ class HandoverSession:
     def install(cls, client: Any) -> HandoverSession:
         """Put a session in front of that of a client."""
         session = cls(client._endpoint.http_session)
+        send_at_once(session.session)
         client._endpoint.http_session = session
         service = client.meta.service_model.service_id.hyphenize()
         client.meta.events.register(f"before-call.{service}", session.continue_invocation)

@@ -23,9 +23,17 @@ SIGNED_IN_SESSION = "content-type;host;x-amz-date;x-amz-security-token;x-amz-tar
 class Credentials(Protocol):
     """Credentials that do not change any more: `botocore.credentials.ReadOnlyCredentials`."""
 
-    access_key: str
-    secret_key: str
-    token: str | None
+    @property
+    def access_key(self) -> str:
+        """The public part."""
+
+    @property
+    def secret_key(self) -> str:
+        """The secret that signs."""
+
+    @property
+    def token(self) -> str | None:
+        """The token of temporary credentials."""
 
 
 @dataclass

@@ -1,0 +1,49 @@
+"""Clients share a session, and are opened when they are used."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.config import Config
+from botocore.handlers import BUILTIN_HANDLERS
+
+from daicho.storage import sessions
+from daicho.storage.direct.client import DirectClient
+from daicho.storage.sessions import get_session, open_on_first_use
+from daicho.storage.table import open_table
+
+
+def test_a_session_is_shared_until_a_library_adds_hooks() -> None:
+    first = get_session()
+    assert get_session() is first
+    hook = ("before-send", lambda **_: None)
+    BUILTIN_HANDLERS.append(hook)
+    try:
+        assert get_session() is not first
+    finally:
+        BUILTIN_HANDLERS.remove(hook)
+
+
+def test_a_client_is_opened_once_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    class Client:
+        def list_streams(self) -> str:
+            return "streams"
+
+    def open_client(service: str, *_: object, **named: object) -> Client:
+        opened.append((service, named))
+        return Client()
+
+    monkeypatch.setattr(sessions, "open_client", open_client)
+    client = open_on_first_use("dynamodbstreams", Config(), endpoint="http://x", region="r")
+    assert opened == []
+    assert [client.list_streams(), client.list_streams()] == ["streams", "streams"]
+    assert opened == [("dynamodbstreams", {"endpoint": "http://x", "region": "r"})]
+
+
+def test_a_table_named_by_an_arn_has_botocores_client() -> None:
+    """Its endpoint may depend on the account in the ARN."""
+    region = "us-east-1"
+    assert isinstance(open_table("t", region=region)._client, DirectClient)
+    arn = f"arn:aws:dynamodb:{region}:123456789012:table/t"
+    assert not isinstance(open_table(arn, region=region)._client, DirectClient)
