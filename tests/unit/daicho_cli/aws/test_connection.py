@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import NoRegionError
 
@@ -27,6 +26,6 @@ def test_a_region_that_nobody_says_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     def no_region(*_: Any, **__: Any) -> Any:
         raise NoRegionError
 
-    monkeypatch.setattr(boto3, "client", no_region)
+    monkeypatch.setattr("daicho.storage.table.open_client", no_region)
     with pytest.raises(StackError, match="region"):
         Connection("table").open(1)

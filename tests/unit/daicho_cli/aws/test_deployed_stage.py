@@ -29,6 +29,9 @@ class Account:
         self.regions.add(region_name)
         return self
 
+    def open_client(self, service: str, _config: object, *, region: str | None, **_: Any) -> Any:
+        return self.client(service, region_name=region)
+
     def describe_stacks(self, StackName: str) -> dict[str, Any]:
         if StackName != "Sample-dev":
             message = f"Stack with id {StackName} does not exist"
@@ -54,6 +57,9 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.chdir(write_project(tmp_path))
     account = Account()
     monkeypatch.setattr(boto3, "client", account.client)
+    monkeypatch.setattr("daicho.storage.table.open_client", account.open_client)
+    # The client of the table is no client of botocore here, so nothing is put in front of it.
+    monkeypatch.setattr("daicho.storage.table.DirectClient", lambda client, _credentials: client)
     return account
 
 
