@@ -40,6 +40,7 @@ class TracedHandler:
         self._is_tracing = False
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Answer an event."""
         if not self._is_tracing and "Sampled=1" in os.environ.get(TRACE_HEADER, ""):
             self._handler, self._is_tracing = self._trace(self._handler), True
         return self._handler(event, context)
