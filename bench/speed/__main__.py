@@ -23,6 +23,7 @@ PARTS: dict[str, str] = {
     "projector": "Processor time of the projector, for each record",
     "requests": "Requests to DynamoDB",
     "throughput": "Throughput of derivation",
+    "start": "Start of the functions, against a bare boto3 client",
     "api": "API: routes against a hand-written handler",
     "window": "Batching window of the projector: units, freshness and cost",
     "shards": "A busy tally over stream shards that close",

@@ -208,6 +208,8 @@ class Project:
 
         daicho = self.discover()
         ledger = daicho.check_locked(self.load_ledger())
+        for entity in daicho.entities:
+            entity.model_.model_rebuild()  # a function does it when it reads or writes an item
         build_operations(daicho)
         self._check_handlers()
         return ledger

@@ -50,9 +50,25 @@ the handlers, so it is the last of the library: nothing else of it imports it.
 """
 PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
-HOME_OF_THE_SDK = "daicho.storage.sessions"
+HOMES_OF_THE_SDK = {"daicho.storage.sessions", "daicho.storage.sdk_data"}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")
-NOT_ON_THE_STREAM_SIDE = ("pydantic", "aws_lambda_powertools", "domains", "daicho.declare")
+NOT_ON_THE_STREAM_SIDE = (
+    *("pydantic", "aws_lambda_powertools", "domains", "daicho.declare"),
+    *("boto3", "s3transfer", "multiprocessing", "asyncio", "aws_xray_sdk"),
+)
+NOT_AT_THE_START_OF_THE_API = (
+    *("daicho.web.api", "daicho.web.routes.builder", "aws_lambda_powertools.event_handler"),
+    *("daicho.web.openapi.document", "daicho.write.item_writer", "daicho.query.page_reader"),
+    *("boto3", "s3transfer", "aws_xray_sdk"),
+)
+"""What the API loads for the first request that needs it (ADR 0158)."""
+FUNCTION_ENVIRON = {
+    **dict.fromkeys(("TABLE_NAME", "FAILURE_BUCKET", "ARCHIVE_BUCKET", "OBJECT_BUCKET"), "x"),
+    **dict.fromkeys(("JOB_MACHINE", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION"), "x"),
+    **dict.fromkeys(("DIRTY_SHARDS", "SETTLE_SECONDS", "SCAN_UNITS"), "1"),
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "STAGE": "local",
+}
 
 MODULES = list_modules(FUNCTIONS)
 OURS = {find_entry(name, ORDER) for name in MODULES}
@@ -166,18 +182,19 @@ def test_infrastructure_imports_nothing_but_the_plan_and_the_project() -> None:
 def test_one_module_opens_clients_of_the_sdk() -> None:
     opening = ("boto3", "botocore.session")
     using = {each.importer for each in read_imports(MODULES) if each.imported in opening}
-    assert using == {HOME_OF_THE_SDK}
+    assert using == HOMES_OF_THE_SDK
 
 
 def load(modules: list[str], unwanted: tuple[str, ...]) -> list[str]:
     """Which of the unwanted packages importing these modules loads, in a fresh interpreter."""
     script = (
-        f"import sys, json\nfor name in {modules!r}: __import__(name)\n"
+        "import sys, json, importlib\n"
+        f"for name in {modules!r}: getattr(importlib.import_module(name), 'handler', None)\n"
         f"print(json.dumps([name for name in {unwanted!r} if name in sys.modules]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env={"PYTHONPATH": str(FUNCTIONS)},
+        env={"PYTHONPATH": str(FUNCTIONS), **FUNCTION_ENVIRON},
         capture_output=True,
         text=True,
         check=True,
@@ -202,6 +219,10 @@ def test_the_stream_side_loads_neither_pydantic_nor_the_resolver() -> None:
 @pytest.mark.parametrize("name", [name for name in HANDLERS if name != "api"])
 def test_stream_and_scheduled_functions_load_neither_either(name: str) -> None:
     assert load([f"daicho.handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
+
+
+def test_the_api_starts_without_what_its_first_request_loads() -> None:
+    assert load(["handlers.api"], NOT_AT_THE_START_OF_THE_API) == []
 
 
 def test_loading_a_package_loads_none_of_its_modules() -> None:

@@ -79,6 +79,9 @@ class Api(Construct):
                 "OBJECT_BUCKET": shared.objects.bucket_name,
                 "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
+                # Pydantic reads the metadata of all packages to find plugins: a tenth of its
+                # import (ADR 0158).
+                "PYDANTIC_DISABLE_PLUGINS": "__all__",
                 **settings.identity.environment,
                 **shared.project.migration_settings,
             },

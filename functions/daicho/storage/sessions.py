@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _creation_lock = Lock()
 """A session creates one client at a time. Source: Boto3 documentation, "Multithreading"."""
-_clients: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def get_session() -> Session:
@@ -37,20 +35,12 @@ def open_client(
 ) -> Any:
     """A client of an AWS service; endpoint and region are those of the environment by default."""
     with _creation_lock:
-        client = get_session().create_client(
+        return get_session().create_client(
             service,
             config=config,
             endpoint_url=endpoint,
             region_name=region,
         )
-        _clients.add(client)
-        return client
-
-
-def close_connections() -> None:
-    """Close the connections of all clients. A client opens new ones for its next requests."""
-    for client in list(_clients):
-        client.close()
 
 
 @lru_cache(maxsize=1)

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.runtime import frozen_dataclasses
+from daicho.runtime.frozen_dataclasses import dataclass
 
 Decorate = Callable[..., Any]
-OURS: Decorate = frozen_dataclasses.dataclass
+OURS: Decorate = dataclass
 LIBRARY: Decorate = dataclasses.dataclass
 NAMES = ("self_", "values", "name", "MISSING", "a", "cls", "other")
 DEFAULTS = st.one_of(
@@ -60,10 +60,12 @@ def describe(made: Any, calls: list[dict[str, Any]]) -> list[Any]:
             seen.append(hash(one) == hash(made(**dataclasses.asdict(one))))
         except TypeError as error:
             seen.append(str(error))
-        for change in (lambda one=one: setattr(one, "x", 1), lambda one=one: delattr(one, "a")):
-            with pytest.raises(FrozenInstanceError) as refused:
-                change()
-            seen.append(str(refused.value))
+        with pytest.raises(FrozenInstanceError) as refused:
+            one.x = 1
+        seen.append(str(refused.value))
+        with pytest.raises(FrozenInstanceError) as refused:
+            del one.a
+        seen.append(str(refused.value))
     return [*seen, [[left == right for right in instances] for left in instances]]
 
 
@@ -76,7 +78,7 @@ def test_instances_behave_as_those_of_the_library(fields: list[Any], data: st.Da
     assert describe(make(OURS, fields), calls) == describe(make(LIBRARY, fields), calls)
 
 
-@OURS(frozen=True)
+@dataclass(frozen=True)
 class Point:
     """A point."""
 
@@ -105,7 +107,7 @@ def test_a_class_has_its_own_parts_too() -> None:
 
 
 def test_a_class_that_inherits_from_one_is_made_by_the_library() -> None:
-    @OURS(frozen=True)
+    @dataclass(frozen=True)
     class Solid(Point):
         """A point in space."""
 
@@ -118,13 +120,13 @@ def test_a_class_that_inherits_from_one_is_made_by_the_library() -> None:
 
 
 def test_other_classes_are_made_by_the_library() -> None:
-    @OURS
+    @dataclass
     class Mutable:
         """Not frozen."""
 
         x: int = 0
 
-    @OURS(frozen=True)
+    @dataclass(frozen=True)
     class Special:
         """With keyword-only fields, and a value for the start only."""
 
@@ -136,7 +138,7 @@ def test_other_classes_are_made_by_the_library() -> None:
         def __post_init__(self, start: int) -> None:
             object.__setattr__(self, "x", self.x + start)
 
-    @OURS(frozen=True)
+    @dataclass(frozen=True)
     class Named:
         """With an own representation."""
 
@@ -150,5 +152,5 @@ def test_other_classes_are_made_by_the_library() -> None:
     assert changed.x == 2
     assert Special(1, 2, y=3).x == 3
     with pytest.raises(TypeError):
-        Special(1, 2, 3)
+        Special(1, 2, 3)  # type: ignore[call-arg]
     assert repr(Named(1)) == "named"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import botocore.session
 import pytest
@@ -18,8 +19,9 @@ CONFIG = Config(region_name="eu-central-1")
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_client_has_the_model_and_the_endpoint_of_botocores(service: str) -> None:
-    ours = open_client(service, CONFIG)
-    theirs = botocore.session.Session().create_client(service, config=CONFIG)  # type: ignore[call-overload]
+    sessions: list[Any] = [botocore.session.Session(), botocore.session.Session()]
+    sessions[0].register_component("data_loader", make_loader(sessions[0]))
+    ours, theirs = (session.create_client(service, config=CONFIG) for session in sessions)
     assert ours.meta.endpoint_url == theirs.meta.endpoint_url
     assert ours.meta.service_model.operation_names == theirs.meta.service_model.operation_names
     described = [each.meta.service_model._service_description for each in (ours, theirs)]

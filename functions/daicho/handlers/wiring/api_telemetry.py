@@ -24,11 +24,11 @@ def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         return answer(event, context)
 
-    seen: Handler = _TracedHandler(handler) if traced else handler
+    seen: Handler = TracedHandler(handler) if traced else handler
     return seen
 
 
-class _TracedHandler:
+class TracedHandler:
     """Traces the invocations of a handler that X-Ray samples.
 
     The tracer is created for the first of them: its import takes as long as pydantic and botocore
@@ -40,13 +40,14 @@ class _TracedHandler:
         self._is_tracing = False
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Answer an event."""
         if not self._is_tracing and "Sampled=1" in os.environ.get(TRACE_HEADER, ""):
             self._handler, self._is_tracing = self._trace(self._handler), True
         return self._handler(event, context)
 
 
 def _trace(handler: Handler) -> Handler:
-    from aws_lambda_powertools import Tracer  # noqa: PLC0415  # see `_TracedHandler`
+    from aws_lambda_powertools import Tracer  # noqa: PLC0415  # see `TracedHandler`
 
     tracer = Tracer(patch_modules=["botocore"])
     traced: Handler = tracer.capture_lambda_handler(capture_response=False)(handler)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from daicho.handlers.wiring.api_telemetry import with_telemetry
-from daicho.handlers.wiring.invocation import Context
+from daicho.handlers.wiring.api_telemetry import TracedHandler, with_telemetry
+from daicho.handlers.wiring.invocation import Context, Handler
 from tests.support.api_client import Client
 
 BODY, TOKEN, QUERY, CLAIM = "secret-body", "secret-token", "secret-query", "secret-claim"
@@ -55,3 +55,29 @@ def test_neither_the_body_nor_the_token_nor_the_query_is_logged(
     assert warning["message"] == "the table did not answer: GetItem"
     text = json.dumps(logged)
     assert [word for word in (BODY, TOKEN, QUERY, CLAIM) if word in text] == []
+
+
+def test_the_tracer_is_made_for_the_first_sampled_invocation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traced: list[str] = []
+
+    def trace(handler: Handler) -> Handler:
+        traced.append("made")
+
+        def seen(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+            traced.append(event["id"])
+            return handler(event, context)
+
+        return seen
+
+    context: Any = None
+    answer = TracedHandler(lambda event, _: {"id": event["id"]}, trace)
+    monkeypatch.delenv("_X_AMZN_TRACE_ID", raising=False)
+    assert answer({"id": "1"}, context) == {"id": "1"}
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-5f-a;Parent=b;Sampled=0")
+    assert answer({"id": "2"}, context) == {"id": "2"}
+    assert traced == []
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-5f-a;Parent=b;Sampled=1")
+    assert [answer({"id": id}, context)["id"] for id in ("3", "4")] == ["3", "4"]
+    assert traced == ["made", "3", "4"]
