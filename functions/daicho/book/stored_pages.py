@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from daicho.declare.entity import E
 from daicho.declare.queries import ListQuery
 from daicho.items.mapper import to_item
 from daicho.items.projection import ViewPage, build_view
 from daicho.plan import Ledger
-from daicho.query.page_reader import PageReader
 from daicho.query.paging import check_limit
 from daicho.storage.attributes import Image
+
+if TYPE_CHECKING:
+    from daicho.query.page_reader import PageReader
 
 
 @dataclass(frozen=True)

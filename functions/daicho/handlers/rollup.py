@@ -45,8 +45,10 @@ def build(
     )
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        retired = retirement.retire_if_due() if settings.settle_seconds else 0
-        report = rollup.run(make_retry_budget(context, dependencies))
+        budget = make_retry_budget(context, dependencies)
+        report = rollup.run(budget)
+        retires = settings.settle_seconds and budget.has_time_left
+        retired = retirement.retire_if_due() if retires else 0
         lag = report.age_of_oldest_mark(dependencies.now())
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
