@@ -19,8 +19,8 @@ from botocore.loaders import JSONFileLoader, Loader
 if TYPE_CHECKING:
     from botocore.session import Session
 
-SERVICES = ("cloudformation", "dynamodb", "dynamodbstreams", "s3", "stepfunctions")
-"""All services that the library calls."""
+SERVICES = frozenset({"cloudformation", "dynamodb", "dynamodbstreams", "s3", "stepfunctions"})
+"""All services that the library calls. Sources of credentials, such as STS, call others."""
 _DECODERS: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
     (".json", bytes),
     (".json.gz", gzip.decompress),
@@ -38,9 +38,22 @@ class _PlainLoader(JSONFileLoader):
 
 
 class _OwnServicesLoader(Loader):
+    """Knows the services that the library calls; lists the folders for the names of others."""
+
+    lists_folders = False
+
+    def load_service_model(
+        self, service_name: str, type_name: str, api_version: str | None = None
+    ) -> Any:
+        """The data of a service."""
+        self.lists_folders |= service_name not in SERVICES
+        return super().load_service_model(service_name, type_name, api_version)
+
     def list_available_services(self, type_name: str) -> list[str]:
-        """The services that the library calls; botocore refuses the names of others."""
-        return list(SERVICES)
+        """The names that botocore accepts."""
+        if self.lists_folders:
+            return super().list_available_services(type_name)
+        return sorted(SERVICES)
 
 
 def make_loader(session: Session) -> Loader:

@@ -9,7 +9,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.config import Config
-from botocore.exceptions import UnknownServiceError
+from botocore.exceptions import EndpointConnectionError, UnknownServiceError
 
 from daicho.storage.sdk_data import SERVICES, make_loader
 from daicho.storage.sessions import open_client
@@ -17,7 +17,7 @@ from daicho.storage.sessions import open_client
 CONFIG = Config(region_name="eu-central-1")
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", [*sorted(SERVICES), "sts", "sso"])
 def test_a_client_has_the_model_and_the_endpoint_of_botocores(service: str) -> None:
     sessions: list[Any] = [botocore.session.Session(), botocore.session.Session()]
     sessions[0].register_component("data_loader", make_loader(sessions[0]))
@@ -49,3 +49,21 @@ def test_the_folders_of_the_environment_are_read_too(
     (tmp_path / "own.json").write_text('{"b": 1, "a": 2}')
     loader = make_loader(botocore.session.Session())
     assert list(loader.load_data("own")) == ["b", "a"]
+
+
+def test_a_profile_with_a_role_asks_sts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "config"
+    config.write_text(
+        "[profile own]\naws_access_key_id = a\naws_secret_access_key = b\n"
+        "[profile assumed]\nrole_arn = arn:aws:iam::000000000000:role/x\nsource_profile = own\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "assumed")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    session = botocore.session.Session()
+    session.register_component("data_loader", make_loader(session))
+    client: Any = session.create_client("dynamodb", config=CONFIG)
+    with pytest.raises(EndpointConnectionError, match=r"127\.0\.0\.1:9"):
+        client.list_tables()
