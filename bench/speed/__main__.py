@@ -25,6 +25,7 @@ PARTS: dict[str, str] = {
     "throughput": "Throughput of derivation",
     "start": "Start of the functions, against a bare boto3 client",
     "api": "API: routes against a hand-written handler",
+    "items": "Items: a Book against PynamoDB and boto3's Table resource",
     "window": "Batching window of the projector: units, freshness and cost",
     "shards": "A busy tally over stream shards that close",
     "memory": "Memory of the functions at their largest batches",
