@@ -25,8 +25,10 @@ PARTS: dict[str, str] = {
     "throughput": "Throughput of derivation",
     "start": "Start of the functions, against a bare boto3 client",
     "api": "API: routes against a hand-written handler",
+    "items": "Items: a Book against PynamoDB and boto3's Table resource",
     "window": "Batching window of the projector: units, freshness and cost",
     "shards": "A busy tally over stream shards that close",
+    "search": "A search page among 3,000 contacts, against seed 001's algorithm",
     "memory": "Memory of the functions at their largest batches",
 }
 """What each part measures, by the name of its module."""

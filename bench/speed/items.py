@@ -1,0 +1,233 @@
+"""Processor time of an item: a `Book` beside PynamoDB and boto3's Table resource, HTTP stubbed.
+
+All sides use items of the same attributes, and send one request for each call. A `Book` is opened
+for each call, as for each request of the API. boto3's Table resource gives dictionaries of strings
+and decimals; the two others give objects with times.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+from unittest.mock import patch
+
+import boto3
+from boto3.dynamodb.conditions import Attr, Key
+from botocore.config import Config
+
+from bench.before.worker import ENVIRON
+from bench.speed.api import CREDENTIALS, LEDGER
+from bench.speed.figures import PAIRS, Figure, compare_in_pairs
+from bench.speed.peers.pynamodb_report import PeerReport, build_report
+from bench.speed.plot import TIMES
+from bench.speed.stubbed_api import StubbedHttp
+from daicho.book.book import Book
+from daicho.plan import Ledger
+from daicho.storage.table import open_table
+from daicho.testing.memory_deployment import MemoryDeployment
+from domains.devices import Report
+
+TENANT, DEVICE = "acme", "pump-7"
+PAGE_ITEMS = 100
+START = dt.datetime(2026, 1, 1, microsecond=1, tzinfo=dt.UTC)
+LEAST_OF_PEER = 1.0
+"""PynamoDB takes at least Daicho's processor time, also for a write, which Daicho validates."""
+IDS = [f"report-{number}" for number in range(PAGE_ITEMS)]
+TEXTS = [f"Pressure is falling to {number} kPa" for number in range(PAGE_ITEMS)]
+TIMES_OF_ITEMS = [START + dt.timedelta(seconds=number) for number in range(PAGE_ITEMS)]
+
+
+class Side(Protocol):
+    """One way to write, read and list reports."""
+
+    def write(self, number: int) -> object:
+        """Store a new report."""
+
+    def read(self, number: int) -> object:
+        """One report."""
+
+    def list_all(self) -> Sequence[object]:
+        """The hundred reports of the device."""
+
+
+class DaichoSide:
+    """A `Book` with a table over the lean client."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._table, self._ledger = open_table(ENVIRON["TABLE_NAME"]), ledger
+
+    def write(self, number: int) -> object:
+        """Store a new report."""
+        return self._open_book().create(build_own_report(number))
+
+    def read(self, number: int) -> object:
+        """One report."""
+        return self._open_book().get(Report.key(DEVICE, TIMES_OF_ITEMS[number], IDS[number]))
+
+    def list_all(self) -> Sequence[object]:
+        """The hundred reports of the device."""
+        return self._open_book().page(Report.key.all(DEVICE), limit=PAGE_ITEMS).items
+
+    def _open_book(self) -> Book:
+        return Book(self._table, self._ledger, TENANT)
+
+
+class PynamodbSide:
+    """A model of PynamoDB."""
+
+    def write(self, number: int) -> object:
+        """Store a new report."""
+        return build_peer_report(number).save(condition=PeerReport.pk.does_not_exist())
+
+    def read(self, number: int) -> object:
+        """One report."""
+        key = f"{TIMES_OF_ITEMS[number].isoformat()}#{IDS[number]}"
+        return PeerReport.get(f"{TENANT}#PeerReport#{DEVICE}", key, consistent_read=True)
+
+    def list_all(self) -> Sequence[object]:
+        """The hundred reports of the device."""
+        return list(PeerReport.query(f"{TENANT}#PeerReport#{DEVICE}", limit=PAGE_ITEMS))
+
+
+class ResourceSide:
+    """boto3's Table resource, with PynamoDB's keys; parameters are not validated, as on no side."""
+
+    def __init__(self) -> None:
+        config = Config(parameter_validation=False)
+        self._table: Any = boto3.resource("dynamodb", config=config).Table(ENVIRON["TABLE_NAME"])
+
+    def write(self, number: int) -> object:
+        """Store a new report."""
+        at = TIMES_OF_ITEMS[number].isoformat()
+        item = {
+            "PK": f"{TENANT}#PeerReport#{DEVICE}",
+            "SK": f"{at}#{IDS[number]}",
+            "device": DEVICE,
+            "at": at,
+            "id": IDS[number],
+            "status": "warning",
+            "message": TEXTS[number],
+            "resolved": False,
+            "type": "Report",
+            "version": 1,
+            "gen": 1,
+            "created_at": dt.datetime.now(dt.UTC).isoformat(),
+        }
+        return self._table.put_item(Item=item, ConditionExpression=Attr("PK").not_exists())
+
+    def read(self, number: int) -> object:
+        """One report."""
+        at = TIMES_OF_ITEMS[number].isoformat()
+        key = {"PK": f"{TENANT}#PeerReport#{DEVICE}", "SK": f"{at}#{IDS[number]}"}
+        return self._table.get_item(Key=key, ConsistentRead=True)["Item"]
+
+    def list_all(self) -> Sequence[object]:
+        """The hundred reports of the device."""
+        condition = Key("PK").eq(f"{TENANT}#PeerReport#{DEVICE}")
+        answer = self._table.query(KeyConditionExpression=condition, Limit=PAGE_ITEMS)
+        items: list[object] = answer["Items"]
+        return items
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is measured: the work of one call, how often it is called, and the items of a call."""
+
+    name: str
+    work: Callable[[Side, int], object]
+    calls: int
+    items: int = 1
+
+
+OPERATIONS = (
+    Operation("write an item", lambda side, number: side.write(number), 50),
+    Operation("read an item", lambda side, number: side.read(number), 50),
+    Operation("list of 100", lambda side, _: side.list_all(), 4, PAGE_ITEMS),
+)
+
+
+def build_own_report(number: int) -> Report:
+    """A report of Daicho."""
+    return Report(
+        device=DEVICE,
+        at=TIMES_OF_ITEMS[number],
+        id=IDS[number],
+        status="warning",
+        message=TEXTS[number],
+    )
+
+
+def build_peer_report(number: int) -> PeerReport:
+    """The same report of PynamoDB."""
+    return build_report(TENANT, DEVICE, TIMES_OF_ITEMS[number], IDS[number], TEXTS[number])
+
+
+def measure_figures(*, full: bool = False) -> list[Figure]:
+    """The ratios of each operation: to PynamoDB, then to boto3's Table resource."""
+    pairs = PAIRS * (3 if full else 1)
+    with open_sides() as (ours, peers):
+        return [
+            _compare(operation, ours, name, peer, pairs)
+            for name, peer in peers.items()
+            for operation in OPERATIONS
+        ]
+
+
+@contextmanager
+def open_sides() -> Iterator[tuple[Side, Mapping[str, Side]]]:
+    """Daicho's side and the peers by their names, over the same stubbed table."""
+    ledger = Ledger.load_newest(LEDGER)
+    deployment = MemoryDeployment(ledger)
+    book = deployment.open_book(TENANT)
+    for number in range(PAGE_ITEMS):
+        book.create(build_own_report(number))
+        item: Any = build_peer_report(number).to_dynamodb_dict()
+        deployment._dynamodb.put_item(TableName=ENVIRON["TABLE_NAME"], Item=item)
+    stub = StubbedHttp(deployment._dynamodb)
+    with patch.dict(os.environ, {**ENVIRON, **CREDENTIALS}), stub:
+        ours = DaichoSide(ledger)
+        peers: dict[str, Side] = {
+            "PynamoDB": PynamodbSide(),
+            "boto3's Table resource": ResourceSide(),
+        }
+        for side in (ours, *peers.values()):
+            _check_side(side, stub)
+        yield ours, peers
+
+
+def _compare(operation: Operation, ours: Side, name: str, peer: Side, pairs: int) -> Figure:
+    compared = compare_in_pairs(
+        lambda: _measure(operation, ours), lambda: _measure(operation, peer), pairs=pairs
+    )
+    items = operation.calls * operation.items
+    detail = compared.describe(1e6 / items, "µs") + (" an item" if operation.items > 1 else "")
+    threshold = LEAST_OF_PEER if name == "PynamoDB" else None
+    label = f"{operation.name}, {name} / Daicho"
+    return Figure(label, compared.speedup, "at least", threshold, TIMES, detail)
+
+
+def _measure(operation: Operation, side: Side) -> float:
+    """Seconds of processor time of all calls of one measurement."""
+    began = time.process_time()
+    for number in range(operation.calls):
+        operation.work(side, number % PAGE_ITEMS)
+    return time.process_time() - began
+
+
+def _check_side(side: Side, stub: StubbedHttp) -> None:
+    """Each side must find all items, and send one request for each call."""
+    before = stub.requests
+    side.write(7)
+    found: Any = side.read(7)
+    message = found["message"] if isinstance(found, dict) else found.message
+    listed = len(side.list_all())
+    requests = stub.requests - before
+    if (message, listed, requests) != (TEXTS[7], PAGE_ITEMS, len(OPERATIONS)):
+        values = json.dumps([message, listed, requests])
+        raise AssertionError(f"{type(side).__name__} answers {values}")
