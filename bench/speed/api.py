@@ -35,9 +35,9 @@ MAX_RATIO = 1.3
 ITEMS = 100
 TENANT, SUBJECT = "acme", "mika"
 CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
-    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-    "AWS_SESSION_TOKEN": "FwoGZXIvYXdzEXAMPLE" * 16,  # a function's credentials have one
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test" * 10,
+    "AWS_SESSION_TOKEN": "session-token-" * 22,  # a function's credentials have one
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_EC2_METADATA_DISABLED": "true",

@@ -17,9 +17,9 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.httpsession import URLLib3Session
 
 CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
-    "AWS_SESSION_TOKEN": "IQoJb3JpZ2luX2VjE" * 40,  # as long as that of a function's role
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test" * 10,
+    "AWS_SESSION_TOKEN": "session-token-" * 48,  # as long as that of a function's role
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_REGION": "us-east-1",
 }
