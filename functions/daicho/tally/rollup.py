@@ -168,6 +168,7 @@ class Rollup(TotalWriter):
         done: list[_RolledUpTally] = []
         marked: list[str] = []
         seen: set[str] = set()
+        settled = self._get_settled_shards()
         self._store.units.take_total()
         for page in self._query_dirty_pages():
             marks = [item for item in page.items if not self._is_disabled(item["PK"]["S"])]
@@ -178,7 +179,9 @@ class Rollup(TotalWriter):
             }
             tallies = [partition for whole, partition in partitions.items() if whole not in seen]
             seen.update(partitions)
-            done += self._map(lambda tally: self._try_roll_up(tally, retry_budget), tallies)
+            done += self._map(
+                lambda tally: self._try_roll_up(tally, retry_budget, settled), tallies
+            )
             if not retry_budget.has_time_left:
                 break
         read, written = self._store.units.take_total()
@@ -193,7 +196,9 @@ class Rollup(TotalWriter):
             write_units=written,
         )
 
-    def roll_up_tally(self, tally: str, retry_budget: RetryBudget) -> _RolledUpTally:
+    def roll_up_tally(
+        self, tally: str, retry_budget: RetryBudget, settled: SettledShards
+    ) -> _RolledUpTally:
         """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
         Marks go after the total is written, each only if its slot is as read.
@@ -213,11 +218,11 @@ class Rollup(TotalWriter):
         for slot in slot_items:
             if "GSI2PK" in slot:
                 try_update(self._store, slots.clear_dirty_mark(slot))
-        return _RolledUpTally(len(slot_items), self._fold(tally, slot_items))
+        return _RolledUpTally(len(slot_items), self._fold(tally, slot_items, settled))
 
-    def _fold(self, tally: str, slot_items: tuple[Image, ...]) -> int:
+    def _fold(self, tally: str, slot_items: tuple[Image, ...], settled: SettledShards) -> int:
         """Fold the idle slots of what was read; gives how many."""
-        now, settled = self._now(), self._get_settled_shards()
+        now = self._now()
         idle = [slot for slot in slot_items if slots.is_idle(slot, now, settled)]
         folded = 0
         for begin in range(0, len(idle), MAX_FOLDED_SLOTS):
@@ -236,11 +241,13 @@ class Rollup(TotalWriter):
         name = slots.TallyName.parse(tally)
         return (name.aggregate, name.since) in self._ledger.list_disabled(name.entity)
 
-    def _try_roll_up(self, tally: str, retry_budget: RetryBudget) -> _RolledUpTally:
+    def _try_roll_up(
+        self, tally: str, retry_budget: RetryBudget, settled: SettledShards
+    ) -> _RolledUpTally:
         if not retry_budget.has_time_left:
             return _RolledUpTally(late=True)
         try:
-            return self.roll_up_tally(tally, retry_budget)
+            return self.roll_up_tally(tally, retry_budget, settled)
         except Exception:  # an error of one tally does not block the others
             _log.exception("tally not rolled up", extra={"tally": tally})
             return _RolledUpTally(failed=True)

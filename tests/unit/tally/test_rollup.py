@@ -205,3 +205,17 @@ def test_marks_are_found_after_they_are_spread_over_more_partitions() -> None:
     assert rolled_up_by(table, 8) == 160
     many(table, 2, "002")
     assert rolled_up_by(table, 8) == 40
+
+
+def test_the_settled_shards_are_listed_once_a_run() -> None:
+    table = MemoryTable()
+    many(table, 1, "001")
+    readings: list[None] = []
+
+    def get_settled() -> slots.SettledShards:
+        readings.append(None)
+        return slots.SettledShards()
+
+    rollup = Rollup(table, LEDGER, dirty_shards=1, now=lambda: NOW, get_settled_shards=get_settled)
+    assert rollup.run(AMPLE).rolled == 20
+    assert len(readings) == 1
