@@ -106,11 +106,14 @@ class BatchWriter:
             _log.warning("each is put instead: %s", error)
             return (), batch
         results = tuple(zip(batch, outcomes, strict=True))
+        throttled = tuple(write for write, outcome in results if outcome == "throttled")
+        if throttled:
+            _log.warning(
+                "not done: %s of %s inserts are throttled, the first at %s",
+                *(len(throttled), len(batch), throttled[0].key),
+            )
         # "refused" does not show what is stored: it may be an older item, also a tombstone.
-        return (
-            tuple(write for write, outcome in results if outcome == "throttled"),
-            tuple(write for write, outcome in results if outcome == "refused"),
-        )
+        return throttled, tuple(write for write, outcome in results if outcome == "refused")
 
     def _write(self, request: Work) -> Work:
         """Write one item: the write, if it is not known to be done."""

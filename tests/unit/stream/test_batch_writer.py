@@ -112,6 +112,22 @@ def test_a_throttled_batch_is_sent_again() -> None:
     assert table.requests == [("a", "b"), ("a", "b")]
 
 
+def test_throttled_inserts_are_logged_and_sent_again(caplog: pytest.LogCaptureFixture) -> None:
+    class ThrottlingTable(RecordingTable):
+        def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+            if self.requests:
+                return super().insert_batch(items)
+            return [*super().insert_batch(items[:1]), "throttled", "throttled"]
+
+    table = ThrottlingTable()
+    assert write_all(table, [build_write("a"), build_write("b"), build_write("c")]) == ()
+    assert table.requests == [("a",), ("b", "c")]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"not done: 2 of 3 inserts are throttled, the first at {ItemKey('base', 'b')}"
+    ]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
 def test_nothing_is_sent_when_no_time_is_left() -> None:
     table = RecordingTable()
     writes = [build_write("a"), build_write("b")]
