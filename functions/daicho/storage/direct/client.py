@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -53,7 +54,9 @@ class DirectClient:
         self._session = HandoverSession.install(client)
         self._own_call = unwrap(get_patched())[1]
         self._is_own = is_botocores(self._own_call)
-        self._unreported = 0
+        # The client may have made retries already, also for the request that is learned from.
+        self._unreported = RETRY_QUOTA
+        self._unreported_lock = Lock()
 
     get_item = _define_operation("GetItem")
     batch_get_item = _define_operation("BatchGetItem")
@@ -113,19 +116,25 @@ class DirectClient:
                 answer = self._own_call(self.botocore_client, operation, parameters)
             retries = answer["ResponseMetadata"].get("RetryAttempts", 0)
         except ClientError as error:
-            retries = error.response.get("ResponseMetadata", {}).get("RetryAttempts", retries)
+            metadata = error.response.get("ResponseMetadata", {})
+            # No retry is made either when other calls have used up the quota.
+            is_used_up = "RetryQuotaReached" in metadata
+            retries = 1 if is_used_up else metadata.get("RetryAttempts", retries)
             raise
         finally:
             if retries:
-                self._unreported = RETRY_QUOTA
+                with self._unreported_lock:
+                    self._unreported = RETRY_QUOTA
         return answer
 
     def _report_success(self, operation: str, response: AWSResponse, answer: Any) -> None:
         """Return a unit to botocore's retry quota, as a success of botocore's client does.
 
-        Threads may count one success twice or not at all, which does not matter.
+        Without the lock, a thread could overwrite what another one has just reset after a retry.
+        Then successes would be left unreported while the quota lacks units.
         """
-        self._unreported -= 1
+        with self._unreported_lock:
+            self._unreported = max(0, self._unreported - 1)
         meta = self.botocore_client.meta
         meta.events.emit(
             f"after-call.{meta.service_model.service_id.hyphenize()}.{operation}",
