@@ -50,6 +50,8 @@ class MeteredResult:
         self._client, self._units = client, units
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name == "_client":  # a copy is made without `__init__`, and asked for its hooks
+            raise AttributeError(name)
         request = getattr(self._client, name)
 
         def metered(**parameters: Any) -> Any:

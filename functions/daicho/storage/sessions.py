@@ -64,6 +64,8 @@ class _ClientOnFirstUse:
         self._lock = Lock()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_lock":  # a copy is made without `__init__`, and asked for its hooks
+            raise AttributeError(name)
         with self._lock:
             if self._client is None:
                 self._client = self._open()

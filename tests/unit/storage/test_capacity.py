@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from daicho.storage.capacity import CapacityUnits, MeteredResult
@@ -41,3 +42,9 @@ def test_a_transaction_says_its_units_by_table_and_some_answers_say_none() -> No
     ).transact_write_items()
     MeteredResult(Client(None), units).put_item()
     assert units.take_total() == (0.0, 6.0)
+
+
+def test_a_copy_counts_in_the_same_units() -> None:
+    units = CapacityUnits()
+    copy(MeteredResult(Client({"CapacityUnits": 2.0}), units)).query()
+    assert units.take_total() == (2.0, 0.0)

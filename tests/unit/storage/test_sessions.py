@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 from botocore.config import Config
 from botocore.handlers import BUILTIN_HANDLERS
@@ -39,6 +41,19 @@ def test_a_client_is_opened_once_when_it_is_used(monkeypatch: pytest.MonkeyPatch
     assert opened == []
     assert [client.list_streams(), client.list_streams()] == ["streams", "streams"]
     assert opened == [("dynamodbstreams", {"endpoint": "http://x", "region": "r"})]
+
+
+def test_a_client_that_is_not_opened_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def open_client(service: str, *_: object, **_named: object) -> str:
+        opened.append(service)
+        return "client"
+
+    monkeypatch.setattr(sessions, "open_client", open_client)
+    duplicate = copy(open_on_first_use("s3", Config()))
+    assert opened == []
+    assert duplicate.upper() == "CLIENT"
 
 
 def test_a_table_named_by_an_arn_has_botocores_client() -> None:

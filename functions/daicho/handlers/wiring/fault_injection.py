@@ -107,6 +107,8 @@ class _Failing:
         self._faults = faults
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_store":  # a copy is made without `__init__`, and asked for its hooks
+            raise AttributeError(name)
         method = getattr(self._store, name)
         if not callable(method):
             return method

@@ -70,6 +70,8 @@ class DirectClient:
     batch_execute_statement = _define_operation("BatchExecuteStatement")
 
     def __getattr__(self, name: str) -> Any:
+        if name == "botocore_client":  # a copy is made without `__init__`, and asked for its hooks
+            raise AttributeError(name)
         return getattr(self.botocore_client, name)
 
     def call(self, operation: str, parameters: dict[str, Any]) -> Any:

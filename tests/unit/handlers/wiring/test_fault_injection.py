@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import pytest
@@ -105,3 +106,9 @@ def test_without_the_setting_nothing_is_around_the_handler() -> None:
     assert [sorted(given) for given in built] == [[], ["dependencies"]]
     with pytest.raises(SettingsError, match="FAULTS is for STAGE local only"):
         with_faults(build, {"TABLE_NAME": "daicho", "STAGE": "prod", "FAULTS": "0.5"})
+
+
+def test_a_copy_of_a_faulty_store_reaches_the_same_store() -> None:
+    _, store, seen = stores(0.0)
+    assert copy(seen).put(7) == 7
+    assert store.reached == [7]

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from threading import Thread
 from typing import Any
 
@@ -410,6 +411,13 @@ def test_a_success_does_not_hide_the_retry_of_another_thread(wire: StubWire) -> 
     reported.clear()
     succeed(direct, RETRY_QUOTA + 1)
     assert len(reported) == RETRY_QUOTA
+
+
+def test_a_client_can_be_copied(wire: StubWire) -> None:
+    direct = open_direct(wire)
+    assert copy(direct).get_item(TableName="t", Key=KEY).get("Item") is None
+    unset = DirectClient.__new__(DirectClient)
+    assert not hasattr(unset, "meta")
 
 
 def test_threads_get_their_own_answers(wire: StubWire) -> None:
