@@ -248,9 +248,27 @@ def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) 
             "1 to 5 to collect records",
         ),
         ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
+        # Values of cdk.json of any type
+        (
+            {"project_window_seconds": [1]},
+            "project_window_seconds is [1], not a whole number of seconds",
+        ),
+        (
+            {"project_window_seconds": "9" * 5_000},
+            f"project_window_seconds is '{'9' * 5_000}', not a whole number of seconds",
+        ),
+        ({"faults": [0.1]}, "faults is [0.1], not a number between 0 and 1"),
+        ({"faults": 10**400}, f"faults is {10**400}, not a number between 0 and 1"),
+        ({"warm_throughput": [1]}, "warm_throughput is [1], neither true nor false"),
+        ({"stage": ["dev"]}, "stage is ['dev']; the stages are local, dev, prod"),
+        *(
+            ({name: ["x"]}, f"{name} is ['x'], not a text")
+            for name in ("domain_name", "alarm_email", "runbook_url", "api_url")
+        ),
+        ({"account": {}, "region": {"x": 1}}, "region is {'x': 1}, not a text"),
     ],
 )
-def test_what_is_wrong_is_said_at_once(context: dict[str, str], message: str) -> None:
+def test_what_is_wrong_is_said_at_once(context: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError) as raised:
         read(**context)
     assert str(raised.value) == message

@@ -8,6 +8,18 @@ from typing import Any
 
 MAX_BATCHING_WINDOW_S = 300
 """Source: MaximumBatchingWindowInSeconds of CreateEventSourceMapping, AWS Lambda API Reference."""
+MAX_DIGITS = 9
+"""Digits of a whole number; Python does not read one of thousands of digits."""
+
+
+def parse_text(name: str, value: Any, wrong: list[str]) -> str | None:
+    """A text or whole number as text, or nothing; add what is wrong to ``wrong``."""
+    if not value:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        wrong.append(f"{name} is {value!r}, not a text")
+        return None
+    return str(value)
 
 
 def parse_boolean(name: str, value: Any, wrong: list[str]) -> bool:
@@ -20,11 +32,11 @@ def parse_boolean(name: str, value: Any, wrong: list[str]) -> bool:
 
 def parse_fraction(name: str, value: Any, wrong: list[str]) -> float | None:
     """A number above 0 and below 1, or nothing; add what is wrong to ``wrong``."""
-    if value in {None, ""}:
+    if value is None or value == "":
         return None
     try:
         fraction = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fraction = math.nan
     if not 0 < fraction < 1:
         wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
@@ -34,10 +46,10 @@ def parse_fraction(name: str, value: Any, wrong: list[str]) -> float | None:
 
 def parse_seconds(name: str, value: Any, default: int, wrong: list[str]) -> int:
     """A whole number of seconds, by default ``default``; add what is wrong to ``wrong``."""
-    if value in {None, ""}:
+    if value is None or value == "":
         return default
     text = str(value)
-    if not (text.isascii() and text.isdecimal()):
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
         wrong.append(f"{name} is {value!r}, not a whole number of seconds")
         return default
     return int(text)

@@ -23,6 +23,7 @@ from daicho.cdk.context_options import (
     parse_boolean,
     parse_fraction,
     parse_seconds,
+    parse_text,
     split_list,
 )
 from daicho.errors import SettingsError
@@ -276,13 +277,14 @@ class Settings:
             SettingsError: everything that is missing or wrong, in one message.
         """
         stage = context("stage") or "dev"
-        if stage not in STAGES:
+        if stage not in [*STAGES]:  # a value of cdk.json may have no hash
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
         texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
-        options: dict[str, Any] = {name: context(name) or None for name in texts}
-        missing = [name for name in local if stage == "local" and not options[name]]
-        wrong = [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
+        wrong: list[str] = []
+        options: dict[str, Any] = {name: parse_text(name, context(name), wrong) for name in texts}
+        missing = [name for name in local if stage == "local" and not context(name)]
+        wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         for name in ("replica_index", "alarms_without_action"):
             options[name] = parse_boolean(name, context(name), wrong)
         warm = parse_boolean("warm_throughput", context("warm_throughput"), wrong)
@@ -298,7 +300,8 @@ class Settings:
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
         if bool(options["account"]) != bool(options["region"]):
             wrong.append("account and region go together")
-        options["runbook_url"] = context("runbook_url") or STAGES[stage].runbook_url
+        runbook = parse_text("runbook_url", context("runbook_url"), wrong)
+        options["runbook_url"] = runbook or STAGES[stage].runbook_url
         settings = replace(STAGES[stage], **options)
         if wrong := [*wrong, *settings._list_problems()]:
             raise SettingsError("; ".join(wrong))
