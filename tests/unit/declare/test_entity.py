@@ -1,5 +1,6 @@
 """Entities: their fields and declarations, the values that an item admits, and wrong classes."""
 
+import re
 from typing import Any
 
 import pytest
@@ -94,3 +95,38 @@ def test_reserved_names_missing_keys_and_types() -> None:
             id: str = uid()
             name = field()
             key = Key(id)
+
+
+def test_a_pattern_that_the_model_cannot_use_is_refused_where_it_is_declared() -> None:
+    with refused(r"C\.code: pattern='\(' cannot be used: .*unclosed group.*; write a regular expr"):
+
+        class C(Entity):
+            id: str = uid()
+            code: str = field(pattern="(")
+            key = Key(id)
+
+    with refused(r"D\.id: pattern='\(\?=a\)' cannot be used: .*look-ahead"):
+
+        class D(Entity):
+            id: str = uid(pattern="(?=a)")
+            key = Key(id)
+
+    with refused(r"F\.code: pattern=5 cannot be used"):
+
+        class F(Entity):
+            id: str = uid()
+            code: str = field(pattern=5)
+            key = Key(id)
+
+
+def test_patterns_of_rust_and_of_python_are_used() -> None:
+    class C(Entity):
+        id: str = uid()
+        name: str = field(pattern=r"^\p{Lu}")
+        code: str = field(pattern=re.compile("^(?=a)"))
+        key = Key(id)
+
+    assert get_values(C(name="Åsa", code="ab", id="c"))["code"] == "ab"
+    for values in ({"name": "åsa", "code": "ab"}, {"name": "Åsa", "code": "b"}):
+        with pytest.raises(ValidationError):
+            C(**values)
