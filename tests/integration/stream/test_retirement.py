@@ -40,6 +40,11 @@ class Deployed:
         )
         self._project = project.build(environ, LEDGER, dependencies)
         self._rollup = rollup.build(environ, LEDGER, dependencies)
+        self._dependencies = dependencies
+
+    def stop_retirement(self) -> None:
+        """Configure the rollup without a settle time; Lambda then starts it again."""
+        self._rollup = rollup.build(environment(self.table.name), LEDGER, self._dependencies)
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         return self.shards
@@ -83,3 +88,28 @@ def test_the_slots_of_a_retired_shard_are_folded_and_its_repeats_change_nothing(
     assert deployed.slots == {"slot#child"}
     assert reader.read_live_amount(table, COUNT).items == 3
     assert reader.read_rolled_up_amount(table, COUNT, consistent=True) == Amount(3, Decimal(3))
+
+
+def test_without_a_settle_time_no_shard_is_retired_and_no_slot_is_folded_early(
+    table: Table,
+) -> None:
+    """So does the way back to code of before rule 48 begin (docs/how-to/roll-code-back.md)."""
+    deployed = Deployed(table.with_metering())
+    deployed.project("s", "b", first=1)
+    deployed.shards = (StreamShard("s", None, is_closed=True), StreamShard("child", "s"))
+    deployed.project("child", "c", first=2)
+    deployed.roll_up()
+    deployed.stop_retirement()
+    deployed.shards = (*deployed.shards, StreamShard("grandchild", "child"))
+    for first, shard in enumerate(("child", "grandchild", "grandchild"), 3):
+        deployed.now += dt.timedelta(hours=5)
+        deployed.project(shard, f"d{first}", first=first)
+        assert deployed.roll_up()["slots_folded"] == 0
+    retired = [
+        shard
+        for shard in ("s", "child")
+        if (image := table.get(claims.build_shard_key(shard)))
+        and claims.ShardClaims.from_item(shard, image).retired_at is not None
+    ]
+    assert retired == ["s"]  # before
+    assert deployed.slots == {"slot#s", "slot#child", "slot#grandchild"}
