@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from daicho.derive import contributions, derived_items
-from tests.support.api_client import Client, segment
+from tests.support.api_client import Answer, Client, segment
 from tests.support.deployment import Served
 from tests.support.described_routes import DescribedRoutes
 from tests.support.documented_answers import AnswerChecker
@@ -132,16 +132,33 @@ def send_requests(served: Served, description: Mapping[str, Any]) -> None:
         client = Client(served.handler, tenant)
         template, method = request.pop("template"), request.pop("method")
         answer = client(method, request.pop("url"), **request)
-        assert answer.status < 500, (answer.request, answer.text)
-        if method == "HEAD":
-            assert answer.text == "", answer.request
-            return
-        if template is not None:
-            checker.check(method, template, answer)
-        if answer.status >= 400:
-            assert answer.headers["Content-Type"] == "application/problem+json"
-            assert answer.json["status"] == answer.status
-        elif answer.text:
-            assert answer.json is not None
+        check_answer(checker, template, method, answer)
 
     send()
+
+
+def check_answer(checker: AnswerChecker, template: str | None, method: str, answer: Answer) -> None:
+    """No answer is a 5xx, and each has the form that is promised; ``template``: of a known path.
+
+    An answer may be ``null``, which is the value of a section.
+    """
+    assert answer.status < 500, (answer.request, answer.text)
+    if method == "HEAD":
+        assert answer.text == "", answer.request
+        return
+    if template is not None:
+        checker.check(method, template, answer)
+    if answer.status >= 400:
+        assert answer.headers["Content-Type"] == "application/problem+json"
+        assert answer.json["status"] == answer.status
+    elif answer.text:
+        assert answer.headers["Content-Type"] == "application/json"
+        assert is_json(answer.text), (answer.request, answer.text[:500])
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
