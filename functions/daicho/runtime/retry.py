@@ -106,7 +106,9 @@ class ThreadPool:
     def map(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """The results in the order of the items, when all are there.
 
-        An error of an item does not stop the others. The first one is raised at the end.
+        An error of an item does not stop the others. The first one is raised at the end, when all
+        threads have ended their work. Rule 48 relies on this: no write of an attempt continues
+        after the invocation, so the settle time is longer than any attempt.
         """
         given = tuple(items)
         results: dict[int, R] = {}

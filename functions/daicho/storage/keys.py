@@ -31,7 +31,8 @@ SCORE_PLACES = 9
 MAX_CACHED_LENGTH = 64
 """The longest text, in characters, whose escaped form is cached."""
 CACHED_COMPONENTS = 4_096
-"""How many escaped components are cached: at most 2 MB, since each character becomes up to 3."""
+"""How many escaped components are cached: at most 2 MB of ASCII, since each character becomes up to
+3. Of other text a character takes up to 4 bytes instead of 1."""
 
 _HIGHEST = 10**INTEGER_DIGITS - 1
 _SCORE_HIGHEST = 10 ** (INTEGER_DIGITS + SCORE_PLACES) - 1

@@ -73,7 +73,9 @@ class BatchWriter:
             removals = [write for write in remaining if _is_removal(write)]
             others = [write for write in remaining if not _is_removal(write)]
             # An item that stays in a list must not be missing from it in between (rule 7), so all
-            # rows are put before the first one is removed.
+            # rows are put before the first one is removed. The removals follow also if a put was
+            # throttled. So an item whose put was throttled may be missing until the next round. A
+            # put that is throttled for long must not keep rows that no item implies any more.
             return (*write_stage(others), *write_stage(removals))
 
         def write_stage(stage: Sequence[ProjectorWrite]) -> Work:

@@ -72,6 +72,8 @@ def read_refusal(response: AWSResponse) -> dict[str, Any] | None:
 
 def _read_body(response: AWSResponse) -> dict[str, Any] | None:
     content = response.content
+    # DynamoDB's CRC-32 covers the bytes of the whole body as they were sent, which are these: the
+    # HTTP session decodes no content. It covers neither the status nor the headers.
     checksum = response.headers.get(CHECKSUM)
     if checksum is not None and checksum != str(crc32(content)):
         return None  # botocore repeats the request
