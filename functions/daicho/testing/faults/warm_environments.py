@@ -27,9 +27,8 @@ class _CurrentProcess:
 
     def sleep(self, seconds: float) -> None:
         """Let time pass for the process that runs at the moment of the call."""
-        process = get_running_process()
-        assert process is not None
-        process.sleep(seconds)
+        if (process := get_running_process()) is not None:
+            process.sleep(seconds)
 
 
 _CURRENT_PROCESS: Any = _CurrentProcess()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from daicho.testing.aws.table_stream import Record
@@ -82,6 +82,11 @@ class ClosingShards:
         if self._choices.draw_bool(0.5):
             self._count_and_roll_up()
 
+    def fold_closed(self) -> None:
+        """Shards that are finished are retired, and their slots folded after the settle time."""
+        self._finish_shard()
+        self._let_fold((RETIREMENT_S, SETTLED_S))
+
     def repeat_closed(self) -> None:
         """Records of a closed shard arrive again."""
         found = list(self._iterate_closed())
@@ -119,9 +124,7 @@ class ClosingShards:
                     self._lambda.detached.remove(process)
                     process.kill()
         self._finish_shard()
-        for seconds in self._choices.pick(((RETIREMENT_S, SETTLED_S), (SETTLED_S,), ())):
-            self._pass(seconds)
-            self._count_and_roll_up()
+        self._let_fold(self._choices.pick(((RETIREMENT_S, SETTLED_S), (SETTLED_S,), ())))
         self._fault_counts[LATE] += 1
         redrive = self._lambda.start_detached("redrive", {"action": "apply", "limit": 100})
         redrive.code_version = self._choices.pick(self._profile.redrive_versions)
@@ -150,9 +153,15 @@ class ClosingShards:
             self._note(self._writer.write(self._writer.expire))
         self._deliver()
 
+    def _let_fold(self, pauses: Sequence[float]) -> None:
+        for seconds in pauses:
+            self._pass(seconds)
+            self._count_and_roll_up()
+
     def _count_and_roll_up(self) -> None:
-        """A change is counted: only tallies that are counted in again are rolled up, and folded."""
-        self._note(self._writer.write(self._writer.expire))
+        """Changes are counted: only tallies that are counted in again are rolled up, and folded."""
+        for _ in range(self._choices.pick((1, 3))):
+            self._note(self._writer.write(self._writer.expire))
         self._deliver()
         self._lambda.run_to_end("rollup", {})
 
