@@ -22,7 +22,7 @@ BY_LAMBDA = {
     "s3:ListBucket",
 }
 """What Lambda does with the role of a stream consumer: read the stream, use the failure bucket."""
-OPENING = re.compile(r"boto3\.client\(|from daicho\.storage\.sessions import")
+OPENING = re.compile(r"boto3\.client\(|from daicho\.storage\.sessions import .*\bopen_")
 WITHOUT_A_CALL = {
     "project": BY_LAMBDA,
     "archive": BY_LAMBDA,

@@ -7,7 +7,6 @@ with the lock file, so the release publishes it after CloudFormation has updated
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Protocol
 
 from daicho.errors import DaichoError, UnavailableError
@@ -80,13 +79,13 @@ class LiveVersion:
             SnapshotFailedError: the initialisation of the function failed.
             UnavailableError: the snapshot is not ready in time, or Lambda does not answer.
         """
-        latest = retry(partial(self._read_latest, source), self._budget)
+        latest = retry(lambda: self._read_latest(source), self._budget)
         previous = retry(self._versions.find_live, self._budget)
         version = self._find_same(latest, previous)
         if version is None:
             version = retry(self._versions.publish, self._budget)
-        retry(partial(self._wait, version, source, previous), self._budget)
-        alias = retry(partial(self._versions.make_live, version), self._budget)
+        self._wait(version, source, previous)
+        alias = self._make_live(version)
         _log.info("version %s is live, after %s", version, previous)
         try:
             self._remove_older(version, previous)
@@ -102,8 +101,8 @@ class LiveVersion:
         """
         self._budget.sleep(GATEWAY_DELAY_S)
         retry(self._versions.remove_live, self._budget)
-        for version in retry(self._versions.list_published, self._budget):
-            retry(partial(self._versions.remove, version), self._budget)
+        for version in self._list_published():
+            self._remove_version(version)
 
     def _read_latest(self, source: str) -> Configuration:
         """The configuration of the function, once its update is complete."""
@@ -117,9 +116,8 @@ class LiveVersion:
 
     def _find_same(self, latest: Configuration, live: str | None) -> str | None:
         """A version with the same code and configuration, first the one that is live."""
-        published = retry(self._versions.list_published, self._budget)
-        for version in sorted(published, key=lambda each: each != live):
-            described = retry(partial(self._versions.describe, version), self._budget)
+        for version in sorted(self._list_published(), key=lambda each: each != live):
+            described = self._describe(version)
             if described is None or not _is_same(described, latest):
                 continue
             if described.get("State") != "Failed":
@@ -128,7 +126,10 @@ class LiveVersion:
         return None
 
     def _wait(self, version: str, source: str, live: str | None) -> None:
-        """Return if a version can be invoked."""
+        """Return when a version can be invoked."""
+        retry(lambda: self._check_ready(version, source, live), self._budget)
+
+    def _check_ready(self, version: str, source: str, live: str | None) -> None:
         described = self._versions.describe(version)
         state = (described or {}).get("State", "absent")
         if described is None or state not in {*READY_STATES, "Failed"}:
@@ -149,7 +150,7 @@ class LiveVersion:
     def _remove_failed(self, version: str, live: str | None) -> None:
         """Remove a version without a snapshot: Lambda would return it for the same code."""
         if version != live:  # Lambda keeps a version that an alias names
-            retry(partial(self._versions.remove, version), self._budget)
+            self._remove_version(version)
 
     def _remove_older(self, version: str, previous: str | None) -> None:
         """Keep the live version, and one for a rollback: the version that was live before."""
@@ -158,6 +159,18 @@ class LiveVersion:
         for each in others:
             if each != kept:
                 self._versions.remove(each)
+
+    def _list_published(self) -> tuple[str, ...]:
+        return retry(self._versions.list_published, self._budget)
+
+    def _describe(self, version: str) -> Configuration | None:
+        return retry(lambda: self._versions.describe(version), self._budget)
+
+    def _make_live(self, version: str) -> str:
+        return retry(lambda: self._versions.make_live(version), self._budget)
+
+    def _remove_version(self, version: str) -> None:
+        retry(lambda: self._versions.remove(version), self._budget)
 
 
 def _is_same(version: Configuration, latest: Configuration) -> bool:

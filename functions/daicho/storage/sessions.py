@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import botocore.session
-from botocore.credentials import RefreshableCredentials
+from botocore.credentials import ContainerProvider, RefreshableCredentials
 from botocore.handlers import BUILTIN_HANDLERS
 
 from daicho.storage.sdk_data import make_loader
@@ -52,11 +52,18 @@ def open_client(
 
 
 def close_connections() -> None:
-    """Close the connections of all clients; the next request of a client opens a new one."""
+    """Close the connections of all clients; the next request of a client opens a new one.
+
+    Also that to the endpoint of the container's credentials. Deviation from the library: botocore
+    keeps it open, and has no public way to close it.
+    """
     with _creation_lock:
         clients = list(_clients)
     for client in clients:
         client.close()
+    for provider in get_session().get_component("credential_provider").providers:
+        if isinstance(provider, ContainerProvider):
+            provider._fetcher._session.close()  # type: ignore[attr-defined]
 
 
 def replace_credentials() -> None:
