@@ -110,11 +110,6 @@ simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limi
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.votes
 
-.PHONY: bench-before
-bench-before: $(VENV)/.requirements ## Start-up and processor time of a record, beside an older commit
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.before | grep -v '^{"_aws"'
-
 .PHONY: bench-project
 bench-project: $(VENV)/.requirements ## How long a newcomer waits with an own project, with warm and with empty caches
 	@$(BIN)/python -m bench.own_project

@@ -22,8 +22,8 @@ from bench.search.items import MAIN, Scale, ledger
 from bench.search.queries import Question
 from bench.search.report import console
 from bench.speed.figures import PAIRS, Figure, compare_in_pairs
+from bench.speed.invocation import CREDENTIALS
 from bench.speed.plot import TIMES
-from bench.speed.requests import ENVIRON
 from daicho.book.book import Book
 from daicho.storage.attributes import Image
 from daicho.storage.keys import render_instant
@@ -82,7 +82,7 @@ class Side:
 def measure_figures(*, full: bool = False) -> list[Figure]:
     """For each keyword the ratio of the read units and of the processor times."""
     pairs = PAIRS * (3 if full else 1)
-    with patch.dict(os.environ, ENVIRON), open_sides() as (ours, peer):
+    with patch.dict(os.environ, CREDENTIALS), open_sides() as (ours, peer):
         return [
             figure for question in QUESTIONS for figure in _compare(question, ours, peer, pairs)
         ]
