@@ -59,7 +59,7 @@ bench-full: $(TOOLS) bench-units ## The same with more pairs and larger sizes, a
 
 bench-tables: $(TOOLS) ## The same as make bench; writes docs/benchmarks/speed-tables.md and its picture
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.speed --write
+		$(BIN)/python -m bench.speed --write $(PARTS)
 
 bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \

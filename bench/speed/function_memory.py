@@ -21,9 +21,9 @@ from pathlib import Path
 from bench.speed.invocation import Context
 from bench.speed.stubbed_http import Answer, StubbedHttp, answer_as_empty_table
 
-WARM, COMPARED = 10, 10
-"""After the first ten invocations, the next ten are compared with the last ten: the size after one
-invocation depends on which threads had most to do at a time."""
+WARM, COMPARED = 20, 10
+"""After twenty invocations, the next ten are compared with the last ten: the size after a single
+one depends on which threads had most to do at a time."""
 ANSWER_S = 0.02
 """How long each answer takes, so that all threads of a function have requests in flight."""
 
