@@ -26,11 +26,9 @@ ROOT = Path(__file__).parents[2]
 WORKER = Path(__file__).with_name("start_worker.py")
 STREAM, API = 1.05, 1.7
 """Thresholds: of the stream and scheduled functions, and of the API."""
-MAIN = ("project", "rollup", "api")
-OTHERS = (
-    *("archive", "sweep", "redrive", "jobs"),
-    *("audit", "forget", "release", "tokens"),
-)
+MAIN = ("project", "archive", "rollup", "sweep", "audit", "forget", "api")
+"""The stream and scheduled functions, and the API."""
+OTHERS = ("redrive", "jobs", "release", "tokens")
 FEW_PAIRS = 5
 EVENTS = "events.json"
 API_EVENT = {
