@@ -12,8 +12,9 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
 from daicho.storage.direct.tracing import get_patched, is_botocores, unwrap
+from tests.support.direct_clients import FAILED, open_direct
 from tests.support.stub_wire import Answer, StubWire, stub_wire
-from tests.unit.storage.direct.test_client import FAILED, REFUSED, open_direct
+from tests.unit.storage.direct.test_client import REFUSED
 
 
 @pytest.fixture(autouse=True)
