@@ -84,8 +84,10 @@ def count_sockets() -> int:
 def run_copy(hooks: list[Hook], answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Fork, run the hooks and answer a request; what the copy prints into a pipe."""
     reading, writing = os.pipe()
+    state = random.getstate()
     child = os.fork()
     if child == 0:
+        random.setstate(state)  # Python seeds `random` again after a fork, but not after a restore
         for hook in hooks:
             hook()
         os.write(writing, json.dumps(answer()).encode())
@@ -109,7 +111,7 @@ def main(address: str) -> None:
     add_snapshot_hooks(api, table, older)  # type: ignore[arg-type]
     for hook in registry.before:
         hook()
-    initial = {"built": api.built, "sockets": count_sockets(), "random": random.getstate()[1][:3]}
+    initial = {"built": api.built, "sockets": count_sockets()}
     copies = [run_copy(registry.after, lambda: work(table, api, older)) for _ in range(2)]
     sys.stdout.write(json.dumps({"initial": initial, "copies": copies}))
 
