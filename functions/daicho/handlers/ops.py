@@ -1,0 +1,34 @@
+"""Lambda `ops`: answers the requests of operators, about all tenants."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+
+from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+
+with pause_garbage_collection():
+    from daicho.handlers.wiring.api_telemetry import with_telemetry
+    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.invocation import Handler
+    from daicho.handlers.wiring.lazy_operator_api import OperatorApiOnFirstRequest
+    from daicho.plan import Ledger
+    from daicho.runtime.settings import Settings
+
+NEEDED = ("FAILURE_BUCKET", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "JOB_MACHINE", "DIRTY_SHARDS")
+
+
+def build(
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
+) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, *NEEDED)
+    ledger = ledger or Ledger.load_newest(settings.lock_file)
+    api = OperatorApiOnFirstRequest(settings, ledger, dependencies)
+    return with_telemetry(api, traced=settings.stage != "local")
+
+
+__getattr__ = build_on_access(__name__, partial(build, os.environ))
