@@ -193,7 +193,7 @@ class Sources:
 
     def _imports(self, path: Path) -> Iterator[Path]:
         names: set[str] = set()
-        for node in ast.walk(self.parse(path)):
+        for node in _walk_without_types(self.parse(path)):
             if isinstance(node, ast.Import):
                 names.update(each.name for each in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -201,6 +201,14 @@ class Sources:
                 names.update(f"{node.module}.{each.name}" for each in node.names)
         candidates = (self.root / f"{name.replace('.', '/')}.py" for name in names)
         return (each for each in candidates if each.exists())
+
+
+def _walk_without_types(start: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below one, but for blocks that only a type checker reads."""
+    yield start
+    for child in ast.iter_child_nodes(start):
+        if not (isinstance(child, ast.If) and _name(child.test) == "TYPE_CHECKING"):
+            yield from _walk_without_types(child)
 
 
 def _walk_without_methods(

@@ -104,11 +104,11 @@ def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
     assert any_stage.environment("api")["JOB_MACHINE"] == arn
 
 
-def test_administrators_are_a_group_of_the_pool(any_stage: Synthesis) -> None:
-    group = any_stage.only("Cognito::UserPoolGroup")["Properties"]
+def test_administrators_and_operators_are_groups_of_the_pool(any_stage: Synthesis) -> None:
+    groups = [each["Properties"] for each in any_stage.resources("Cognito::UserPoolGroup").values()]
     (pool,) = any_stage.resources("Cognito::UserPool")
-    assert group["GroupName"] == "admin"
-    assert group["UserPoolId"] == {"Ref": pool}
+    assert [group["GroupName"] for group in groups] == ["admin", "operator"]
+    assert [group["UserPoolId"] for group in groups] == [{"Ref": pool}] * 2
 
 
 def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: Path) -> None:

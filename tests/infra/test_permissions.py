@@ -20,6 +20,7 @@ GRANTED = {
     "forget": grants.FORGET,
     "sweep": grants.SWEEP,
     "jobs": grants.JOBS,
+    "ops": grants.OPS,
     "release": grants.RELEASE,
 }
 SCHEDULED = ("rollup", "audit", "forget", "sweep")
@@ -83,7 +84,15 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[text({"Ref": "AWS::StackId"})] = {
             f"cloudformation:{action}" for action in grants.STACK_DESCRIBE
         }
-    if name in ("api", "release"):
+    if name == "ops":
+        found["*"].update(f"cloudwatch:{action}" for action in grants.METRICS)
+        place = [{"Ref": f"AWS::{part}"} for part in ("Partition", "Region", "AccountId")]
+        whole = ["arn:", place[0], ":cloudwatch:", place[1], ":", place[2], ":alarm:*"]
+        alarms = text({"Fn::Join": ["", whole]})
+        found[alarms] = {f"cloudwatch:{action}" for action in grants.ALARMS}
+        auditor = text({"Fn::GetAtt": [stage.function_id("audit"), "Arn"]})
+        found[auditor] = {f"lambda:{action}" for action in grants.INVOKE}
+    if name in ("api", "ops", "release"):
         found[text({"Fn::GetAtt": [machine, "Arn"]})] = {f"states:{each}" for each in grants.START}
     for index, actions in listed.indexes.items():
         found[arn(table, f"/index/{index}")] = {f"dynamodb:{action}" for action in actions}

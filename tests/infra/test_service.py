@@ -8,7 +8,9 @@ import pytest
 
 from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
 
-WATCHED = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
+WATCHED = (
+    *("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "ops", "sweep"),
+)
 FUNCTIONS = (*WATCHED, "release")
 OUTPUTS = {
     "ApiUrl",
@@ -31,6 +33,7 @@ OUTPUTS = {
     "ForgetFunctionName",
     "SweepFunctionName",
     "JobsFunctionName",
+    "OpsFunctionName",
     "ReleaseFunctionName",
     "JobMachineArn",
 }
@@ -110,10 +113,21 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
     for path in ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}"):
         for method in ("GET", "HEAD"):
             assert routes.pop(f"{method} {path}")["AuthorizationType"] == "NONE"
-    assert set(routes) == {"ANY /", "ANY /{proxy+}"}
+    assert set(routes) == {"ANY /", "ANY /{proxy+}", "ANY /ops/{proxy+}"}
     for each in routes.values():
         assert each["AuthorizationType"] == "JWT"
         assert each["AuthorizerId"] == {"Ref": authorizer}
+
+
+def test_requests_of_operators_go_to_a_function_of_their_own(any_stage: Synthesis) -> None:
+    (route,) = (
+        each["Properties"]
+        for each in any_stage.resources("ApiGatewayV2::Route").values()
+        if each["Properties"]["RouteKey"] == "ANY /ops/{proxy+}"
+    )
+    integration = route["Target"]["Fn::Join"][1][1]["Ref"]
+    uri = any_stage.template["Resources"][integration]["Properties"]["IntegrationUri"]
+    assert uri == {"Fn::GetAtt": [any_stage.function_id("ops"), "Arn"]}
 
 
 def test_tokens_are_those_of_the_pool_for_its_client(any_stage: Synthesis) -> None:

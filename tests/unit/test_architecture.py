@@ -37,7 +37,7 @@ STREAM_SIDE = (
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (
     *("declare", "items", "query", "write", "book"),
-    *("web.schema", "web.http", "web.routes", "web.openapi", "web"),
+    *("web.schema", "web.http", "web.routes", "web.openapi", "web", "operations"),
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))

@@ -7,6 +7,7 @@ import json
 from aws_cdk import Duration, Tags
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cognito as cognito
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_route53 as route53
 from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer, HttpUserPoolAuthorizer
@@ -103,18 +104,25 @@ class Api(Construct):
         integration = HttpLambdaIntegration("Api", self.python.function)
         # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
         # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".
-        methods = CORS_METHODS if settings.cors_origins else ("ANY",)
+        self._methods = CORS_METHODS if settings.cors_origins else ("ANY",)
         for path in ("/", "/{proxy+}"):  # the variable does not match the root
-            self.http.add_routes(
-                path=path,
-                methods=[apigateway.HttpMethod[method] for method in methods],
-                integration=integration,
-            )
+            self._add_route(path, integration=integration)
         for path in PUBLIC_PATHS:
             self._add_public_route(path, integration=integration)
         stage = self._add_stage(settings)
         self.url = settings.address or self.http.api_endpoint
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
+
+    def add_function(self, path: str, function: lambda_.Function) -> None:
+        """Let another function answer the requests to ``path``, which need a token too."""
+        self._add_route(path, integration=HttpLambdaIntegration("Other", function))
+
+    def _add_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
+        self.http.add_routes(
+            path=path,
+            methods=[apigateway.HttpMethod[method] for method in self._methods],
+            integration=integration,
+        )
 
     def _add_public_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
         routes = self.http.add_routes(

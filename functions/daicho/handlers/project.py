@@ -44,6 +44,4 @@ def build(
     return stream_handler(projector.project, settings, dependencies)
 
 
-__getattr__ = build_on_access(
-    __name__, partial(with_faults, with_poison_switch(build), os.environ)
-)
+__getattr__ = build_on_access(__name__, partial(with_faults, with_poison_switch(build), os.environ))

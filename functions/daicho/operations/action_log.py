@@ -22,7 +22,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import QueriesItems, UpdatesItems, apply_update
+from daicho.storage.protocols import PutsItems, QueriesItems, UpdatesItems, apply_update
 from daicho.storage.requests import Query, Update, to_key_image
 
 LOG = keys.render("", "operations")
@@ -36,11 +36,8 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class ActionLogTable(QueriesItems, UpdatesItems, Protocol):
+class ActionLogTable(QueriesItems, PutsItems, UpdatesItems, Protocol):
     """The operations of the table that the log needs."""
-
-    def put(self, item: Image) -> Image | None:
-        """Write a whole item."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,8 @@ class ActionLog:
         entry = OperatorAction(
             str(ULID.from_datetime(now)), keys.render_instant(now), user, action, target
         )
-        self.store.put(entry.to_image(now + RETENTION))
+        image = entry.to_image(now + RETENTION)
+        self.store.put(image, condition="attribute_not_exists(PK)", values={})
         try:
             result = work()
         except Refusal as refusal:
@@ -119,7 +117,9 @@ class ActionLog:
             raise BadCursor
         query = Query(LOG, below=cursor, forward=False, limit=limit, consistent=True)
         page = next(iter(self.store.query_pages(query)))
-        actions = [vars(OperatorAction.from_image(item)) for item in page.items[:limit]]
+        actions: list[Mapping[str, Any]] = [
+            vars(OperatorAction.from_image(item)) for item in page.items
+        ]
         return actions, str(actions[-1]["id"]) if actions and page.last else None
 
     def _finish(self, entry: OperatorAction, detail: str) -> None:

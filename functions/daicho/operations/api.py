@@ -18,7 +18,7 @@ class OperatorRequest(HttpRequest):
     """A request of an operator, which is of no tenant, whatever its token contains."""
 
     @property
-    def tenant(self) -> str:  # type: ignore[override]
+    def tenant(self) -> str:
         """No tenant has an empty name."""
         return ""
 

@@ -52,9 +52,7 @@ class OperatorTools:
     @cached_property
     def records(self) -> SetAsideRecords:
         """The records that were set aside."""
-        return SetAsideRecords.build(
-            self.settings, self.store, self.failures, threads=self.threads
-        )
+        return SetAsideRecords.build(self.settings, self.store, self.failures, threads=self.threads)
 
     @cached_property
     def redrives(self) -> RedriveJobs:

@@ -10,22 +10,14 @@ The projector reads it at stage local alone (`daicho.handlers.wiring.demo_poison
 from __future__ import annotations
 
 import datetime as dt
-from typing import Protocol
 
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems
-from daicho.storage.requests import to_key_image
+from daicho.storage.protocols import GetsItems, UpdatesItems, apply_update
+from daicho.storage.requests import Update
 
 SWITCH_KEY = ItemKey(keys.render("", "demo"), "poison")
-
-
-class SwitchTable(Protocol):
-    """The operations of the table that the switch needs."""
-
-    def put(self, item: Image) -> Image | None:
-        """Write a whole item."""
+_NAMES = {"#entity": "entity", "#at": "at"}
 
 
 class PoisonOnPurposeError(Exception):
@@ -38,12 +30,14 @@ def find_poisoned_entity(store: GetsItems) -> str | None:
     return None if image is None else attributes.get_text(image, "entity")
 
 
-def turn_on(store: SwitchTable, entity: str, now: dt.datetime) -> None:
+def turn_on(store: UpdatesItems, entity: str, now: dt.datetime) -> None:
     """Let the records of an entity fail."""
-    values = {"entity": entity, "at": keys.render_instant(now)}
-    store.put({**to_key_image(SWITCH_KEY), **attributes.to_image(values)})
+    values = attributes.to_image({":entity": entity, ":now": now})
+    change = Update(SWITCH_KEY, "SET #entity = :entity, #at = :now", None, _NAMES, values)
+    apply_update(store, change)
 
 
-def turn_off(store: SwitchTable, now: dt.datetime) -> None:
-    """Let no records fail. The item stays: the function may not delete items."""
-    store.put({**to_key_image(SWITCH_KEY), **attributes.to_image({"at": keys.render_instant(now)})})
+def turn_off(store: UpdatesItems, now: dt.datetime) -> None:
+    """Let no records fail. The item stays, so that the function needs no right to delete items."""
+    values = attributes.to_image({":now": now})
+    apply_update(store, Update(SWITCH_KEY, "REMOVE #entity SET #at = :now", None, _NAMES, values))

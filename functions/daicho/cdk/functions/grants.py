@@ -22,7 +22,7 @@ class Grants:
     ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
     objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
     table's stream; with this function's role Lambda writes discarded records into the failure
-    bucket.
+    bucket. ``metrics``: reads metrics of CloudWatch.
     """
 
     table: tuple[str, ...]
@@ -34,6 +34,7 @@ class Grants:
     objects: tuple[str, ...] = ()
     object_bucket: tuple[str, ...] = ()
     stream: bool = False
+    metrics: bool = False
 
 
 REMOVE_VERSIONS = ("DeleteObject", "DeleteObjectVersion")
@@ -135,11 +136,23 @@ RELEASE = Grants(
         *("PutItem", "UpdateItem", "BatchWriteItem"),
     ),
 )
+# Reads what was set aside, and what the stack stores about its own work. It writes jobs and its log,
+# and no item of a tenant. Jobs and the audit do the work.
+OPS = Grants(
+    table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"),
+    indexes={"GSI2": ("Query",)},
+    failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
+    failure_bucket=("ListBucket",),
+    metrics=True,
+)
 # Its answer follows from the event.
 TOKENS = Grants(table=())
 STREAM_DESCRIBE = ("DescribeStream",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
 START = ("StartExecution",)  # the API starts jobs, and nothing else
+INVOKE = ("InvokeFunction",)  # operators start an audit
+ALARMS = ("DescribeAlarms",)
+METRICS = ("GetMetricData",)  # knows no resource but "*"
 
 # What a state machine needs to deliver its log and its traces; they know no resource but "*".
 MACHINE = (

@@ -28,7 +28,7 @@ def reply_page(items: Sequence[Mapping[str, Any]], cursor: str | None, **more: A
     return reply_json({"items": list(items), "cursor": cursor, **more})
 
 
-def build_route(
+def build_route(  # noqa: PLR0913  # the parts of an operation
     method: str,
     path: str,
     summary: str,
@@ -38,9 +38,8 @@ def build_route(
     variables: tuple[Parameter, ...] = (),
     body: Any = None,
     status: int = 200,
-    errors: tuple[int, ...] = (),
 ) -> Operation:
-    """A route with one query. ``errors``: its own statuses, besides those that every route has."""
+    """A route with one query. ``body``: the model of its body, None for none."""
     variant = QueryVariant(f"{method} {path}", summary, answer, optional=optional)
     return Operation(
         method,
@@ -50,5 +49,4 @@ def build_route(
         variables=variables,
         body_model=body,
         status=status,
-        errors=errors,
     )

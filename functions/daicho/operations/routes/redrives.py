@@ -47,7 +47,6 @@ def build_redrive_routes() -> list[Operation]:
             _start,
             body=RedriveOrder,
             status=202,
-            errors=(409,),
         ),
         build_route(
             "GET",
