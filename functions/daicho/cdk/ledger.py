@@ -106,11 +106,18 @@ class Ledger(Construct):
         auth = self._build_auth(settings, trigger)
         self.user_pool = auth.pool if auth else None
         self.user_pool_client = auth.client if auth else None
-        jobs = Jobs(self, "Jobs", shared=shared)
-        api = Api(self, "Api", auth=auth, state_machine=jobs.state_machine.attr_arn, shared=shared)
-        self.http_api, self.api_url = api.http, api.url
         projector = build_projector(self, ledger=ledger, shared=shared)
         archiver = build_archiver(self, ledger=ledger, shared=shared)
+        redrive = Redrive(
+            self,
+            "Redrive",
+            shared=shared,
+            projector=projector.python.function,
+            archiver=archiver.python.function,
+        )
+        jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
+        api = Api(self, "Api", auth=auth, state_machine=jobs.state_machine.attr_arn, shared=shared)
+        self.http_api, self.api_url = api.http, api.url
         scheduled = [
             ScheduledFunction(self, props.name.capitalize(), recurring=props, shared=shared).python
             for props in RECURRING
@@ -123,13 +130,6 @@ class Ledger(Construct):
             archive=buckets.archive,
             results=buckets.results,
             key=key,
-        )
-        redrive = Redrive(
-            self,
-            "Redrive",
-            shared=shared,
-            projector=projector.python.function,
-            archiver=archiver.python.function,
         )
         ops = Ops(
             self,

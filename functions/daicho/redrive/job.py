@@ -16,11 +16,13 @@ import dataclasses
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
-from daicho.redrive.claim_ids import ClaimId, render_claim_id
+from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
 from daicho.redrive.report import RedriveReport
+from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -55,7 +57,8 @@ class RedriveJob:
     ``count``: as the operator confirmed it. ``applied``, ``already_done``, ``uncertain``: at least
     so many, because a step that is killed after a record is applied counts the record no more, or
     as already done. No record is counted twice. ``still_failing``: records that could not be
-    applied; ``failures`` has the first of them: ``id``, ``shard``, ``seq``, ``message``.
+    applied, and batches that could not be read. ``failures`` has the first of them: ``id`` (empty
+    for a batch), ``record`` (SHARD/NUMBER, or the object's name), ``message``.
     ``error``: why the job itself failed.
     """
 
@@ -95,17 +98,17 @@ class RedriveJob:
         self.applied += report.applied
         self.already_done += report.already_done
         self.uncertain += report.uncertain
-        self.still_failing += len(report.claims)
-        for shard, seq in list(report.claims)[: MAX_FAILURES - len(self.failures)]:
-            message = report.claims[shard, seq]["error"]["message"]
-            self.failures.append(
-                {
-                    "id": render_claim_id((shard, seq)),
-                    "shard": shard,
-                    "seq": seq,
-                    "message": message,
-                }
-            )
+        failures = [
+            {"id": render_claim_id(id), "record": render_claim(id), **_get_message(claim["error"])}
+            for id, claim in report.claims.items()
+        ]
+        failures += [
+            {"id": "", "record": name, "message": batch["error"]}
+            for name, batch in report.discarded.items()
+            if "error" in batch
+        ]
+        self.still_failing += len(failures)
+        self.failures += failures[: MAX_FAILURES - len(self.failures)]
         self.cursor, self.finished = report.cursor, report.finished
 
     def is_abandoned(self, now: dt.datetime) -> bool:
@@ -140,6 +143,10 @@ class RedriveJob:
         return tuple(each.name for each in dataclasses.fields(cls) if each.name != "chosen")
 
 
+def _get_message(error: Mapping[str, Any]) -> dict[str, str]:
+    return {"message": ": ".join(filter(None, (error["type"], error["message"])))}
+
+
 def build_redrive_key(id: str) -> ItemKey:
     """The item of a redrive."""
     return ItemKey(PARTITION, id)
@@ -159,7 +166,9 @@ def find_redrive(store: GetsItems, id: str) -> RedriveJob | None:
     return None if image is None else RedriveJob.from_image(image)
 
 
-def save_redrive(store: PutsItems, job: RedriveJob, now: dt.datetime) -> None:
+def save_redrive(
+    store: PutsItems, job: RedriveJob, now: dt.datetime, retry_budget: RetryBudget
+) -> None:
     """Save a redrive, and raise its revision.
 
     Raises:
@@ -172,8 +181,8 @@ def save_redrive(store: PutsItems, job: RedriveJob, now: dt.datetime) -> None:
     values: Mapping[str, Any] = {":rev": {"N": str(before)}} if before else {}
     image = job.to_image()
     try:
-        store.put(image, condition=condition, values=values)
+        retry(partial(store.put, image, condition=condition, values=values), retry_budget)
     except ConditionFailedError as refused:
-        # It may be the answer to the SDK's own repeat of this save.
+        # It may be the answer to a repeat of this save, of which the first answer was lost.
         if refused.item is None or not attributes.equal_images(refused.item, image):
             raise OvertakenError(f"redrive {job.id} was changed by another step") from None

@@ -111,12 +111,12 @@ class RedriveJobs:
             chosen=None if closed is None else group_by_shard(closed),
             claims=None if closed is None else len(closed),
         )
-        save_redrive(self.store, job, now)
+        save_redrive(self.store, job, now, retry_budget)
         try:
-            self.machine.start(f"redrive-{job.id}", job.machine_input)
-        except StoreError:
+            self.machine.start(job.machine_input["job"], job.machine_input)
+        except StoreError:  # it may have been started: then its first step ends it
             job.state, job.error = "failed", "the state machine of jobs could not be started"
-            save_redrive(self.store, job, now)
+            save_redrive(self.store, job, now, retry_budget)
             raise
         return job
 

@@ -12,7 +12,7 @@ Applied in ascending order, the applied claims of an item are at any time its ol
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 from daicho.redrive.claim_ids import ClaimId
@@ -27,6 +27,7 @@ from daicho.storage.requests import Query
 from daicho.stream import claims
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import StreamRecord
+from daicho.stream.recount_list import LIST, Recount
 
 QUARANTINED = ("open", "uncertain")
 """The states of claims whose record is in an object of its own."""
@@ -58,22 +59,35 @@ class ChosenRecords:
         """The shards of the discarded ones."""
         return frozenset(shard for shard, _ in self.discarded)
 
-    def list_claims(self, begin: RedrivePosition) -> Iterator[tuple[str, Claim]]:
-        """The claims behind a position, by number: an item's are of one or several shards."""
-        for seq, shard in sorted((seq, shard) for shard, seq in self.claims):
+    def list_claims(self, begin: RedrivePosition) -> Iterator[tuple[str, str, Claim | None]]:
+        """Shard, number and claim behind a position, by number; None for an absent record.
+
+        The claims of an item may be of several shards, and their numbers give their order.
+        """
+        for seq, shard in sorted((seq, shard) for shard, seq in (*self.claims, *self.absent)):
             if (seq, shard) > (begin.seq, begin.place):
-                yield shard, self.claims[shard, seq]
+                yield shard, seq, self.claims.get((shard, seq))
 
 
 @dataclass(frozen=True)
 class OlderClaims:
-    """Finds older records. ``bucket``: with the functions whose discarded records count."""
+    """Finds older records: open claims, and records of the ``projector``'s discarded batches.
+
+    ``emulated``: as `Batch.parse` takes it.
+    """
 
     store: ClaimStore
     objects: FailureObjects
-    bucket: FailureBucket
+    projector: str
+    emulated: bool
     map_all: Mapper
     retry_budget: RetryBudget
+
+    @cached_property
+    def bucket(self) -> FailureBucket:
+        """The discarded batches."""
+        functions = frozenset({self.projector})
+        return FailureBucket(self.objects, functions, self.emulated, self.retry_budget)
 
     def add_older(self, chosen: Collection[ClaimId]) -> ChosenRecords:
         """The chosen records that are set aside, and the older ones that they need.
@@ -115,6 +129,11 @@ class OlderClaims:
         key = claims.build_shard_key(shard)
         image = retry(lambda: self.store.get(key, consistent=True), self.retry_budget)
         return ShardClaims.from_item(shard, image)
+
+    def list_recounts(self) -> Iterator[Recount]:
+        """The tallies whose count is unknown."""
+        for page in self.store.query_pages(Query(LIST, consistent=True)):
+            yield from map(Recount.from_item, page.items)
 
     def _find_discarded(
         self, chosen: Collection[ClaimId], shards: Mapping[str, ShardClaims]
@@ -166,7 +185,7 @@ class OlderClaims:
 
     def _read_key(self, id: ClaimId) -> ItemKey | None:
         """The item of a claim; None if its record cannot be read, and so not be applied either."""
-        read = partial(read_payload, self.objects, *id, emulated=self.bucket.emulated)
+        read = partial(read_payload, self.objects, *id, emulated=self.emulated)
         try:
             return retry(read, self.retry_budget).record.key
         except (MissingPayloadError, UnreadablePayloadError):

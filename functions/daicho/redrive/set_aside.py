@@ -14,7 +14,7 @@ from typing import Any
 
 from daicho.errors import BadCursor, NotFound
 from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
-from daicho.redrive.failure_bucket import END, FailureBucket, FailureGroup, FailureObjects
+from daicho.redrive.failure_bucket import END, FailureGroup, FailureObjects
 from daicho.redrive.older_claims import ClaimStore, OlderClaims, is_quarantined
 from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
 from daicho.redrive.plain_json import to_plain_json
@@ -192,10 +192,11 @@ class SetAsideRecords:
         return make_mapper(self.threads)
 
     def _open(self, retry_budget: RetryBudget) -> OlderClaims:
-        bucket = FailureBucket(
-            self.objects, frozenset({self.projector}), self.emulated, retry_budget
+        return OlderClaims(
+            *(self.store, self.objects, self.projector, self.emulated),
+            map_all=self._map_all,
+            retry_budget=retry_budget,
         )
-        return OlderClaims(self.store, self.objects, bucket, self._map_all, retry_budget)
 
     def _list_claims(
         self, reader: OlderClaims, begin: RedrivePosition
