@@ -53,7 +53,8 @@ class Ledger(Construct):
     Attributes: ``table`` (its indexes GSI1, GSI2, GSI3), ``archive``, ``failures``, ``objects``
     (the buckets), ``user_pool``, ``user_pool_client`` (None for an issuer of the team's own),
     ``http_api``, ``api_url``, ``functions`` (by name: api, project, archive, redrive, jobs,
-    ops, release, rollup, audit, forget, sweep; tokens if access tokens have the tenant), ``outputs``.
+    ops, release, rollup, audit, forget, sweep; tokens if access tokens have the tenant),
+    ``outputs``.
     """
 
     def __init__(

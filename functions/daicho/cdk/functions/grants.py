@@ -136,8 +136,8 @@ RELEASE = Grants(
         *("PutItem", "UpdateItem", "BatchWriteItem"),
     ),
 )
-# Reads what was set aside, and what the stack stores about its own work. It writes jobs and its log,
-# and no item of a tenant. Jobs and the audit do the work.
+# Reads what was set aside, and what the stack stores about its own work. It writes jobs and its
+# log, and no item of a tenant. Jobs and the audit do the work.
 OPS = Grants(
     table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},

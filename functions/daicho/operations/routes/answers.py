@@ -28,7 +28,7 @@ def reply_page(items: Sequence[Mapping[str, Any]], cursor: str | None, **more: A
     return reply_json({"items": list(items), "cursor": cursor, **more})
 
 
-def build_route(  # noqa: PLR0913  # the parts of an operation
+def build_route(  # the parts of an operation
     method: str,
     path: str,
     summary: str,
