@@ -137,6 +137,7 @@ class Ledger(Construct):
             "Ops",
             shared=shared,
             state_machine=jobs.state_machine.attr_arn,
+            api_id=api.http.api_id,
             projector=projector.python.function,
             archiver=archiver.python.function,
             auditor=next(python.function for python in scheduled if python.name == "audit"),

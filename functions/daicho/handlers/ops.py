@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
@@ -16,18 +17,20 @@ with pause_garbage_collection():
     from daicho.plan import Ledger
     from daicho.runtime.settings import Settings
 
-NEEDED = ("FAILURE_BUCKET", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "JOB_MACHINE", "DIRTY_SHARDS")
+FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION")
+NEEDED = ("FAILURE_BUCKET", "JOB_MACHINE", "DIRTY_SHARDS", "STACK_NAME", *FUNCTIONS)
 
 
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
     dependencies: Dependencies = AWS_DEPENDENCIES,
+    **services: Any,
 ) -> Handler:
-    """Wire the function up."""
+    """Wire the function up; ``services``: others than AWS's, see `OperatorApiOnFirstRequest`."""
     settings = Settings.parse(environ, *NEEDED)
     ledger = ledger or Ledger.load_newest(settings.lock_file)
-    api = OperatorApiOnFirstRequest(settings, ledger, dependencies)
+    api = OperatorApiOnFirstRequest(settings, ledger, dependencies, **services)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

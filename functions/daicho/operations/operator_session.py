@@ -10,12 +10,14 @@ from typing import Any, Protocol, TypeVar
 
 from daicho.declare.rules.caller import Caller
 from daicho.operations.action_log import ActionLog, ActionLogTable
+from daicho.operations.health import Health, Monitoring
+from daicho.operations.series import StackMetrics
 from daicho.plan import Ledger
 from daicho.redrive.failure_bucket import FailureObjects
 from daicho.redrive.jobs import RedriveJobs, RedriveJobsTable
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.retry import RetryBudget
+from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.runtime.settings import Settings
 from daicho.storage.requests import Query
 from daicho.stream.recount_list import LIST, Recount
@@ -37,15 +39,27 @@ class JobMachine(Protocol):
         """Start one execution under a name."""
 
 
+class Starter(Protocol):
+    """A function that is started without waiting for its answer."""
+
+    def start(self, event: Mapping[str, Any]) -> None:
+        """Start it."""
+
+
 @dataclass(frozen=True)
 class OperatorTools:
-    """The dependencies of all requests. ``failures``: the failure bucket."""
+    """The dependencies of all requests.
+
+    ``failures``: the failure bucket. ``auditor`` starts an audit of the archive.
+    """
 
     settings: Settings
     ledger: Ledger
     store: OperatorTable
     failures: FailureObjects
     machine: JobMachine
+    monitoring: Monitoring
+    auditor: Starter
     now: Callable[[], dt.datetime]
     threads: int = 8
 
@@ -63,6 +77,38 @@ class OperatorTools:
     def log(self) -> ActionLog:
         """The log of what operators did."""
         return ActionLog(self.store, self.now)
+
+    @cached_property
+    def metrics(self) -> StackMetrics:
+        """The metrics of the stack."""
+        settings = self.settings
+        return StackMetrics(
+            settings.metrics_namespace,
+            settings.stage,
+            settings.table_name,
+            {"project": settings.project_function, "archive": settings.archive_function},
+            settings.api_id,
+            settings.job_machine,
+        )
+
+    @cached_property
+    def health(self) -> Health:
+        """The health of the stack."""
+        return Health(
+            self.store,
+            self.failures,
+            self.ledger,
+            self.monitoring,
+            self.metrics,
+            alarm_prefix=f"{self.settings.stack_name}-",
+            dirty_shards=self.settings.dirty_shards,
+            now=self.now,
+        )
+
+    @cached_property
+    def map_all(self) -> Mapper:
+        """A mapper for reads at once."""
+        return make_mapper(self.threads)
 
     def list_recounts(self) -> list[dict[str, Any]]:
         """Tallies whose correct value is not known."""

@@ -27,6 +27,7 @@ class Ops(Construct):
         *,
         shared: SharedResources,
         state_machine: str,
+        api_id: str,
         projector: lambda_.Function,
         archiver: lambda_.Function,
         auditor: lambda_.Function,
@@ -49,6 +50,7 @@ class Ops(Construct):
                 "AUDIT_FUNCTION": auditor.function_name,
                 "JOB_MACHINE": state_machine,
                 "STACK_NAME": Aws.STACK_NAME,
+                "API_ID": api_id,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
                 # See the API's function (ADR 0158).

@@ -15,6 +15,8 @@ from daicho.runtime.start_up import pause_garbage_collection
 
 if TYPE_CHECKING:
     from daicho.operations.api import OperatorApi
+    from daicho.operations.health import Monitoring
+    from daicho.operations.operator_session import Starter
 
 ATTEMPTS = 2
 """Attempts of one call: the gateway waits for 30 seconds."""
@@ -22,11 +24,16 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class OperatorApiOnFirstRequest:
-    """An `OperatorApi` that is built when it answers its first request."""
+    """An `OperatorApi` that is built when it answers its first request.
+
+    ``monitoring``, ``auditor``: by default CloudWatch, and the function of the settings.
+    """
 
     settings: Settings
     ledger: Ledger
     dependencies: Dependencies
+    monitoring: Monitoring | None = None
+    auditor: Starter | None = None
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Answer an event."""
@@ -36,6 +43,9 @@ class OperatorApiOnFirstRequest:
     def _api(self) -> OperatorApi:
         with pause_garbage_collection():
             from daicho.operations.api import OperatorApi  # noqa: PLC0415  # it loads the resolver
+            from daicho.operations.cloud_watch import CloudWatch  # noqa: PLC0415
+            from daicho.operations.function_starter import FunctionStarter  # noqa: PLC0415
+            from daicho.operations.log_metrics import LogMetrics  # noqa: PLC0415
             from daicho.operations.operator_session import OperatorTools  # noqa: PLC0415
             from daicho.web.http.claims import ClaimNames  # noqa: PLC0415
 
@@ -46,6 +56,8 @@ class OperatorApiOnFirstRequest:
                 dependencies.table(settings.table_name, attempts=ATTEMPTS),
                 dependencies.bucket(settings.failure_bucket, attempts=ATTEMPTS),
                 dependencies.machine(settings.job_machine),
+                self.monitoring or (LogMetrics() if settings.stage == "local" else CloudWatch()),
+                self.auditor or FunctionStarter(settings.audit_function),
                 dependencies.now,
             )
             claims = ClaimNames(
