@@ -18,7 +18,7 @@ from unittest import mock
 from daicho.redrive.applier import Applier, ApplyResult
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.redrive import Redrive
-from daicho.redrive.report import RedriveReport, RedriveRequest
+from daicho.redrive.report import START, RedriveReport, RedriveRequest
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -60,8 +60,13 @@ class RedriveOrderCheck:
         def watch_run(
             redrive: Redrive, request: RedriveRequest, retry_budget: RetryBudget
         ) -> RedriveReport:
-            self._calls[get_running_process()] = Call(self._list_claims_behind(request))
-            return run(redrive, request, retry_budget)
+            call = Call(self._list_claims_behind(request))
+            self._calls[get_running_process()] = call
+            discarded = list_set_aside(self._deployment) if _is_whole_choice(request) else set()
+            report = run(redrive, request, retry_budget)
+            if report.finished:
+                self._check_discarded(call, discarded - report.claims.keys())
+            return report
 
         def watch_apply(
             applier: Applier, record: StreamRecord, claim: Claim, retry_budget: RetryBudget
@@ -85,6 +90,20 @@ class RedriveOrderCheck:
                 if is_older and older not in call.attempted and self._is_open(older):
                     self._unexpected.append(f"redriven before {older} of its item: {id}")
         call.attempted.add(id)
+
+    def _check_discarded(self, call: Call, discarded: set[ClaimId]) -> None:
+        """After a choice is applied: no older discarded record of the same shard is left.
+
+        ``discarded``: what could be chosen, without what could not be applied.
+        """
+        stored_claims = _list_claims(self._deployment)
+        newest: dict[str, str] = {}
+        for shard, seq in sorted(call.attempted & discarded - call.older.keys()):
+            newest[shard] = seq
+        for shard, seq in sorted(discarded - call.attempted - call.older.keys()):
+            state = stored_claims.get((shard, seq), "discarded")
+            if seq < newest.get(shard, "") and state == "discarded":
+                self._unexpected.append(f"a newer record was chosen without {shard} {seq}")
 
     def _list_claims_behind(self, request: RedriveRequest) -> dict[ClaimId, ItemKey]:
         """The quarantined claims that a call can see, and that it has not passed already."""
@@ -112,6 +131,11 @@ class RedriveOrderCheck:
             shard = keys.parse(key.pk)[2]
             claims = ShardClaims.from_item(shard, new).claims
             self.done |= {(shard, seq) for seq, each in claims.items() if each.state == "done"}
+
+
+def _is_whole_choice(request: RedriveRequest) -> bool:
+    """Whether a call begins to apply chosen records."""
+    return request.action == "apply" and request.chosen is not None and request.begin == START
 
 
 def list_set_aside(deployment: SimulatedDeployment) -> set[ClaimId]:
