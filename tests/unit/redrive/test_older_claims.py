@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from daicho.redrive.report import RedriveReport
@@ -24,7 +26,7 @@ from tests.support.redrive_setup import (
 __all__ = ["house"]
 
 
-def choose(house: House, *places: int, **more: object) -> RedriveReport:
+def choose(house: House, *places: int, **more: Any) -> RedriveReport:
     chosen = [[SHARD, render_number(place)] for place in places]
     return house.redrive(claims=chosen, **more)
 

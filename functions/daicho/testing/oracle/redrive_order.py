@@ -62,7 +62,7 @@ class RedriveOrderCheck:
         ) -> RedriveReport:
             call = Call(self._list_claims_behind(request))
             self._calls[get_running_process()] = call
-            discarded = list_set_aside(self._deployment) if _is_whole_choice(request) else set()
+            discarded = self._list_discarded() if _is_whole_choice(request) else set()
             report = run(redrive, request, retry_budget)
             if report.finished:
                 self._check_discarded(call, discarded - report.claims.keys())
@@ -98,9 +98,9 @@ class RedriveOrderCheck:
         """
         stored_claims = _list_claims(self._deployment)
         newest: dict[str, str] = {}
-        for shard, seq in sorted(call.attempted & discarded - call.older.keys()):
+        for shard, seq in sorted(call.attempted & discarded):
             newest[shard] = seq
-        for shard, seq in sorted(discarded - call.attempted - call.older.keys()):
+        for shard, seq in sorted(discarded - call.attempted):
             state = stored_claims.get((shard, seq), "discarded")
             if seq < newest.get(shard, "") and state == "discarded":
                 self._unexpected.append(f"a newer record was chosen without {shard} {seq}")
@@ -122,6 +122,12 @@ class RedriveOrderCheck:
                 if key is not None:
                     claims[shard, seq] = key
         return claims
+
+    def _list_discarded(self) -> set[ClaimId]:
+        """The records of discarded batches that are not quarantined, nor done."""
+        stored_claims = _list_claims(self._deployment)
+        waiting = list_set_aside(self._deployment)
+        return {id for id in waiting if stored_claims.get(id, "discarded") == "discarded"}
 
     def _is_open(self, id: ClaimId) -> bool:
         return _list_claims(self._deployment).get(id) in ("open", "uncertain")
