@@ -11,19 +11,20 @@ CHOSEN_PROFILES = (
     # everything and late repeats are under way. Few items, so that an item has several claims.
     sample_profile(
         "chosen redrives",
-        110,
+        120,
         entity_sets=(("Song",), ("Download",), ("Order",)),
         actions=("put", "put", "put", "delete"),
         mark_kinds=(*POISON, *POISON, *KILLERS),
+        lengths=(100, 100, 250),
         max_items=(1, 1, 2),
-        retries=(*FEW_RETRIES, 300),
+        retries=FEW_RETRIES,
         shards=(1, 2),
         writes=(5, 8, 12),
         parallelism=(1, 1, 3),
         fault_levels=(0.0, 0.0, 0.05),
         redrive_versions=(FIXED_CODE, FIXED_CODE, NEW_CODE),
         events={
-            "redrive_chosen": (15, 30),
+            "redrive_chosen": (20, 40),
             "redrive": (0, 0, 8),
             "detached": (20, 40),
             "split": (0, 3, 6),
