@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 ClaimId = tuple[str, str]
@@ -40,7 +39,7 @@ def parse_claim_id(text: str) -> ClaimId:
     """
     try:
         decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-    except (binascii.Error, UnicodeError) as error:
+    except ValueError as error:  # no base64, or no UTF-8
         raise ValueError(f"{text!r} is no id of a claim") from error
     claim = parse_claim(decoded)
     if render_claim_id(claim) != text:  # the decoder skips what is not of its alphabet

@@ -8,10 +8,17 @@ those done that were applied: no record is applied twice, and none is counted tw
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Callable
 from functools import partial
 
-from daicho.redrive.job import RedriveJob, RedriveJobTable, find_redrive, save_redrive
+from daicho.redrive.job import (
+    OvertakenError,
+    RedriveJob,
+    RedriveJobTable,
+    find_redrive,
+    save_redrive,
+)
 from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import RedrivePosition, RedriveRequest
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -21,6 +28,11 @@ RECORDS_PER_CALL = 100
 CALLS_PER_STEP = 10
 MAX_STEPS_WITHOUT_PROGRESS = 5
 """Steps after which the job fails: a record ends the process, or a store is unavailable."""
+
+
+OVERTAKEN_WAIT_S = 15
+"""The pause of a step that met another one of the same job, in seconds."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -47,8 +59,15 @@ class RedriveSteps:
         """Do a bounded part of a job. A job that is over, or has expired, is done.
 
         Raises:
-            StoreError: the table does not answer, or another step works on the job.
+            UnavailableError: the table does not answer.
         """
+        try:
+            return self._run_step(id, retry_budget)
+        except OvertakenError as error:
+            _log.info("another step continues: %s", error)
+            return RedriveStep(done=False, wait=OVERTAKEN_WAIT_S)
+
+    def _run_step(self, id: str, retry_budget: RetryBudget) -> RedriveStep:
         job = retry(partial(find_redrive, self.store, id), retry_budget)
         if job is None or job.state != "running":
             return RedriveStep(done=True)

@@ -79,7 +79,6 @@ class Redrive:
     projector: str
     dirty_shards: int
     emulated: bool = False
-    threads: int = 1
     now: Callable[[], dt.datetime] = utc_now
     archiver: str = ""
     archive: RecordRearchiver | None = None
@@ -105,7 +104,6 @@ class Redrive:
             projector=settings.project_function,
             dirty_shards=settings.dirty_shards,
             emulated=settings.emulated_stream,
-            threads=threads,
             now=now,
             archiver=settings.archive_function,
             archive=archive,
@@ -119,12 +117,12 @@ class Redrive:
 
     @cached_property
     def applier(self) -> Applier:
-        """The applier of records: one for all calls, since it keeps a thread pool."""
+        """The applier of records."""
         return Applier(
             self.store,
             self.ledger,
             dirty_shards=self.dirty_shards,
-            threads=self.threads,
+            map_all=self.map_all,
             now=self.now,
         )
 
