@@ -25,6 +25,8 @@ RECEIVERS = {
     "open_bucket()": "Bucket",
     "objects": "Bucket",
     "failures": "Bucket",
+    "monitoring": "CloudWatch",
+    "auditor": "FunctionStarter",
 }
 """What variables and attributes with a store are called, and the class that they are of."""
 STORES = {
@@ -32,6 +34,8 @@ STORES = {
     "Bucket": "daicho/storage/bucket.py",
     "StreamDescriber": "daicho/storage/stream_shards.py",
     "StateMachine": "daicho/tenants/state_machine.py",
+    "CloudWatch": "daicho/operations/cloud_watch.py",
+    "FunctionStarter": "daicho/operations/function_starter.py",
 }
 DEPENDENCIES = {
     "stream": ("StreamDescriber", "list_shards"),
@@ -60,6 +64,9 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "describe_table": ("dynamodb:DescribeTable",),
     "describe_stream": ("dynamodb:DescribeStream",),
     "start_execution": ("states:StartExecution",),
+    "describe_alarms": ("cloudwatch:DescribeAlarms",),
+    "get_metric_data": ("cloudwatch:GetMetricData",),
+    "invoke": ("lambda:InvokeFunction",),
     "head_object": ("s3:GetObject",),
     "get_object": ("s3:GetObject",),
     "put_object": ("s3:PutObject",),

@@ -139,7 +139,7 @@ RELEASE = Grants(
 # Reads what was set aside, and what the stack stores about its own work. It writes jobs and its
 # log, and no item of a tenant. Jobs and the audit do the work.
 OPS = Grants(
-    table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"),
+    table=("GetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
     failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
     failure_bucket=("ListBucket",),

@@ -148,8 +148,8 @@ def _show_audit(call: Call) -> Reply:
 
 def _start_audit(call: Call) -> Reply:
     session = get_session(call)
-    starter = session.tools.auditor
-    session.act("start audit", "archive", lambda: starter.start({"again": True}))
+    auditor = session.tools.auditor
+    session.act("start audit", "archive", lambda: auditor.start({"again": True}))
     return reply_json({"started": True}, 202, "/ops/audit")
 
 
