@@ -6,7 +6,7 @@ machine does a job's steps at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from daicho.handlers import ops, project, redrive
 from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
+from daicho.operations.series import MetricRange
 from daicho.runtime.token_claims import OPERATOR
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
@@ -61,6 +62,44 @@ class StepMachine:
                 pass
 
 
+@dataclass
+class FakeMonitoring:
+    """CloudWatch: what it answers, and what it was asked. ``error``: raised by each call."""
+
+    alarms: list[Mapping[str, Any]] = field(default_factory=list)
+    values: dict[int, float] = field(default_factory=dict)
+    error: Exception | None = None
+    prefixes: list[str] = field(default_factory=list)
+    ranges: list[MetricRange] = field(default_factory=list)
+
+    def list_alarms(self, prefix: str) -> Iterator[Mapping[str, Any]]:
+        """The alarms."""
+        self._fail()
+        self.prefixes.append(prefix)
+        yield from self.alarms
+
+    def read_values(self, wanted: MetricRange) -> dict[int, float]:
+        """The values."""
+        self._fail()
+        self.ranges.append(wanted)
+        return self.values
+
+    def _fail(self) -> None:
+        if self.error:
+            raise self.error
+
+
+@dataclass
+class FakeStarter:
+    """A function that is started."""
+
+    started: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def start(self, event: Mapping[str, Any]) -> None:
+        """Start it."""
+        self.started.append(event)
+
+
 class OperatorStack:
     """The functions over one table and one bucket, at ``stage``."""
 
@@ -70,7 +109,8 @@ class OperatorStack:
         self.dynamodb, self.objects, self.house = dynamodb, objects, House()
         self.table = Table(dynamodb, table_name)
         self.environ = environment(table_name, **{**NAMES, "STAGE": stage})
-        self.machine = StepMachine(self._run_redrive)
+        self.machine, self.monitoring = StepMachine(self._run_redrive), FakeMonitoring()
+        self.auditor = FakeStarter()
         machine: Any = self.machine
         self.dependencies = Dependencies(
             table=lambda *_, **__: self.table,
@@ -83,7 +123,9 @@ class OperatorStack:
 
     def build(self, **changed: Any) -> Handler:
         """The operators' API; ``changed``: dependencies."""
-        return ops.build(self.environ, LEDGER, replace(self.dependencies, **changed))
+        dependencies = replace(self.dependencies, **changed)
+        services = {"monitoring": self.monitoring, "auditor": self.auditor}
+        return ops.build(self.environ, LEDGER, dependencies, **services)
 
     def client(self, tenant: str | None = None, **claims: str) -> Client:
         """An operator, unless there are other claims."""
