@@ -195,15 +195,17 @@ def repeats(stage: Synthesis, name: str) -> Any:
     return found
 
 
-def test_redrive_is_started_by_hand_alone_and_has_its_time(any_stage: Synthesis) -> None:
+def test_redrive_is_started_by_hand_or_by_jobs_and_has_its_time(any_stage: Synthesis) -> None:
     function = any_stage.function_id("redrive")
     speaking = {
         each["Type"].removeprefix("AWS::")
         for each in any_stage.template["Resources"].values()
         if function in json.dumps(each.get("Properties"))
     }
-    # What watches it, and its own settings: no mapping, no schedule, no permission to call it.
-    assert speaking == {"CloudWatch::Alarm", "CloudWatch::Dashboard", "Lambda::EventInvokeConfig"}
+    # What watches it, its own settings, and the machine that works on jobs, with its role: no
+    # mapping, no schedule, no permission to call it.
+    watching = {"CloudWatch::Alarm", "CloudWatch::Dashboard", "Lambda::EventInvokeConfig"}
+    assert speaking == {*watching, "StepFunctions::StateMachine", "IAM::Policy"}
     assert repeats(any_stage, "redrive") == 0
     assert any_stage.function("redrive")["Properties"]["Timeout"] == 900
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.cdk.functions.grants import OPS
 from daicho.handlers import ops, project, redrive
 from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import Dependencies
@@ -100,6 +101,30 @@ class FakeStarter:
         self.started.append(event)
 
 
+class StackItemsOnly:
+    """A client that refuses keys of tenants, as the condition on leading keys does on AWS."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._client, name)
+        return lambda **request: call(**self._check(name, request))
+
+    def _check(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        match name:
+            case "get_item" | "update_item":
+                key = request["Key"]["PK"]
+            case "put_item":
+                key = request["Item"]["PK"]
+            case "query":
+                key = request["ExpressionAttributeValues"][":pk"]
+            case _:
+                raise AssertionError(f"{name} is not granted")
+        assert key["S"].startswith(OPS.leading_keys.removesuffix("*")), key
+        return request
+
+
 class OperatorStack:
     """The functions over one table and one bucket, at ``stage``."""
 
@@ -112,6 +137,8 @@ class OperatorStack:
         self.machine, self.monitoring = StepMachine(self._run_redrive), FakeMonitoring()
         self.auditor = FakeStarter()
         machine: Any = self.machine
+        guarded: Any = StackItemsOnly(dynamodb)
+        self.operator_table = Table(guarded, table_name)
         self.dependencies = Dependencies(
             table=lambda *_, **__: self.table,
             bucket=lambda name, **_: Bucket(objects, name),
@@ -123,7 +150,8 @@ class OperatorStack:
 
     def build(self, **changed: Any) -> Handler:
         """The operators' API; ``changed``: dependencies."""
-        dependencies = replace(self.dependencies, **changed)
+        table = {"table": lambda *_, **__: self.operator_table}
+        dependencies = replace(self.dependencies, **{**table, **changed})
         services = {"monitoring": self.monitoring, "auditor": self.auditor}
         return ops.build(self.environ, LEDGER, dependencies, **services)
 

@@ -22,7 +22,8 @@ class Grants:
     ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
     objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
     table's stream; with this function's role Lambda writes discarded records into the failure
-    bucket. ``metrics``: reads metrics of CloudWatch.
+    bucket. ``metrics``: reads metrics of CloudWatch. ``leading_keys``: how the partition keys begin
+    that the actions on the table and its indexes may name; empty for all.
     """
 
     table: tuple[str, ...]
@@ -35,6 +36,7 @@ class Grants:
     object_bucket: tuple[str, ...] = ()
     stream: bool = False
     metrics: bool = False
+    leading_keys: str = ""
 
 
 REMOVE_VERSIONS = ("DeleteObject", "DeleteObjectVersion")
@@ -136,14 +138,16 @@ RELEASE = Grants(
         *("PutItem", "UpdateItem", "BatchWriteItem"),
     ),
 )
-# Reads what was set aside, and what the stack stores about its own work. It writes jobs and its
-# log, and no item of a tenant. Jobs and the audit do the work.
+# Reads what was set aside, and what the stack stores about its own work; writes jobs and its log.
+# The keys of the stack's own items begin with the delimiter: no tenant has an empty name. So this
+# function reaches no item of a tenant, in the table or in an index.
 OPS = Grants(
     table=("GetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
     failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
     failure_bucket=("ListBucket",),
     metrics=True,
+    leading_keys="#*",
 )
 # Its answer follows from the event.
 TOKENS = Grants(table=())

@@ -237,15 +237,25 @@ class PythonFunction(Construct):
         if shared.key and permissions.table:
             statements.append(("kms", grants.KEY, shared.key.key_arn))
         for service, actions, resource in statements:
+            leading_keys = permissions.leading_keys if service == "dynamodb" else ""
             if actions:
-                self.allow(service, actions, resource)
+                self.allow(service, actions, resource, leading_keys)
 
-    def allow(self, service: str, actions: Actions, resource: str | _ObjectNames) -> None:
-        """Grant actions of a service on one resource."""
+    def allow(
+        self,
+        service: str,
+        actions: Actions,
+        resource: str | _ObjectNames,
+        leading_keys: str = "",
+    ) -> None:
+        """Grant actions of a service on one resource; with a pattern of partition keys, if any."""
         arn = resource if isinstance(resource, str) else resource.arn
+        condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": leading_keys}}
         self._role.add_to_policy(
             iam.PolicyStatement(
-                actions=[f"{service}:{action}" for action in actions], resources=[arn]
+                actions=[f"{service}:{action}" for action in actions],
+                resources=[arn],
+                conditions=condition if leading_keys else None,
             )
         )
         if isinstance(resource, _ObjectNames):
