@@ -201,8 +201,8 @@ def test_deletions_of_all_tenants_are_listed_by_page(
     machine: Any = stack.machine
     stack.machine.is_paused = True
     for number, name in enumerate(("acme", "globex", "initech")):
-        now = BEGAN + number * HOUR
-        tenants = Tenants(stack.table, ItemCache(lambda: BEGAN), machine, lambda now=now: now)
+        stack.house.now = BEGAN + number * HOUR
+        tenants = Tenants(stack.table, ItemCache(lambda: BEGAN), machine, lambda: stack.house.now)
         tenants.open_admin(name, f"admin of {name}").delete("forget")
     due = BEGAN + 72 * HOUR
     apply_update(stack.table, request_update("globex", BEGAN, due))

@@ -33,8 +33,9 @@ class Client:
 
 
 def test_all_pages_of_alarms_are_read() -> None:
-    client = Client({"MetricAlarms": [1, 2], "NextToken": "n"}, {"MetricAlarms": [3]})
-    assert list(CloudWatch(client).list_alarms("Daicho-dev-")) == [1, 2, 3]
+    one, two, three = ({"AlarmName": name} for name in "abc")
+    client = Client({"MetricAlarms": [one, two], "NextToken": "n"}, {"MetricAlarms": [three]})
+    assert list(CloudWatch(client).list_alarms("Daicho-dev-")) == [one, two, three]
     asked = {"AlarmNamePrefix": "Daicho-dev-", "AlarmTypes": ["MetricAlarm"]}
     assert client.requests == [asked, {**asked, "NextToken": "n"}]
 
