@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from daicho.redrive.claim_ids import ClaimId, parse_claim
 from daicho_cli.aws.lambda_invoker import CallError, LambdaInvoker
 from daicho_cli.options import LOCAL, StackFile, Stage
 from daicho_cli.redrive.printer import print_report
@@ -25,6 +26,15 @@ def redrive(
     ] = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
+    chosen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--claim",
+            metavar="SHARD/SEQ",
+            help="Only this record and the older ones that it needs, as --list --json names it. "
+            "Repeat the option for more records.",
+        ),
+    ] = None,
     limit: Annotated[
         int,
         typer.Option(min=1, max=1000, help="The number of records in one call of the function."),
@@ -40,8 +50,9 @@ def redrive(
     listed. 2: the command could not run.
     """
     with end_on_errors("redrive"):
+        claims = _parse_chosen(chosen or [])
         call = LambdaInvoker.find("Redrive", stage, stack)
-        totals = _run_with_progress_bar(call, "apply" if apply else "list", limit)
+        totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)
     if as_json:
         typer.echo(json.dumps(vars(totals), indent=2, ensure_ascii=False))
     else:
@@ -50,9 +61,15 @@ def redrive(
 
 
 def run(
-    call: Call, action: Action, limit: int, on_progress: Callable[[RedriveTotals], None]
+    call: Call,
+    action: Action,
+    limit: int,
+    on_progress: Callable[[RedriveTotals], None],
+    claims: Sequence[ClaimId] = (),
 ) -> RedriveTotals:
     """Call until an answer is the last one; ``on_progress`` receives the totals after each answer.
+
+    ``claims``: the chosen records; none stands for all.
 
     After applying, the remaining records are listed once more: a later call may have finished a
     batch that an earlier call could not finish. The totals have the newest error of each claim.
@@ -60,12 +77,12 @@ def run(
     totals = RedriveTotals()
     errors: dict[tuple[str, str], Any] = {}
     if action == "apply":
-        for answer in _read_answers(call, "apply", limit):
+        for answer in _read_answers(call, "apply", limit, claims):
             for count in ("applied", "already_done", "uncertain"):
                 setattr(totals, count, getattr(totals, count) + answer[count])
             errors.update((_get_claim_id(claim), claim["error"]) for claim in answer["claims"])
             on_progress(totals)
-    for answer in _read_answers(call, "list", limit):
+    for answer in _read_answers(call, "list", limit, claims):
         totals.claims += answer["claims"]
         totals.discarded += answer["discarded"]
         totals.recount = answer["recount"]
@@ -75,11 +92,14 @@ def run(
     return totals
 
 
-def _read_answers(call: Call, action: Action, limit: int) -> Iterator[Answer]:
+def _read_answers(
+    call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
+) -> Iterator[Answer]:
     cursor: str | None = None
+    chosen = {"claims": [list(claim) for claim in claims]} if claims else {}
     while True:
         event = {"action": action, "limit": limit} | ({"cursor": cursor} if cursor else {})
-        answer = call(event)
+        answer = call({**event, **chosen})
         yield answer
         if answer["finished"]:
             return
@@ -88,7 +108,9 @@ def _read_answers(call: Call, action: Action, limit: int) -> Iterator[Answer]:
         cursor = answer["cursor"]
 
 
-def _run_with_progress_bar(call: Call, action: Action, limit: int) -> RedriveTotals:
+def _run_with_progress_bar(
+    call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
+) -> RedriveTotals:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with create_progress_bar(*columns) as bar:
         task = bar.add_task("redrive: called", total=None)
@@ -98,7 +120,14 @@ def _run_with_progress_bar(call: Call, action: Action, limit: int) -> RedriveTot
             counts = f"{totals.applied:,} applied, {left}" if action == "apply" else left
             bar.update(task, description=f"redrive: {counts}")
 
-        return run(call, action, limit, update_bar)
+        return run(call, action, limit, update_bar, claims)
+
+
+def _parse_chosen(chosen: Sequence[str]) -> list[ClaimId]:
+    try:
+        return [parse_claim(text) for text in chosen]
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--claim") from error
 
 
 def _get_claim_id(claim: Answer) -> tuple[str, str]:

@@ -39,7 +39,7 @@ PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 HANDLERS = "daicho.handlers"
 FUNCTIONS = (
     *("api", "project", "archive", "rollup", "redrive"),
-    *("sweep", "jobs", "audit", "forget", "release", "tokens"),
+    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens"),
 )
 """The Lambda functions: a package of handlers has a module for each."""
 

@@ -26,6 +26,8 @@ RECEIVERS = {
     "objects": "Bucket",
     "versions": "FunctionVersions",
     "failures": "Bucket",
+    "monitoring": "CloudWatch",
+    "auditor": "FunctionStarter",
 }
 """What variables and attributes with a store are called, and the class that they are of."""
 STORES = {
@@ -34,6 +36,8 @@ STORES = {
     "StreamDescriber": "daicho/storage/stream_shards.py",
     "StateMachine": "daicho/tenants/state_machine.py",
     "FunctionVersions": "daicho/release/function_versions.py",
+    "CloudWatch": "daicho/operations/cloud_watch.py",
+    "FunctionStarter": "daicho/operations/function_starter.py",
 }
 DEPENDENCIES = {
     "stream": ("StreamDescriber", "list_shards"),
@@ -70,6 +74,9 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "create_alias": ("lambda:CreateAlias",),
     "update_alias": ("lambda:UpdateAlias",),
     "delete_alias": ("lambda:DeleteAlias",),
+    "describe_alarms": ("cloudwatch:DescribeAlarms",),
+    "get_metric_data": ("cloudwatch:GetMetricData",),
+    "invoke": ("lambda:InvokeFunction",),
     "head_object": ("s3:GetObject",),
     "get_object": ("s3:GetObject",),
     "put_object": ("s3:PutObject",),
@@ -207,7 +214,7 @@ class Sources:
 
     def _imports(self, path: Path) -> Iterator[Path]:
         names: set[str] = set()
-        for node in ast.walk(self.parse(path)):
+        for node in _walk_without_types(self.parse(path)):
             if isinstance(node, ast.Import):
                 names.update(each.name for each in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -215,6 +222,14 @@ class Sources:
                 names.update(f"{node.module}.{each.name}" for each in node.names)
         candidates = (self.root / f"{name.replace('.', '/')}.py" for name in names)
         return (each for each in candidates if each.exists())
+
+
+def _walk_without_types(start: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below one, but for blocks that only a type checker reads."""
+    yield start
+    for child in ast.iter_child_nodes(start):
+        if not (isinstance(child, ast.If) and _name(child.test) == "TYPE_CHECKING"):
+            yield from _walk_without_types(child)
 
 
 def _walk_without_methods(

@@ -61,7 +61,7 @@ def holders(stage: Synthesis) -> list[Resource]:
 
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:
     found = holders(prod)
-    assert len(found) == 1 + 5 + 1 + 12
+    assert len(found) == 1 + 5 + 1 + 13
     for each in found:
         assert each["UpdateReplacePolicy"] == "Retain", each["Type"]
         assert each["DeletionPolicy"] == RETAINED[each["Type"].removeprefix("AWS::")]
@@ -240,7 +240,7 @@ def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> No
     (access,) = (id for id in groups if id.startswith("ApiAccessLogs"))
     days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
     assert days.pop(access) == ACCESS_LOG_DAYS[any_stage.name]
-    assert len(days) == 11  # the functions and the state machine
+    assert len(days) == 12  # the functions and the state machine
     assert set(days.values()) == {LOG_DAYS[any_stage.name]}
 
 

@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.jobs import PURGES, RANGES, build_definition
+from daicho.cdk.functions.jobs import PURGES, RANGES, REDRIVES, build_definition
 from daicho.declare.stored_objects import UPLOAD_SECONDS
 from daicho.rebuild import stack_jobs
 from daicho.rebuild.purge_job import PURGE_PREFIX
+from daicho.redrive.job import JOB_PREFIX
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
 
-ASL: dict[str, Any] = build_definition("arn:function")
-WITH_MAP: dict[str, Any] = build_definition("arn:function", 40)
+ASL: dict[str, Any] = build_definition("arn:function", "arn:redrive")
+WITH_MAP: dict[str, Any] = build_definition("arn:function", "arn:redrive", 40)
 
 
 def after(said: dict[str, Any]) -> str:
@@ -29,13 +30,30 @@ def after(said: dict[str, Any]) -> str:
 
 
 def test_it_goes_on_waits_or_ends_as_a_step_says() -> None:
-    assert ASL["StartAt"] == "Step"
+    assert ASL["StartAt"] == "IsRedrive"
+    assert ASL["States"]["IsRedrive"]["Default"] == "Step"
     assert ASL["States"]["Step"]["Next"] == "IsDone"
     assert after({"done": False, "wait": 0}) == "Step"
     assert after({"done": False, "wait": 900}) == "Settle"
     assert after({"done": True, "wait": 0}) == "Done"
     assert ASL["States"]["Settle"]["SecondsPath"] == "$.said.wait"
     assert ASL["States"]["Settle"]["Next"] == "Step"
+
+
+def test_the_steps_of_a_redrive_call_its_own_function() -> None:
+    assert f"{JOB_PREFIX}*" == REDRIVES
+    (rule,) = ASL["States"]["IsRedrive"]["Choices"]
+    assert rule["Next"] == "RedriveStep"
+    assert rule["And"] == [
+        {"Variable": "$.tenant", "StringEquals": ""},
+        {"Variable": "$.job", "StringMatches": REDRIVES},
+    ]
+    for name in ("Step", "IsDone", "Settle", "GiveUp"):
+        states = json.dumps(ASL["States"][name])
+        for other in ("Step", "IsDone", "Settle", "GiveUp"):
+            states = states.replace(f'"{other}"', f'"Redrive{other}"')
+        own = states.replace("arn:function", "arn:redrive")
+        assert json.loads(own) == ASL["States"][f"Redrive{name}"]
 
 
 def test_every_state_leads_somewhere_and_to_an_end() -> None:
@@ -59,7 +77,7 @@ def test_a_failure_is_repeated_for_hours_and_written_down_then() -> None:
 
 
 def test_a_step_is_told_whose_job_and_its_answer_replaces_nothing_of_that() -> None:
-    for name in ("Step", "GiveUp"):
+    for name in ("Step", "GiveUp", "RedriveStep", "RedriveGiveUp"):
         payload = ASL["States"][name]["Parameters"]["Payload"]
         assert {"tenant.$", "job.$"} <= set(payload)
     assert ASL["States"]["Step"]["ResultPath"] == "$.said"
@@ -68,9 +86,11 @@ def test_a_step_is_told_whose_job_and_its_answer_replaces_nothing_of_that() -> N
 def test_the_machine_may_call_its_function_and_write_its_log(any_stage: Synthesis) -> None:
     machine = any_stage.only("StepFunctions::StateMachine")["Properties"]
     role = machine["RoleArn"]["Fn::GetAtt"][0]
-    function = {"Fn::GetAtt": [any_stage.function_id("jobs"), "Arn"]}
+    functions = [
+        text({"Fn::GetAtt": [any_stage.function_id(name), "Arn"]}) for name in ("jobs", "redrive")
+    ]
     assert allowed(any_stage, role) == {
-        text(function): {"lambda:InvokeFunction"},
+        **{function: {"lambda:InvokeFunction"} for function in functions},
         "*": set(grants.MACHINE),
     }
     trust = any_stage.resources("IAM::Role")[role]["Properties"]["AssumeRolePolicyDocument"]
@@ -104,17 +124,17 @@ def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
     assert any_stage.environment("api")["JOB_MACHINE"] == arn
 
 
-def test_administrators_are_a_group_of_the_pool(any_stage: Synthesis) -> None:
-    group = any_stage.only("Cognito::UserPoolGroup")["Properties"]
+def test_administrators_and_operators_are_groups_of_the_pool(any_stage: Synthesis) -> None:
+    groups = [each["Properties"] for each in any_stage.resources("Cognito::UserPoolGroup").values()]
     (pool,) = any_stage.resources("Cognito::UserPool")
-    assert group["GroupName"] == "admin"
-    assert group["UserPoolId"] == {"Ref": pool}
+    assert [group["GroupName"] for group in groups] == ["admin", "operator"]
+    assert [group["UserPoolId"] for group in groups] == [{"Ref": pool}] * 2
 
 
 def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: Path) -> None:
     assert (stack_jobs.RANGES, f"{PURGE_PREFIX}*") == (RANGES, PURGES)
     states = WITH_MAP["States"]
-    assert WITH_MAP["StartAt"] == "IsRebuild"
+    assert states["IsRedrive"]["Default"] == "IsRebuild"
     assert states["IsRebuild"]["Default"] == "Step"
     touching = states["TouchRanges"]
     assert (touching["MaxConcurrency"], touching["Next"]) == (40, "Step")
@@ -128,7 +148,7 @@ def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: P
     )
     # Without the setting the machine has none of this.
     assert {*states} - {*ASL["States"]} == {"IsRebuild", "ListRanges", "TouchRanges"}
-    for name in ASL["States"]:
+    for name in ASL["States"].keys() - {"IsRedrive"}:
         assert states[name] == ASL["States"][name]
     stage = synthesise("dev", tmp_path, rebuild_map_concurrency=40)
     machine = stage.only("StepFunctions::StateMachine")["Properties"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.cdk.functions import grants
+from daicho.storage.keys import render
 from tests.infra.synthesis import Synthesis, synthesise
 
 GRANTED = {
@@ -20,6 +21,7 @@ GRANTED = {
     "forget": grants.FORGET,
     "sweep": grants.SWEEP,
     "jobs": grants.JOBS,
+    "ops": grants.OPS,
     "release": grants.RELEASE,
 }
 SCHEDULED = ("rollup", "audit", "forget", "sweep")
@@ -83,7 +85,15 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[text({"Ref": "AWS::StackId"})] = {
             f"cloudformation:{action}" for action in grants.STACK_DESCRIBE
         }
-    if name in ("api", "release"):
+    if name == "ops":
+        found["*"].update(f"cloudwatch:{action}" for action in grants.METRICS)
+        place = [{"Ref": f"AWS::{part}"} for part in ("Partition", "Region", "AccountId")]
+        whole = ["arn:", place[0], ":cloudwatch:", place[1], ":", place[2], ":alarm:*"]
+        alarms = text({"Fn::Join": ["", whole]})
+        found[alarms] = {f"cloudwatch:{action}" for action in grants.ALARMS}
+        auditor = text({"Fn::GetAtt": [stage.function_id("audit"), "Arn"]})
+        found[auditor] = {f"lambda:{action}" for action in grants.INVOKE}
+    if name in ("api", "ops", "release"):
         found[text({"Fn::GetAtt": [machine, "Arn"]})] = {f"states:{each}" for each in grants.START}
     for index, actions in listed.indexes.items():
         found[arn(table, f"/index/{index}")] = {f"dynamodb:{action}" for action in actions}
@@ -118,6 +128,22 @@ def expected(stage: Synthesis, name: str) -> Allowed:
 @pytest.mark.parametrize("name", GRANTED)
 def test_a_function_may_do_what_is_listed_and_nothing_else(any_stage: Synthesis, name: str) -> None:
     assert allowed(any_stage, role_of(any_stage, name)) == expected(any_stage, name)
+
+
+def test_the_function_of_operators_reaches_no_item_of_a_tenant(any_stage: Synthesis) -> None:
+    """The keys of the stack's own items begin with the delimiter, and those of tenants never do."""
+    role = role_of(any_stage, "ops")
+    conditions = [
+        statement.get("Condition")
+        for policy in any_stage.resources("IAM::Policy").values()
+        if {"Ref": role} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if any(action.startswith("dynamodb:") for action in as_list(statement["Action"]))
+    ]
+    keys_of_stack = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "#*"}}
+    assert conditions == [keys_of_stack] * 2  # the table and one index
+    assert render("", "operations").startswith("#")
+    assert not render("acme", "Song").startswith("#")
 
 
 def test_no_action_holds_a_wildcard(any_stage: Synthesis) -> None:

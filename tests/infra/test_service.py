@@ -8,7 +8,9 @@ import pytest
 
 from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
 
-WATCHED = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
+WATCHED = (
+    *("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "ops", "sweep"),
+)
 FUNCTIONS = (*WATCHED, "release")
 OUTPUTS = {
     "ApiUrl",
@@ -31,6 +33,7 @@ OUTPUTS = {
     "ForgetFunctionName",
     "SweepFunctionName",
     "JobsFunctionName",
+    "OpsFunctionName",
     "ReleaseFunctionName",
     "JobMachineArn",
 }
@@ -110,10 +113,21 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
     for path in ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}"):
         for method in ("GET", "HEAD"):
             assert routes.pop(f"{method} {path}")["AuthorizationType"] == "NONE"
-    assert set(routes) == {"ANY /", "ANY /{proxy+}"}
+    assert set(routes) == {"ANY /", "ANY /{proxy+}", "ANY /ops/{proxy+}"}
     for each in routes.values():
         assert each["AuthorizationType"] == "JWT"
         assert each["AuthorizerId"] == {"Ref": authorizer}
+
+
+def test_requests_of_operators_go_to_a_function_of_their_own(any_stage: Synthesis) -> None:
+    (route,) = (
+        each["Properties"]
+        for each in any_stage.resources("ApiGatewayV2::Route").values()
+        if each["Properties"]["RouteKey"] == "ANY /ops/{proxy+}"
+    )
+    integration = route["Target"]["Fn::Join"][1][1]["Ref"]
+    uri = any_stage.template["Resources"][integration]["Properties"]["IntegrationUri"]
+    assert uri == {"Fn::GetAtt": [any_stage.function_id("ops"), "Arn"]}
 
 
 def test_tokens_are_those_of_the_pool_for_its_client(any_stage: Synthesis) -> None:
@@ -181,15 +195,17 @@ def repeats(stage: Synthesis, name: str) -> Any:
     return found
 
 
-def test_redrive_is_started_by_hand_alone_and_has_its_time(any_stage: Synthesis) -> None:
+def test_redrive_is_started_by_hand_or_by_jobs_and_has_its_time(any_stage: Synthesis) -> None:
     function = any_stage.function_id("redrive")
     speaking = {
         each["Type"].removeprefix("AWS::")
         for each in any_stage.template["Resources"].values()
         if function in json.dumps(each.get("Properties"))
     }
-    # What watches it, and its own settings: no mapping, no schedule, no permission to call it.
-    assert speaking == {"CloudWatch::Alarm", "CloudWatch::Dashboard", "Lambda::EventInvokeConfig"}
+    # What watches it, its own settings, and the machine that works on jobs, with its role: no
+    # mapping, no schedule, no permission to call it.
+    watching = {"CloudWatch::Alarm", "CloudWatch::Dashboard", "Lambda::EventInvokeConfig"}
+    assert speaking == {*watching, "StepFunctions::StateMachine", "IAM::Policy"}
     assert repeats(any_stage, "redrive") == 0
     assert any_stage.function("redrive")["Properties"]["Timeout"] == 900
 

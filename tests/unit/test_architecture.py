@@ -37,7 +37,7 @@ STREAM_SIDE = (
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (
     *("declare", "items", "query", "write", "book"),
-    *("web.schema", "web.http", "web.routes", "web.openapi", "web"),
+    *("web.schema", "web.http", "web.routes", "web.openapi", "web", "operations"),
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
@@ -65,6 +65,7 @@ NOT_AT_THE_START_OF_THE_API = (
 FUNCTION_ENVIRON = {
     **dict.fromkeys(("TABLE_NAME", "FAILURE_BUCKET", "ARCHIVE_BUCKET", "OBJECT_BUCKET"), "x"),
     **dict.fromkeys(("JOB_MACHINE", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION"), "x"),
+    **dict.fromkeys(("AUDIT_FUNCTION", "STACK_NAME"), "x"),
     **dict.fromkeys(("DIRTY_SHARDS", "SETTLE_SECONDS", "SCAN_UNITS"), "1"),
     "AWS_DEFAULT_REGION": "us-east-1",
     "STAGE": "local",
@@ -216,13 +217,18 @@ def test_the_stream_side_loads_neither_pydantic_nor_the_resolver() -> None:
     assert load(modules_of(*STREAM_SIDE), NOT_ON_THE_STREAM_SIDE) == []
 
 
-@pytest.mark.parametrize("name", [name for name in HANDLERS if name != "api"])
+@pytest.mark.parametrize("name", [name for name in HANDLERS if name not in ("api", "ops")])
 def test_stream_and_scheduled_functions_load_neither_either(name: str) -> None:
     assert load([f"daicho.handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
 
 
 def test_the_api_starts_without_what_its_first_request_loads() -> None:
     assert load(["handlers.api"], NOT_AT_THE_START_OF_THE_API) == []
+
+
+def test_the_function_of_operators_starts_without_what_its_first_request_loads() -> None:
+    operations = ("daicho.operations.api", "daicho.operations.health", "daicho.rebuild.job")
+    assert load(["handlers.ops"], (*NOT_AT_THE_START_OF_THE_API, *operations, "pydantic")) == []
 
 
 def test_loading_a_package_loads_none_of_its_modules() -> None:

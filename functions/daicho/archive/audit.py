@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from daicho.archive import reader
 from daicho.archive.reader import ArchiveReader
-from daicho.archive.verification_report import VerifyReport
+from daicho.archive.verification_report import VerifyFinding, VerifyReport
 from daicho.archive.verifier import Verifier, VerifierTable
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
@@ -29,6 +29,9 @@ from daicho.storage.protocols import FetchedObject, ListedObject
 DAYS = 3
 """Today and the two days before: a record is archived, or given up by Lambda, within 22 hours."""
 TRIES = 3
+MAX_STORED = 50
+"""The most findings of a round that the table keeps."""
+MAX_DETAIL_CHARACTERS = 300
 MAX_REPORTED = 500
 """The most findings in an answer or a log line: neither holds a million."""
 FIRST_SHARE = 0.5
@@ -65,8 +68,9 @@ class AuditRound:
     """The progress of a day's round.
 
     ``doing``: the partition that was begun, ``tries`` times so far. ``given_up``: partitions that
-    were begun too often. ``mismatches``: of all partitions that are ``done``. ``whole``: when a
-    round last ended with nothing given up, or when the first round began.
+    were begun too often. ``mismatches``: of all partitions that are ``done``; ``findings``: the
+    first of them. ``whole``: when a round last ended with nothing given up, or when the first
+    round began.
     """
 
     day: dt.date
@@ -76,6 +80,7 @@ class AuditRound:
     doing: str = ""
     tries: int = 0
     mismatches: int = 0
+    findings: tuple[VerifyFinding, ...] = ()
 
     @classmethod
     def parse(cls, item: Image) -> AuditRound:
@@ -88,6 +93,10 @@ class AuditRound:
             doing=item["doing"]["S"],
             tries=attributes.get_integer(item, "tries") or 0,
             mismatches=attributes.get_integer(item, "mismatches") or 0,
+            findings=tuple(
+                VerifyFinding(*(part["S"] for part in value["L"]))
+                for value in item.get("findings", {}).get("L", ())
+            ),
         )
 
     @property
@@ -103,6 +112,7 @@ class AuditRound:
             "doing": {"S": self.doing},
             "tries": attributes.to_value(self.tries),
             "mismatches": attributes.to_value(self.mismatches),
+            "findings": attributes.to_value([_shorten(finding) for finding in self.findings]),
         }
 
     def begin(self, partition: AuditPartition) -> AuditRound:
@@ -110,12 +120,18 @@ class AuditRound:
         is_repeated = self.doing == partition.name
         return replace(self, doing=partition.name, tries=self.tries + 1 if is_repeated else 1)
 
-    def with_verified(self, partition: AuditPartition, mismatches: int) -> AuditRound:
+    def with_verified(
+        self,
+        partition: AuditPartition,
+        mismatches: int,
+        findings: Sequence[VerifyFinding] = (),
+    ) -> AuditRound:
         """The round after a partition was verified."""
         return replace(
             self,
             done=(*self.done, partition.name),
             mismatches=self.mismatches + mismatches,
+            findings=(*self.findings, *findings)[:MAX_STORED],
             doing="",
             tries=0,
         )
@@ -123,6 +139,11 @@ class AuditRound:
     def with_given_up(self, partition: AuditPartition) -> AuditRound:
         """The round after a partition was given up."""
         return replace(self, given_up=(*self.given_up, partition.name), doing="", tries=0)
+
+
+def _shorten(finding: VerifyFinding) -> list[str]:
+    """A finding as the round's item has it."""
+    return [finding.kind, finding.name, finding.detail[:MAX_DETAIL_CHARACTERS]]
 
 
 @dataclass
@@ -199,7 +220,7 @@ class Auditor:
                 break
             report.report.add(verification)
             report.verified += 1
-            state = state.with_verified(partition, verification.mismatches)
+            state = state.with_verified(partition, verification.mismatches, verification.findings)
         return self._finish_round(state, report)
 
     def _finish_round(self, state: AuditRound, report: AuditReport) -> AuditReport:

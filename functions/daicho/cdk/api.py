@@ -24,6 +24,9 @@ from daicho.cdk.settings import Settings
 
 PUBLIC_PATHS = ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
 
+OWN_INTEGRATION = "Api"
+"""The construct ID of the integration of the function `api`; other functions have their own."""
+
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""
 CORS_HEADERS = ("authorization", "content-type", "if-match", "if-none-match", "idempotency-key")
@@ -102,16 +105,12 @@ class Api(Construct):
         )
         if settings.api_id:
             Tags.of(self.http).add("ms-custom-id", settings.api_id)
-        integration = HttpLambdaIntegration("Api", self.python.function)
+        integration = HttpLambdaIntegration(OWN_INTEGRATION, self.python.function)
         # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
         # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".
-        methods = CORS_METHODS if settings.cors_origins else ("ANY",)
+        self._methods = CORS_METHODS if settings.cors_origins else ("ANY",)
         for path in ("/", "/{proxy+}"):  # the variable does not match the root
-            self.http.add_routes(
-                path=path,
-                methods=[apigateway.HttpMethod[method] for method in methods],
-                integration=integration,
-            )
+            self._add_route(path, integration=integration)
         for path in PUBLIC_PATHS:
             self._add_public_route(path, integration=integration)
         stage = self._add_stage(settings)
@@ -133,9 +132,21 @@ class Api(Construct):
             source_arn=self.http.arn_for_execute_api(),
         )
         for construct in self.http.node.find_all():
-            if isinstance(construct, apigateway.CfnIntegration):
+            is_own = construct.node.path.endswith(f"/{OWN_INTEGRATION}/Resource")
+            if isinstance(construct, apigateway.CfnIntegration) and is_own:
                 construct.integration_uri = alias
                 construct.add_resource_dependency(permission)
+
+    def add_function(self, path: str, function: lambda_.Function) -> None:
+        """Let another function answer the requests to ``path``, which need a token too."""
+        self._add_route(path, integration=HttpLambdaIntegration("Other", function))
+
+    def _add_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
+        self.http.add_routes(
+            path=path,
+            methods=[apigateway.HttpMethod[method] for method in self._methods],
+            integration=integration,
+        )
 
     def _add_public_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
         routes = self.http.add_routes(

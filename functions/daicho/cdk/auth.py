@@ -12,7 +12,7 @@ from constructs import Construct
 from daicho.cdk.api_access import CUSTOM_ATTRIBUTE_PREFIX, CognitoPool, Machine
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
-from daicho.runtime.token_claims import RESOURCE_SERVER, list_machine_scopes
+from daicho.runtime.token_claims import OPERATOR, RESOURCE_SERVER, list_machine_scopes
 
 ADMIN = "admin"
 TENANT_LENGTH = 63
@@ -69,6 +69,14 @@ class Auth(Construct):
             user_pool_id=self.pool.user_pool_id,
             group_name=ADMIN,
             description="Administrators of their tenant",
+        )
+        # Its members may call the routes under /ops, about all tenants.
+        cognito.CfnUserPoolGroup(
+            self,
+            "Operator",
+            user_pool_id=self.pool.user_pool_id,
+            group_name=OPERATOR,
+            description="Operators of the whole stack",
         )
         # The tenant can be read and not written with a user's own token. (By default a client
         # may write every attribute, and anyone could move to another tenant.)

@@ -17,6 +17,7 @@ from daicho.cdk.buckets import Buckets
 from daicho.cdk.feature_flags import set_feature_flags
 from daicho.cdk.functions.archiver import build_archiver
 from daicho.cdk.functions.jobs import Jobs
+from daicho.cdk.functions.ops import Ops
 from daicho.cdk.functions.projector import build_projector
 from daicho.cdk.functions.python_function import (
     PythonFunction,
@@ -37,6 +38,9 @@ from daicho.cdk.table import LedgerTable
 from daicho.errors import SettingsError
 from daicho.project import Project
 
+OPERATOR_PATH = "/ops/{proxy+}"
+"""The routes of operators, which another function answers than those of tenants."""
+
 
 class Ledger(Construct):
     """One table with its stream, functions, API, archive, dashboard and alarms.
@@ -49,7 +53,8 @@ class Ledger(Construct):
     Attributes: ``table`` (its indexes GSI1, GSI2, GSI3), ``archive``, ``failures``, ``objects``
     (the buckets), ``user_pool``, ``user_pool_client`` (None for an issuer of the team's own),
     ``http_api``, ``api_url``, ``functions`` (by name: api, project, archive, redrive, jobs,
-    release, rollup, audit, forget, sweep; tokens if access tokens have the tenant), ``outputs``.
+    ops, release, rollup, audit, forget, sweep; tokens if access tokens have the tenant),
+    ``outputs``.
     """
 
     def __init__(
@@ -102,11 +107,18 @@ class Ledger(Construct):
         auth = self._build_auth(settings, trigger)
         self.user_pool = auth.pool if auth else None
         self.user_pool_client = auth.client if auth else None
-        jobs = Jobs(self, "Jobs", shared=shared)
-        api = Api(self, "Api", auth=auth, state_machine=jobs.state_machine.attr_arn, shared=shared)
-        self.http_api, self.api_url = api.http, api.url
         projector = build_projector(self, ledger=ledger, shared=shared)
         archiver = build_archiver(self, ledger=ledger, shared=shared)
+        redrive = Redrive(
+            self,
+            "Redrive",
+            shared=shared,
+            projector=projector.python.function,
+            archiver=archiver.python.function,
+        )
+        jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
+        api = Api(self, "Api", auth=auth, state_machine=jobs.state_machine.attr_arn, shared=shared)
+        self.http_api, self.api_url = api.http, api.url
         scheduled = [
             ScheduledFunction(self, props.name.capitalize(), recurring=props, shared=shared).python
             for props in RECURRING
@@ -120,15 +132,19 @@ class Ledger(Construct):
             results=buckets.results,
             key=key,
         )
-        redrive = Redrive(
+        ops = Ops(
             self,
-            "Redrive",
+            "Ops",
             shared=shared,
+            state_machine=jobs.state_machine.attr_arn,
+            api_id=api.http.api_id,
             projector=projector.python.function,
             archiver=archiver.python.function,
+            auditor=next(python.function for python in scheduled if python.name == "audit"),
         )
+        api.add_function(OPERATOR_PATH, ops.python.function)
         consumers = (projector.python, archiver.python)
-        functions = [api.python, *consumers, redrive.python, jobs.python, *scheduled]
+        functions = [api.python, *consumers, redrive.python, jobs.python, ops.python, *scheduled]
         functions += [trigger] if trigger else []
         # CloudFormation updates the stream consumers before the API. Otherwise an item that the new
         # API writes could reach an old consumer, which cannot process it, or an old event filter,

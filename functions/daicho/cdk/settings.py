@@ -82,6 +82,7 @@ class Memory:
     redrive: int = 1024
     sweep: int = 512
     jobs: int = 1024
+    ops: int = 1024
     audit: int = 3008
     forget: int = 1024
     release: int = 512

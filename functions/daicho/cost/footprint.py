@@ -51,7 +51,8 @@ class Footprint:
         metrics: the custom metrics that the stack emits without any traffic.
         keys: KMS keys of the account itself.
         scheduled: the scheduled functions.
-        memory_mb: the memory of each function that is billed here. Jobs and redrives run on demand.
+        memory_mb: the memory of each function that is billed here. Jobs, redrives and operators'
+            requests are on demand.
     """
 
     alarms: int
@@ -63,7 +64,7 @@ class Footprint:
 
 
 STACK = Footprint(
-    alarms=48,
+    alarms=50,
     dashboards=0,
     metrics=2,
     keys=0,

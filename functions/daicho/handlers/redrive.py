@@ -1,18 +1,24 @@
-"""Lambda `redrive`: applies records that were quarantined or discarded, on request."""
+"""Lambda `redrive`: applies records that were quarantined or discarded, on request.
+
+A command calls it with a `RedriveRequest`, the state machine of jobs with the name of a job.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
     from daicho.archive.rearchiver import Rearchiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.invocation import Handler, make_retry_budget
+    from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.plan import Ledger
+    from daicho.redrive.job import JOB_PREFIX
+    from daicho.redrive.job_steps import RedriveSteps
     from daicho.redrive.redrive import Redrive
     from daicho.redrive.report import RedriveRequest
     from daicho.runtime.settings import Settings
@@ -35,9 +41,19 @@ def build(
     failures = dependencies.bucket(settings.failure_bucket)
     rearchiver = Rearchiver(table, archive, ledger, now=now)
     redrive = Redrive.build(settings, ledger, table, failures, rearchiver, threads=threads, now=now)
-    return lambda event, context: redrive.run(
-        RedriveRequest.parse(event), make_retry_budget(context, dependencies)
-    ).to_json()
+    steps = RedriveSteps(redrive, table, now)
+
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        retry_budget = make_retry_budget(context, dependencies)
+        if "job" not in event:
+            return redrive.run(RedriveRequest.parse(event), retry_budget).to_json()
+        job = str(event["job"]).removeprefix(JOB_PREFIX)
+        if failure := event.get("failed"):
+            steps.fail_job(job, str(failure), retry_budget)
+            return {"done": True, "wait": 0}
+        return steps.run_step(job, retry_budget).to_json()
+
+    return handler
 
 
 __getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -21,6 +21,21 @@ def build_closed_mark_key(tenant: str) -> ItemKey:
     return ItemKey(render_tenant_partition(tenant), CLOSED_SORT_KEY)
 
 
+DELETIONS = keys.render("", "deletions")
+"""The GSI2 partition of the deletions of all tenants."""
+
+
+def build_job_index_key(tenant: str, id: str) -> dict[str, dict[str, str]]:
+    """The place of a job in the list of all deletions: ids begin with their time."""
+    return {"GSI2PK": {"S": DELETIONS}, "GSI2SK": {"S": keys.render(id, tenant)}}
+
+
+def parse_job_index_key(sort_key: str) -> tuple[str, str]:
+    """The tenant and the id of a job in the list."""
+    id, tenant = keys.parse(sort_key)
+    return tenant, id
+
+
 def build_job_key(tenant: str, id: str) -> ItemKey:
     """The key of a job."""
     return ItemKey(render_tenant_partition(tenant), keys.render("job", id))

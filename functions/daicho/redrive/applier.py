@@ -16,7 +16,7 @@ from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_slots
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.retry import RetryBudget, make_mapper, retry, retry_all
+from daicho.runtime.retry import Mapper, RetryBudget, retry, retry_all
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
@@ -85,13 +85,13 @@ class Applier:
         ledger: Ledger,
         *,
         dirty_shards: int,
-        threads: int = 1,
+        map_all: Mapper = map,
         now: Callable[[], dt.datetime],
     ) -> None:
         self._store = store
         self._ledger = ledger
         self._dirty_shards = dirty_shards
-        self._map = make_mapper(threads)
+        self._map = map_all
         self._now = now
 
     def apply(self, record: StreamRecord, claim: Claim, retry_budget: RetryBudget) -> ApplyResult:

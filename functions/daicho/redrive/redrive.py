@@ -8,15 +8,15 @@ In this order (docs/exactness.md, rules 15, 16 and 22):
    under claims, the archiver's batches are appended to its chains.
 
 It may be called again while the projector or another redrive writes, and after a kill at any point:
-the claim of a record shows whether the record is done.
+the claim of a record shows whether the record is done. It may be limited to chosen records, to
+which it adds older ones (`daicho.redrive.older_claims`).
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import islice
 from typing import Protocol
@@ -33,10 +33,12 @@ from daicho.redrive.failure_bucket import (
     FailureObjects,
     RecordRearchiver,
 )
+from daicho.redrive.older_claims import ChosenRecords, OlderClaims
+from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
 from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.retry import RetryBudget, retry
+from daicho.runtime.retry import Mapper, RetryBudget, make_mapper, retry
 from daicho.runtime.settings import Settings
 from daicho.storage.protocols import (
     GetsItems,
@@ -45,12 +47,10 @@ from daicho.storage.protocols import (
     TransactsWrites,
     UpdatesItems,
 )
-from daicho.storage.requests import Query
 from daicho.stream import claims
 from daicho.stream.claim_writer import ShardFullError, put_claim
 from daicho.stream.claims import Claim, ShardClaims
-from daicho.stream.records import Batch, EventError, StreamRecord
-from daicho.stream.recount_list import LIST, Recount
+from daicho.stream.records import Batch, StreamRecord
 
 MAX_RECOUNTS = 500
 """The limit of tallies in a report: the response of a Lambda function has at most 6 MB."""
@@ -59,10 +59,6 @@ _log = logging.getLogger(__name__)
 
 class RedriveStore(GetsItems, QueriesItems, PutsItems, UpdatesItems, TransactsWrites, Protocol):
     """The operations of the table that the redrive needs."""
-
-
-class MissingPayloadError(DaichoError):
-    """The payload of a claim, or the batch with its record, is not in the bucket."""
 
 
 class EndOfCallError(Exception):
@@ -83,10 +79,10 @@ class Redrive:
     projector: str
     dirty_shards: int
     emulated: bool = False
-    threads: int = 1
     now: Callable[[], dt.datetime] = utc_now
     archiver: str = ""
     archive: RecordRearchiver | None = None
+    map_all: Mapper = map
 
     @classmethod
     def build(
@@ -108,10 +104,10 @@ class Redrive:
             projector=settings.project_function,
             dirty_shards=settings.dirty_shards,
             emulated=settings.emulated_stream,
-            threads=threads,
             now=now,
             archiver=settings.archive_function,
             archive=archive,
+            map_all=make_mapper(threads),
         )
 
     @property
@@ -121,12 +117,12 @@ class Redrive:
 
     @cached_property
     def applier(self) -> Applier:
-        """The applier of records: one for all calls, since it keeps a thread pool."""
+        """The applier of records."""
         return Applier(
             self.store,
             self.ledger,
             dirty_shards=self.dirty_shards,
-            threads=self.threads,
+            map_all=self.map_all,
             now=self.now,
         )
 
@@ -146,14 +142,21 @@ class _RedriveCall:
         self, redrive: Redrive, request: RedriveRequest, retry_budget: RetryBudget
     ) -> None:
         self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
-        self._applies = request.action == "apply"
+        self._applies, self._request = request.action == "apply", request
         self._retry_budget = retry_budget
+        self._chosen: ChosenRecords | None = None
         self._records_left = request.limit
         self._begin = self._position = request.begin
         self._report = RedriveReport()
         self._failure_bucket = FailureBucket(
             self._objects, redrive.functions, redrive.emulated, retry_budget, self._report
         )
+        self._reader = OlderClaims(
+            *(self._store, self._objects, redrive.projector, redrive.emulated),
+            map_all=redrive.map_all,
+            retry_budget=retry_budget,
+        )
+        self._read_shard = self._reader.read_shard
         self._cleanup = ClaimCleanup(self._store, self._objects, now=redrive.now)
         self._full_shards: dict[str, FullOfDoneError] = {}
         self._cleaned_shards: set[str] = set()
@@ -162,9 +165,10 @@ class _RedriveCall:
         """Process the records after the position of the request, until a limit is reached."""
         report = self._report
         try:
+            if self._request.chosen is not None:
+                self._chosen = self._reader.add_older(self._request.chosen)
             if self._begin.phase == "claims":
-                for shard in self._list_shards_with_claims(self._begin.place):
-                    self._apply_claims(shard)
+                self._apply_all_claims()
                 self._position = RedrivePosition("discarded")
             self._apply_discarded()
             if self._applies:
@@ -173,19 +177,25 @@ class _RedriveCall:
         except (EndOfCallError, UnavailableError) as error:
             _log.info("the call ends at %s: %r", self._position, error)
             report.cursor = self._position.cursor
-        report.recount = [
-            {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
-            for recount in islice(self._list_recounts(), MAX_RECOUNTS)
-        ]
+        recounts = islice(self._reader.list_recounts(), MAX_RECOUNTS)
+        report.recount = [recount.to_json() for recount in recounts]
         return report
 
     # --- Claims ------------------------------------------------------------------------------
 
-    def _list_shards_with_claims(self, first: str = "") -> Iterator[str]:
-        """The shards that have open claims, in ascending order from ``first``."""
-        query = Query(claims.QUARANTINE, index="GSI2", low=first or None)
-        for page in self._store.query_pages(query):
-            yield from (item["GSI2SK"]["S"] for item in page.items)
+    def _apply_all_claims(self) -> None:
+        """Apply the chosen claims, or the open claims of all shards."""
+        if self._chosen is None:
+            for shard in self._reader.list_shards(self._begin.place):
+                self._apply_claims(shard)
+            return
+        for shard, seq, claim in self._chosen.list_claims(self._begin):
+            self._count_record()
+            if claim is None:
+                self._report.already_done += 1
+            else:
+                self._apply_claim(shard, claim)
+            self._position = RedrivePosition("claims", shard, seq)
 
     def _apply_claims(self, shard: str) -> None:
         """Apply the open claims of a shard, except those whose record is in a discarded batch."""
@@ -202,23 +212,20 @@ class _RedriveCall:
             self._position = RedrivePosition("claims", shard, claim.seq)
 
     def _apply_claim(self, shard: str, claim: Claim) -> None:
-        name = claims.render_payload_name(shard, claim.seq)
-        body = retry(lambda: self._objects.read(name), self._retry_budget)
-        if body is None:
-            self._report_missing(shard, claim, f"no object {name}")
-            return
+        read = partial(
+            read_payload, self._objects, shard, claim.seq, emulated=self._redrive.emulated
+        )
         try:
-            payload = json.loads(body)
-            last_error = dict(payload["error"])
-            event = {"shardId": shard, "Records": [payload["record"]]}
-            (record,) = Batch.parse(event, emulated=self._redrive.emulated).records
-        except (EventError, ValueError, KeyError, TypeError) as error:
+            payload = retry(read, self._retry_budget)
+        except MissingPayloadError as error:
+            self._report_missing(shard, claim, str(error))
+        except UnreadablePayloadError as error:
             self._report.add_claim(shard, claim, None, error)
-            return
-        if not self._applies:
-            self._report.add_claim(shard, claim, record, last_error)
         else:
-            self._apply(record, claim)
+            if self._applies:
+                self._apply(payload.record, claim)
+            else:
+                self._report.add_claim(shard, claim, payload.record, payload.error)
 
     def _report_missing(self, shard: str, claim: Claim, detail: str) -> None:
         """Report a claim without its record, unless another redrive has just done it."""
@@ -254,19 +261,19 @@ class _RedriveCall:
         """Apply batches in the order in which they were discarded; those of a second by number."""
         begin = self._begin if self._begin.phase == "discarded" else RedrivePosition("discarded")
         for group in self._failure_bucket.list_groups(begin):
+            if self._chosen and group.shard not in self._chosen.discarded_shards:
+                continue
             if self._applies:
                 # Claims are read before batches: no done claim is removed while a batch needs it.
                 shard = self._read_shard(group.shard)
                 if shard.is_full_of_done and shard.id not in self._cleaned_shards:
                     shard = self._expire_done_claims(shard)
                 failed_batches = self._failure_bucket.read_batches(group)
-                if archive := self._redrive.archive:
-                    self._archive_batches(
-                        group, archive, self._select_batches(failed_batches, archived=True)
-                    )
-                self._apply_batches(
-                    group, shard, self._select_batches(failed_batches, archived=False)
-                )
+                if self._chosen is None and (archive := self._redrive.archive):
+                    archived = self._select_batches(failed_batches, archived=True)
+                    self._archive_batches(group, archive, archived)
+                projected = self._select_batches(failed_batches, archived=False)
+                self._apply_batches(group, shard, projected)
             else:
                 self._count_record()
                 self._failure_bucket.read_batches(group)
@@ -314,13 +321,13 @@ class _RedriveCall:
         records_by_seq = {
             record.seq: record for batch in batches.values() for record in batch.records
         }
-        undone: set[str] = set()
+        chosen, undone = self._chosen.discarded if self._chosen else None, set[str]()
         for seq in sorted(records_by_seq):
             record = records_by_seq[seq]
             existing = shard.claims.get(seq)
             if record.entity is None or (existing is not None and existing.state == "done"):
                 continue
-            if seq <= group.tried:
+            if seq <= group.tried or (chosen is not None and (group.shard, seq) not in chosen):
                 undone.add(seq)
                 continue
             self._count_record()
@@ -357,7 +364,7 @@ class _RedriveCall:
     def _clean_up(self) -> None:
         """Remove the expired claims of done records, at the end of a complete redrive."""
         shards_with_batches = self._failure_bucket.list_shards()
-        for shard in list(self._list_shards_with_claims()):
+        for shard in list(self._reader.list_shards()):
             batch_numbers = None if shard in shards_with_batches else frozenset[str]()
             retry(partial(self._cleanup.expire_claims, shard, batch_numbers), self._retry_budget)
 
@@ -380,15 +387,6 @@ class _RedriveCall:
         else:
             self._full_shards.pop(shard.id, None)
         return shard
-
-    def _list_recounts(self) -> Iterator[Recount]:
-        for page in self._store.query_pages(Query(LIST, consistent=True)):
-            yield from map(Recount.from_item, page.items)
-
-    def _read_shard(self, shard: str) -> ShardClaims:
-        key = claims.build_shard_key(shard)
-        image = retry(lambda: self._store.get(key, consistent=True), self._retry_budget)
-        return ShardClaims.from_item(shard, image)
 
     def _count_record(self) -> None:
         """Before each record: end the call if its limit of records or of time is reached."""

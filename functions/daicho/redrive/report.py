@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, get_args
 
+from daicho.redrive.claim_ids import ClaimId
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.stream.claims import Claim
@@ -54,11 +55,15 @@ START = RedrivePosition()
 
 @dataclass(frozen=True)
 class RedriveRequest:
-    """The task of one call: list or apply at most ``limit`` records behind ``begin``."""
+    """The task of one call: list or apply at most ``limit`` records behind ``begin``.
+
+    ``chosen``: only these records, and the older ones that they need; None stands for all.
+    """
 
     action: Action = "list"
     limit: int = MAX_RECORDS
     begin: RedrivePosition = START
+    chosen: frozenset[ClaimId] | None = None
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> RedriveRequest:
@@ -72,7 +77,8 @@ class RedriveRequest:
             raise ValueError(f"the action is {action!r}, not one of {', '.join(get_args(Action))}")
         if not isinstance(limit, int) or limit < 1:
             raise ValueError(f"the limit is {limit!r}, not a number from 1 on")
-        return cls(action, limit, RedrivePosition.parse(event.get("cursor")))
+        begin = RedrivePosition.parse(event.get("cursor"))
+        return cls(action, limit, begin, _parse_chosen(event.get("claims")))
 
 
 @dataclass
@@ -119,3 +125,16 @@ class RedriveReport:
             "discarded": list(self.discarded.values()),
             "still_failing": len(self.claims),
         }
+
+
+def _parse_chosen(chosen: Any) -> frozenset[ClaimId] | None:
+    """The chosen records of an event: pairs of a shard and a number."""
+    if chosen is None:
+        return None
+    try:
+        pairs = frozenset((shard, seq) for shard, seq in chosen)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"claims are pairs of a shard and a number, not {chosen!r}") from error
+    if not pairs or not all(isinstance(part, str) and part for pair in pairs for part in pair):
+        raise ValueError(f"claims are pairs of a shard and a number, not {chosen!r}")
+    return pairs

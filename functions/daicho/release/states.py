@@ -116,16 +116,17 @@ def read_stage_states(store: StateStore) -> StageStates:
     Raises:
         UnavailableError: the table does not answer.
     """
-    stage = _read_backfill_items(store)
+    stage = read_recorded_states(store)
     if stage.is_recorded:
         return stage
     is_empty = not _has_items(store)
     # Another release may have been completed since the first reading, and items been written.
-    stage = _read_backfill_items(store)
+    stage = read_recorded_states(store)
     return replace(stage, is_empty=is_empty and not stage.is_recorded)
 
 
-def _read_backfill_items(store: QueriesItems) -> StageStates:
+def read_recorded_states(store: QueriesItems) -> StageStates:
+    """What the backfill items say; a table without a release counts as not empty."""
     states: dict[str, BackfillState] = {}
     record: Image | None = None
     filtered: frozenset[str] | None = None

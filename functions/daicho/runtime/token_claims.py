@@ -26,6 +26,8 @@ MACHINE_ROLES_CLAIM = "custom:role"
 """A trigger cannot add a claim that begins with ``cognito:``, so machines have this one."""
 SUBJECT_CLAIM = "sub"
 """The claims of the stack's user pool by default."""
+OPERATOR = "operator"
+"""The group of those who operate a stack: they may call the routes under ``/ops``."""
 
 RESOURCE_SERVER = "daicho"
 TENANT_SCOPE = "tenant."

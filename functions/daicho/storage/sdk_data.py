@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from botocore.session import Session
 
 SERVICES = frozenset(
-    {"cloudformation", "dynamodb", "dynamodbstreams", "lambda", "s3", "stepfunctions"}
+    {
+        *("cloudformation", "cloudwatch", "dynamodb", "dynamodbstreams"),
+        *("lambda", "logs", "s3", "stepfunctions"),
+    }
 )
 """All services that the library calls. Sources of credentials, such as STS, call others."""
 _DECODERS: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (

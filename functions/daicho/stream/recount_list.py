@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from typing import Any
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -33,6 +34,10 @@ class Recount:
         """Read an item of the list."""
         numbers = tuple(sorted(image.get("numbers", {}).get("SS", ())))
         return cls(image["tally"]["S"], numbers, attributes.get_text(image, "since") or "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The tally as a report shows it."""
+        return {"tally": self.tally, "numbers": list(self.numbers), "since": self.since}
 
 
 def build_recount_key(tally: str) -> ItemKey:

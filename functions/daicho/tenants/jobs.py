@@ -3,7 +3,7 @@
 A job's item is in a partition of the stack's own, beside the mark that its tenant is closed::
 
     PK #tenant#<tenant>   SK closed     the mark: whose job closed it, and when
-    PK #tenant#<tenant>   SK job#<id>   the job
+    PK #tenant#<tenant>   SK job#<id>   the job, in the list of all deletions (GSI2)
 
 Each save raises the item's revision, so one of two concurrent workers on a job gives up.
 """
@@ -17,7 +17,7 @@ from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
-from daicho.layout.tenant_items import build_job_key
+from daicho.layout.tenant_items import build_job_index_key, build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -97,7 +97,8 @@ class Job:
         """The item."""
         key = to_key_image(build_job_key(self.tenant, self.id))
         values = {_STORED_NAMES.get(name, name): value for name, value in vars(self).items()}
-        return {**key, **attributes.to_image(_drop_empty(values))}
+        listed = build_job_index_key(self.tenant, self.id)
+        return {**key, **listed, **attributes.to_image(_drop_empty(values))}
 
     @classmethod
     def from_image(cls, image: Image) -> Job:

@@ -21,6 +21,7 @@ from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
+from tests.delivery.schedules.chosen_profiles import CHOSEN_PROFILES
 from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
@@ -299,6 +300,7 @@ PROFILES = (
         },
     ),
     *RARE_PROFILES,
+    *CHOSEN_PROFILES,
     *CLOSING_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,

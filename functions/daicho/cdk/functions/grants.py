@@ -22,7 +22,8 @@ class Grants:
     ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
     objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
     table's stream; with this function's role Lambda writes discarded records into the failure
-    bucket.
+    bucket. ``metrics``: reads metrics of CloudWatch. ``leading_keys``: how the partition keys begin
+    that the actions on the table and its indexes may name; empty for all.
     """
 
     table: tuple[str, ...]
@@ -34,6 +35,8 @@ class Grants:
     objects: tuple[str, ...] = ()
     object_bucket: tuple[str, ...] = ()
     stream: bool = False
+    metrics: bool = False
+    leading_keys: str = ""
 
 
 REMOVE_VERSIONS = ("DeleteObject", "DeleteObjectVersion")
@@ -135,6 +138,17 @@ RELEASE = Grants(
         *("PutItem", "UpdateItem", "BatchWriteItem"),
     ),
 )
+# Reads what was set aside, and what the stack stores about its own work; writes jobs and its log.
+# The keys of the stack's own items begin with the delimiter: no tenant has an empty name. So this
+# function reaches no item of a tenant, in the table or in an index.
+OPS = Grants(
+    table=("GetItem", "Query", "PutItem", "UpdateItem"),
+    indexes={"GSI2": ("Query",)},
+    failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
+    failure_bucket=("ListBucket",),
+    metrics=True,
+    leading_keys="#*",
+)
 # Its answer follows from the event.
 TOKENS = Grants(table=())
 STREAM_DESCRIBE = ("DescribeStream",)
@@ -146,6 +160,9 @@ PUBLISH = (
 )
 REMOVE_VERSION = ("DeleteFunction",)
 START = ("StartExecution",)  # the API starts jobs, and nothing else
+INVOKE = ("InvokeFunction",)  # operators start an audit
+ALARMS = ("DescribeAlarms",)
+METRICS = ("GetMetricData",)  # knows no resource but "*"
 
 # What a state machine needs to deliver its log and its traces; they know no resource but "*".
 MACHINE = (

@@ -1,8 +1,11 @@
-"""Jobs: a state machine that calls a function, step by step, until the job is done."""
+"""Jobs: a state machine that calls a function, step by step, until the job is done.
+
+The function is `jobs`, and `redrive` for the jobs that redrive (ADR 0165).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aws_cdk import Aws, Duration, Stack
@@ -22,6 +25,8 @@ from daicho.cdk.settings import Settings
 TIMEOUT = Duration.minutes(15)
 PURGES = "purge-*"
 """The names of jobs that purge, as a pattern. A test compares it with the library."""
+REDRIVES = "redrive-*"
+"""The names of jobs that redrive, as a pattern. A test compares it with the library."""
 RANGES = 512
 """Ranges of segments. A test compares it with the library."""
 # Of a table or a function that does not answer. Half a day of it, then somebody has to look.
@@ -38,8 +43,10 @@ RETRY = {
 class Jobs(Construct):
     """Executes a job. The function stores its progress; the machine only repeats the step."""
 
-    def __init__(self, scope: Construct, id: str, *, shared: SharedResources) -> None:
-        """Create the function and the state machine."""
+    def __init__(
+        self, scope: Construct, id: str, *, shared: SharedResources, redrive: lambda_.Function
+    ) -> None:
+        """Create the function and the state machine. ``redrive``: the function of redrives."""
         super().__init__(scope, id)
         settings = shared.settings
         self.python = PythonFunction(
@@ -65,9 +72,11 @@ class Jobs(Construct):
         self.state_machine = stepfunctions.CfnStateMachine(
             self,
             "Machine",
-            role_arn=self._role(function, settings).role_arn,
+            role_arn=self._role((function, redrive), settings).role_arn,
             definition_string=Stack.of(self).to_json_string(
-                build_definition(function.function_arn, settings.rebuild_map_concurrency)
+                build_definition(
+                    function.function_arn, redrive.function_arn, settings.rebuild_map_concurrency
+                )
             ),
             logging_configuration=stepfunctions.CfnStateMachine.LoggingConfigurationProperty(
                 destinations=[
@@ -88,8 +97,8 @@ class Jobs(Construct):
         if settings.rebuild_map_concurrency is not None:
             self._allow_child_executions()
 
-    def _role(self, function: lambda_.Function, settings: Settings) -> iam.Role:
-        """The role of the machine: call the function, and write its own log and traces."""
+    def _role(self, functions: Sequence[lambda_.Function], settings: Settings) -> iam.Role:
+        """The role of the machine: call the functions, and write its own log and traces."""
         self.role = iam.Role(
             self,
             "MachineRole",
@@ -100,7 +109,8 @@ class Jobs(Construct):
         )
         self.role.add_to_policy(
             iam.PolicyStatement(
-                actions=["lambda:InvokeFunction"], resources=[function.function_arn]
+                actions=["lambda:InvokeFunction"],
+                resources=[function.function_arn for function in functions],
             )
         )
         self.role.add_to_policy(iam.PolicyStatement(actions=[*grants.MACHINE], resources=["*"]))
@@ -151,50 +161,74 @@ class Jobs(Construct):
         )
 
 
-def build_definition(function: str, map_concurrency: int | None = None) -> dict[str, Any]:
+def build_definition(
+    function: str, redrive: str, map_concurrency: int | None = None
+) -> dict[str, Any]:
     """The machine in the Amazon States Language; its input names a tenant and a job.
 
     A step that fails is repeated; the job records a step that continues to fail.
+    ``redrive``: the function that works on redrives; ``function`` works on all other jobs.
     ``map_concurrency``: how many ranges of segments are touched at once before the steps of a
     rebuild; None touches none.
     """
-    job = {"tenant.$": "$.tenant", "job.$": "$.job"}
+    is_redrive = {
+        "And": [
+            {"Variable": "$.tenant", "StringEquals": ""},
+            {"Variable": "$.job", "StringMatches": REDRIVES},
+        ],
+        "Next": "RedriveStep",
+    }
     return {
         "Comment": "Daicho: a job, step by step",
-        "StartAt": "Step" if map_concurrency is None else "IsRebuild",
+        "StartAt": "IsRedrive",
         "States": {
-            **({} if map_concurrency is None else build_map_states(function, map_concurrency)),
-            "Step": {
-                **_build_call(function, job),
-                "ResultSelector": {"done.$": "$.Payload.done", "wait.$": "$.Payload.wait"},
-                "ResultPath": "$.said",
-                "Retry": [RETRY],
-                "Catch": [
-                    {"ErrorEquals": ["States.ALL"], "ResultPath": "$.failed", "Next": "GiveUp"}
-                ],
-                "Next": "IsDone",
-            },
-            "IsDone": {
+            "IsRedrive": {
                 "Type": "Choice",
-                "Choices": [
-                    {"Variable": "$.said.done", "BooleanEquals": True, "Next": "Done"},
-                    {"Variable": "$.said.wait", "NumericGreaterThan": 0, "Next": "Settle"},
-                ],
-                "Default": "Step",
+                "Choices": [is_redrive],
+                "Default": "Step" if map_concurrency is None else "IsRebuild",
             },
-            "Settle": {"Type": "Wait", "SecondsPath": "$.said.wait", "Next": "Step"},
-            "GiveUp": {
-                **_build_call(function, {**job, "failed.$": "$.failed"}),
-                "ResultPath": None,
-                "Retry": [RETRY],
-                "Next": "Failed",
-            },
+            **({} if map_concurrency is None else build_map_states(function, map_concurrency)),
+            **build_step_states(function),
+            **build_step_states(redrive, "Redrive"),
             "Failed": {
                 "Type": "Fail",
                 "Error": "JobFailed",
                 "Cause": "A step failed again and again; the job says why.",
             },
             "Done": {"Type": "Succeed"},
+        },
+    }
+
+
+def build_step_states(function: str, prefix: str = "") -> dict[str, Any]:
+    """The states that call a function until it answers that the job is done."""
+    job = {"tenant.$": "$.tenant", "job.$": "$.job"}
+    step, is_done, settle, give_up = (
+        f"{prefix}{state}" for state in ("Step", "IsDone", "Settle", "GiveUp")
+    )
+    return {
+        step: {
+            **_build_call(function, job),
+            "ResultSelector": {"done.$": "$.Payload.done", "wait.$": "$.Payload.wait"},
+            "ResultPath": "$.said",
+            "Retry": [RETRY],
+            "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.failed", "Next": give_up}],
+            "Next": is_done,
+        },
+        is_done: {
+            "Type": "Choice",
+            "Choices": [
+                {"Variable": "$.said.done", "BooleanEquals": True, "Next": "Done"},
+                {"Variable": "$.said.wait", "NumericGreaterThan": 0, "Next": settle},
+            ],
+            "Default": step,
+        },
+        settle: {"Type": "Wait", "SecondsPath": "$.said.wait", "Next": step},
+        give_up: {
+            **_build_call(function, {**job, "failed.$": "$.failed"}),
+            "ResultPath": None,
+            "Retry": [RETRY],
+            "Next": "Failed",
         },
     }
 

@@ -188,7 +188,9 @@ class PythonFunction(Construct):
             self._role,
             rule="IAM5[Resource::*]",
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
-            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "."),
+            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "")
+            + ("; nor does CloudWatch's GetMetricData." if permissions.metrics else "")
+            + ("" if permissions.stream or permissions.metrics else "."),
         )
 
     @property
@@ -235,18 +237,30 @@ class PythonFunction(Construct):
                 ("s3", grants.FAILURE_OBJECTS, batches),
                 ("s3", grants.FAILURE_BUCKET, failures.bucket_arn),
             ]
+        if permissions.metrics:
+            statements.append(("cloudwatch", grants.METRICS, "*"))
         if shared.key and permissions.table:
             statements.append(("kms", grants.KEY, shared.key.key_arn))
         for service, actions, resource in statements:
+            leading_keys = permissions.leading_keys if service == "dynamodb" else ""
             if actions:
-                self.allow(service, actions, resource)
+                self.allow(service, actions, resource, leading_keys)
 
-    def allow(self, service: str, actions: Actions, resource: str | _ObjectNames) -> None:
-        """Grant actions of a service on one resource."""
+    def allow(
+        self,
+        service: str,
+        actions: Actions,
+        resource: str | _ObjectNames,
+        leading_keys: str = "",
+    ) -> None:
+        """Grant actions of a service on one resource; with a pattern of partition keys, if any."""
         arn = resource if isinstance(resource, str) else resource.arn
+        condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": leading_keys}}
         self._role.add_to_policy(
             iam.PolicyStatement(
-                actions=[f"{service}:{action}" for action in actions], resources=[arn]
+                actions=[f"{service}:{action}" for action in actions],
+                resources=[arn],
+                conditions=condition if leading_keys else None,
             )
         )
         if isinstance(resource, _ObjectNames):

@@ -17,8 +17,9 @@ TIMEOUT = Duration.minutes(15)
 class Redrive(Construct):
     """Nothing triggers it: no mapping, no schedule, no event of the bucket.
 
-    It is useful only after a fix, and the caller needs its answer. Two concurrent runs are
-    harmless, as each claim is done in one transaction.
+    It is useful only after a fix, and the caller needs its answer. The state machine of jobs calls
+    it for redrives that operators start. Two concurrent runs are harmless, as each claim is done in
+    one transaction.
     """
 
     def __init__(

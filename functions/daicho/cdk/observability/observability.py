@@ -13,6 +13,7 @@ from constructs import Construct
 from daicho.cdk.observability.alarms import AlarmProps, list_alarms
 from daicho.cdk.observability.dashboard import build_dashboard
 from daicho.cdk.observability.metrics import LedgerMetrics
+from daicho.cdk.observability.remedies import REMEDIES
 
 
 class Observability(Construct):
@@ -39,7 +40,8 @@ class Observability(Construct):
             evaluation_periods=props.periods,
             comparison_operator=props.comparison,
             treat_missing_data=props.missing,
-            alarm_description=f"{self._settings.name}: {props.name}. {props.text} {link}",
+            alarm_description=f"{self._settings.name}: {props.name}. {props.text} "
+            f"To do: {REMEDIES[props.section]} {link}",
         )
 
     def _list_topics(self) -> list[sns.ITopic]:

@@ -50,6 +50,7 @@ FAULT_KINDS: Mapping[str, str] = {
     "redrive under way": "a redrive at the same time as everything else",
     "two redrives at once": "... and a second one",
     "redrive ended": "a redrive that ends before it is complete",
+    "chosen redrive": "a redrive of chosen records, as a job in steps or in one call",
     "rollup under way": "a rollup at the same time as everything else",
     "parallel writes": "several writes of one invocation are in progress, and end in any order",
     "callers at once": "several requests to the API write at the same time; one may end early",

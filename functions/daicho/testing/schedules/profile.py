@@ -36,6 +36,10 @@ EVENT_WEIGHTS: Mapping[str, tuple[int, ...]] = {
 PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
 """Pauses in hours: shorter than the stream keeps a record, and longer than any item of the stack
 that has an expiry."""
+RARE_FAULTS: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
+"""The factor of the weights of faults that only rare operations can meet."""
+SLOW_STEPS = 0.1
+"""The share of its turns in which a slow process does anything."""
 REDRIVE_VERSIONS = (code_versions.FIXED_CODE, code_versions.NEW_CODE, code_versions.OLD_CODE)
 SAME_DIRTY_SHARDS = (DIRTY_SHARDS, DIRTY_SHARDS)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -36,22 +36,19 @@ from daicho.testing.oracle.recounts import (
 from daicho.testing.releases.lifecycle import Lifecycle
 from daicho.testing.releases.rebuild_lifecycle import RebuildLifecycle
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.chosen_redrives import ChosenRedrives
 from daicho.testing.schedules.closing_shards import ClosingShards
 from daicho.testing.schedules.filter_spread import FilterSpread
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.profile import RARE_FAULTS, SLOW_STEPS, Profile
 from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
 from daicho.testing.stack_settings import CONSUMERS, TABLE
 
 HOUR_S = 3600.0
-RARE_FAULTS: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
-"""The factor of the weights of faults that only rare operations can meet."""
 MAX_WAIT_S = 23.2 * HOUR_S
 """The stream keeps a record for 24 hours, and writes and sleeps take some of them."""
 DAYS_H = 73
 """Hours after which slots are folded and tombstones expire."""
-SLOW_STEPS = 0.1
-"""The share of its turns in which a slow process does anything."""
 
 
 class Schedule:
@@ -137,8 +134,9 @@ class Schedule:
             self._lifecycle = Lifecycle(history, names, *shared)
         rebuilds = self._lifecycle and self._lifecycle.rebuilds
         self._closing = ClosingShards(profile, *shared)
-        others = (self._closing, FilterSpread(profile, *shared), self._lifecycle)
-        owners = (rare_events, *others, rebuilds)
+        self._chosen = ChosenRedrives(profile, *shared)
+        others = (self._closing, self._chosen, FilterSpread(profile, *shared))
+        owners = (rare_events, *others, self._lifecycle, rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
@@ -149,7 +147,8 @@ class Schedule:
         """Play it; returns the differences from the recomputation at the end, in a line each."""
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
-            for each in (self._closing.play_old_code(), self._limits, simulate_retry_budgets()):
+            watched = (self._closing.play_old_code(), self._chosen.watch())
+            for each in (*watched, self._limits, simulate_retry_budgets()):
                 stack.enter_context(each)
             if self._requests is not None:
                 stack.enter_context(self._requests.patch_book())
@@ -207,6 +206,7 @@ class Schedule:
             # Late, and perhaps by an old version of the code.
             self._repeat()
         self._lambda.drain()
+        self._chosen.finish()
         self._lambda.redrive_all()
         if self._lifecycle is not None:
             self._lifecycle.finish()

@@ -7,7 +7,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, unquote_plus
 
 from daicho.declare.rules.caller import Caller
@@ -37,12 +37,12 @@ class HttpRequest:
         """GET, PUT..."""
         return str(self.event["requestContext"]["http"]["method"]).upper()
 
-    def to_get(self) -> HttpRequest:
+    def to_get(self) -> Self:
         """The GET request to the same address: a HEAD request has its status and its headers."""
         context = self.event["requestContext"]
         http = {**context["http"], "method": "GET"}
         event = {**self.event, "requestContext": {**context, "http": http}}
-        return HttpRequest(event, self.claim_names)
+        return type(self)(event, self.claim_names)
 
     @property
     def id(self) -> str:

@@ -238,3 +238,18 @@ def test_a_stack_without_the_function_is_said(stack_file: Path, content: str | N
     result = CliRunner().invoke(app, ["redrive", "--stack", str(stack_file)])
     assert result.exit_code == 2
     assert "make up" in result.stderr
+
+
+def test_chosen_records_are_sent_with_each_call(run: Run) -> None:
+    first = {**NOTHING, "applied": 1, "finished": False, "cursor": "claims#shardId-1#2"}
+    number = f"{LABEL}#{7:040}"
+    called, result = run("--claim", f"shardId-1/{number}", answers=(first, NOTHING, NOTHING))
+    assert result.exit_code == 0
+    assert [each["claims"] for each in called.asked] == [[["shardId-1", number]]] * 3
+    assert [each["action"] for each in called.asked] == ["apply", "apply", "list"]
+
+
+@pytest.mark.parametrize("text", ["shardId-1", "/7", "shardId-1/"])
+def test_a_wrong_choice_ends_before_any_call(run: Run, text: str) -> None:
+    called, result = run("--claim", text, answers=())
+    assert (result.exit_code, called.asked) == (2, [])

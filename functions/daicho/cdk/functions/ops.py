@@ -1,0 +1,71 @@
+"""The API of operators: a function of its own, with other permissions than the API of tenants."""
+
+from __future__ import annotations
+
+from aws_cdk import Aws, Duration
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from daicho.cdk.functions import grants
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.cdk.nag_suppressions import suppress_finding
+
+# The gateway gives up after 30 seconds.
+TIMEOUT = Duration.seconds(29)
+
+
+class Ops(Construct):
+    """It reads what all tenants share and what failed, and it starts jobs.
+
+    It may not delete anything, nor read the archive or the objects of tenants (ADR 0166).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        shared: SharedResources,
+        state_machine: str,
+        api_id: str,
+        projector: lambda_.Function,
+        archiver: lambda_.Function,
+        auditor: lambda_.Function,
+    ) -> None:
+        """Create the function. ``state_machine``: the ARN of the one that executes jobs."""
+        super().__init__(scope, id)
+        settings = shared.settings
+        self.python = PythonFunction(
+            self,
+            "Function",
+            name="ops",
+            shared=shared,
+            permissions=grants.OPS,
+            timeout=TIMEOUT,
+            environment={
+                "API_URL": settings.address,
+                "FAILURE_BUCKET": shared.failures.bucket_name,
+                "PROJECT_FUNCTION": projector.function_name,
+                "ARCHIVE_FUNCTION": archiver.function_name,
+                "AUDIT_FUNCTION": auditor.function_name,
+                "JOB_MACHINE": state_machine,
+                "STACK_NAME": Aws.STACK_NAME,
+                "API_ID": api_id,
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                # See the API's function (ADR 0158).
+                "PYDANTIC_DISABLE_PLUGINS": "__all__",
+                **settings.identity.environment,
+            },
+        )
+        self.python.allow("states", grants.START, state_machine)
+        self.python.allow("lambda", grants.INVOKE, auditor.function_arn)
+        # The names of alarms are generated, and a search for a prefix is checked as one for all.
+        alarms = f"arn:{Aws.PARTITION}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm:*"
+        self.python.allow("cloudwatch", grants.ALARMS, alarms)
+        suppress_finding(
+            self.python.role,
+            rule="IAM5[Resource::arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>"
+            ":alarm:*]",
+            reason="CloudWatch lists alarms by a prefix only to whoever may list all of them.",
+        )

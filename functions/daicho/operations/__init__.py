@@ -1,0 +1,1 @@
+"""What operators see and do across all tenants: the routes under ``/ops``."""

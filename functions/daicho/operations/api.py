@@ -1,0 +1,50 @@
+"""The API of operators: each request needs the group `operator`, and none needs a tenant."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from daicho.operations.operator_session import OperatorTools
+from daicho.operations.routes.builder import build_operations
+from daicho.runtime.token_claims import OPERATOR
+from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
+from daicho.web.http.endpoint import BookOpener
+from daicho.web.http.problems import HttpError
+from daicho.web.http.request import HttpRequest
+from daicho.web.http_api import HttpApi
+
+
+class OperatorRequest(HttpRequest):
+    """A request of an operator, which is of no tenant, whatever its token contains."""
+
+    @property
+    def tenant(self) -> str:
+        """No tenant has an empty name."""
+        return ""
+
+
+class OperatorApi(HttpApi):
+    """Answers requests to the routes under ``/ops``."""
+
+    request_type = OperatorRequest
+
+    def __init__(
+        self,
+        tools: OperatorTools,
+        *,
+        server: str = "",
+        claim_names: ClaimNames = COGNITO_CLAIMS,
+    ) -> None:
+        """``server``: the API's address. ``claim_names``: the claims of groups and subject."""
+        super().__init__(server, claim_names)
+        self.operations = build_operations(is_local=tools.settings.stage == "local")
+        self.route(self.operations, cast("BookOpener", tools.open_session))
+
+    def check_access(self, incoming: HttpRequest) -> None:
+        """Refuse everybody who is no operator, before any route is looked up.
+
+        Raises:
+            HttpError: 403.
+        """
+        if OPERATOR not in incoming.roles:
+            raise HttpError(403, f"this takes the role {OPERATOR!r}")

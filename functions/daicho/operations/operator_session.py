@@ -1,0 +1,147 @@
+"""What one operator does in one request, and the tools for it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from daicho.declare.rules.caller import Caller
+from daicho.operations.action_log import ActionLog, ActionLogTable
+from daicho.operations.health import Health, Monitoring
+from daicho.operations.series import StackMetrics
+from daicho.plan import Ledger
+from daicho.redrive.failure_bucket import FailureObjects
+from daicho.redrive.jobs import RedriveJobs, RedriveJobsTable
+from daicho.redrive.set_aside import SetAsideRecords
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
+from daicho.runtime.settings import Settings
+from daicho.storage.requests import Query
+from daicho.stream.recount_list import LIST, Recount
+
+REQUEST_S = 20.0
+"""Seconds for the work of one request: the gateway gives up after 30."""
+MAX_RECOUNTS = 500
+T = TypeVar("T")
+
+
+class OperatorTable(ActionLogTable, RedriveJobsTable, Protocol):
+    """The operations of the table that operators need."""
+
+
+class JobMachine(Protocol):
+    """The state machine that runs jobs."""
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        """Start one execution under a name."""
+
+
+class Starter(Protocol):
+    """A function that is started without waiting for its answer."""
+
+    def start(self, event: Mapping[str, Any]) -> None:
+        """Start it."""
+
+
+@dataclass(frozen=True)
+class OperatorTools:
+    """The dependencies of all requests.
+
+    ``failures``: the failure bucket. ``auditor`` starts an audit of the archive.
+    """
+
+    settings: Settings
+    ledger: Ledger
+    store: OperatorTable
+    failures: FailureObjects
+    machine: JobMachine
+    monitoring: Monitoring
+    auditor: Starter
+    now: Callable[[], dt.datetime]
+    threads: int = 8
+
+    @cached_property
+    def records(self) -> SetAsideRecords:
+        """The records that were set aside."""
+        return SetAsideRecords.build(self.settings, self.store, self.failures, threads=self.threads)
+
+    @cached_property
+    def redrives(self) -> RedriveJobs:
+        """The redrives that operators have started."""
+        return RedriveJobs(self.store, self.records, self.machine, self.now)
+
+    @cached_property
+    def log(self) -> ActionLog:
+        """The log of what operators did."""
+        return ActionLog(self.store, self.now)
+
+    @cached_property
+    def metrics(self) -> StackMetrics:
+        """The metrics of the stack."""
+        settings = self.settings
+        return StackMetrics(
+            settings.metrics_namespace,
+            settings.stage,
+            settings.table_name,
+            {"project": settings.project_function, "archive": settings.archive_function},
+            settings.api_id,
+            settings.job_machine,
+        )
+
+    @cached_property
+    def health(self) -> Health:
+        """The health of the stack."""
+        return Health(
+            self.store,
+            self.failures,
+            self.ledger,
+            self.monitoring,
+            self.metrics,
+            alarm_prefix=f"{self.settings.stack_name}-",
+            dirty_shards=self.settings.dirty_shards,
+            now=self.now,
+        )
+
+    @cached_property
+    def map_all(self) -> Mapper:
+        """A mapper for reads at once."""
+        return make_mapper(self.threads)
+
+    def list_recounts(self) -> list[dict[str, Any]]:
+        """Tallies whose correct value is not known."""
+        return [
+            {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
+            for recount in islice(self._iterate_recounts(), MAX_RECOUNTS)
+        ]
+
+    def open_session(self, caller: Caller) -> OperatorSession:
+        """The session of a request."""
+        return OperatorSession(self, caller.subject)
+
+    def _iterate_recounts(self) -> Iterator[Recount]:
+        for page in self.store.query_pages(Query(LIST, consistent=True)):
+            yield from map(Recount.from_item, page.items)
+
+
+class OperatorSession:
+    """One request of an operator. An endpoint passes it to its answerer in place of a book."""
+
+    has_no_writes = False
+    """A request is not repeated: its log entry is written."""
+
+    def __init__(self, tools: OperatorTools, user: str) -> None:
+        self.tools, self.user = tools, user
+        self.retry_budget = RetryBudget.for_seconds(REQUEST_S)
+
+    def act(
+        self,
+        action: str,
+        target: str,
+        work: Callable[[], T],
+        describe: Callable[[T], str] = lambda _: "done",
+    ) -> T:
+        """Do ``work``, and record it in the log."""
+        return self.tools.log.run(self.user, action, target, work, describe)

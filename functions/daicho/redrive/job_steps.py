@@ -1,0 +1,110 @@
+"""The steps of a redrive that an operator started. The state machine of jobs repeats them.
+
+A step is some calls of the redrive, and the job is saved after each. A step that is killed leaves
+the job as it was after its last call. The next step applies the same records once more, and finds
+those done that were applied: no record is applied twice, and none is counted twice.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from daicho.redrive.job import (
+    OvertakenError,
+    RedriveJob,
+    RedriveJobTable,
+    find_redrive,
+    save_redrive,
+)
+from daicho.redrive.redrive import Redrive
+from daicho.redrive.report import RedrivePosition, RedriveRequest
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.retry import RetryBudget, retry
+
+RECORDS_PER_CALL = 100
+CALLS_PER_STEP = 10
+MAX_STEPS_WITHOUT_PROGRESS = 5
+"""Steps after which the job fails: a record ends the process, or a store is unavailable."""
+
+
+OVERTAKEN_WAIT_S = 15
+"""The pause of a step that met another one of the same job, in seconds."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RedriveStep:
+    """The result of a step: whether the job is over, or how many seconds to wait."""
+
+    done: bool
+    wait: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """As the state machine reads it."""
+        return {"done": self.done, "wait": self.wait}
+
+
+@dataclass(frozen=True)
+class RedriveSteps:
+    """Works on the redrives of one stack."""
+
+    redrive: Redrive
+    store: RedriveJobTable
+    now: Callable[[], dt.datetime]
+
+    def run_step(self, id: str, retry_budget: RetryBudget) -> RedriveStep:
+        """Do a bounded part of a job. A job that is over, or has expired, is done.
+
+        Raises:
+            UnavailableError: the table does not answer.
+        """
+        try:
+            return self._run_step(id, retry_budget)
+        except OvertakenError as error:
+            _log.info("another step continues: %s", error)
+            return RedriveStep(done=False, wait=OVERTAKEN_WAIT_S)
+
+    def _run_step(self, id: str, retry_budget: RetryBudget) -> RedriveStep:
+        job = retry(partial(find_redrive, self.store, id), retry_budget)
+        if job is None or job.state != "running":
+            return RedriveStep(done=True)
+        if job.begun >= MAX_STEPS_WITHOUT_PROGRESS:
+            job.state = "failed"
+            job.error = (
+                f"{job.begun} steps got no further than {job.cursor or 'the start'}; "
+                "the function's log names the record"
+            )
+            self._save(job, retry_budget)
+            return RedriveStep(done=True)
+        job.begun += 1  # saved first: a record may end the process
+        self._save(job, retry_budget)
+        for _ in range(CALLS_PER_STEP):
+            self._run_call(job, retry_budget)
+            if job.finished or job.begun or not retry_budget.has_time_left:
+                break
+        return RedriveStep(done=job.finished)
+
+    def fail_job(self, id: str, reason: str, retry_budget: RetryBudget) -> None:
+        """Record that nobody works on a job any more."""
+        job = retry(partial(find_redrive, self.store, id), retry_budget)
+        if job is not None and job.state == "running":
+            job.state, job.error = "failed", reason[:1000]
+            self._save(job, retry_budget)
+
+    def _run_call(self, job: RedriveJob, retry_budget: RetryBudget) -> None:
+        """One call, and its result in the job."""
+        begin = RedrivePosition.parse(job.cursor)
+        request = RedriveRequest("apply", RECORDS_PER_CALL, begin, job.chosen_claims)
+        report = self.redrive.run(request, retry_budget)
+        job.add_report(report)
+        if job.finished:
+            job.state = "succeeded"
+        if job.finished or job.cursor != begin.cursor:
+            job.begun = 0
+        self._save(job, retry_budget)
+
+    def _save(self, job: RedriveJob, retry_budget: RetryBudget) -> None:
+        save_redrive(self.store, job, self.now(), retry_budget)

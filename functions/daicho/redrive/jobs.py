@@ -1,0 +1,170 @@
+"""Redrives that operators start: previewed, confirmed by their count, and worked on in steps."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ulid import ULID
+
+from daicho.errors import BadCursor, Conflict, Invalid, StoreError
+from daicho.redrive.claim_ids import ClaimId
+from daicho.redrive.job import (
+    PARTITION,
+    RedriveJob,
+    find_redrive,
+    group_by_shard,
+    save_redrive,
+)
+from daicho.redrive.set_aside import SetAsideRecords, SetAsideTable
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.retry import RetryBudget
+from daicho.storage import keys
+from daicho.storage.protocols import PutsItems
+from daicho.storage.requests import Query
+
+MAX_CHOSEN = 1_000
+"""Chosen records of one redrive, with the added ones: its item has 400 KB."""
+JOB_ID = re.compile("[0-9A-Z]{26}")
+"""A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
+
+
+class RedriveJobsTable(SetAsideTable, PutsItems, Protocol):
+    """The operations of the table that starting and reading redrives needs."""
+
+
+class RedriveMachine(Protocol):
+    """The state machine that runs jobs."""
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        """Start one execution under a name."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a redrive would work on.
+
+    ``count``: of chosen records, with the ``added`` ones, which are older records that must be
+    applied before them; of everything, the open claims and the discarded batches.
+    """
+
+    count: int
+    added: tuple[ClaimId, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """A page of redrives, the newest first. ``cursor`` None: it is the last one."""
+
+    items: tuple[RedriveJob, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class RedriveJobs:
+    """The redrives of one stack. ``records``: what was set aside."""
+
+    store: RedriveJobsTable
+    records: SetAsideRecords
+    machine: RedriveMachine
+    now: Callable[[], dt.datetime]
+
+    def preview(self, chosen: Sequence[ClaimId] | None, retry_budget: RetryBudget) -> Preview:
+        """Count what a redrive of ``chosen`` would work on; None stands for everything.
+
+        Raises:
+            NotFound: a chosen record is not set aside: it is done, or never was.
+            Invalid: nothing is chosen, or too much.
+            UnavailableError: a store does not answer, or there is too little time.
+        """
+        return self._plan(chosen, retry_budget)[0]
+
+    def start(
+        self,
+        chosen: Sequence[ClaimId] | None,
+        *,
+        count: int,
+        user: str,
+        retry_budget: RetryBudget,
+    ) -> RedriveJob:
+        """Start a redrive of as many records as its preview counted.
+
+        Raises:
+            Conflict: it would work on another number of records now.
+            NotFound, Invalid, UnavailableError: as `preview`.
+        """
+        preview, closed = self._plan(chosen, retry_budget)
+        if preview.count != count:
+            raise Conflict(
+                f"the redrive would work on {preview.count} records now, not on {count}",
+                field="count",
+            )
+        now = self.now()
+        job = RedriveJob(
+            str(ULID.from_datetime(now)),
+            count,
+            user,
+            keys.render_instant(now),
+            chosen=None if closed is None else group_by_shard(closed),
+            claims=None if closed is None else len(closed),
+        )
+        save_redrive(self.store, job, now, retry_budget)
+        try:
+            self.machine.start(job.machine_input["job"], job.machine_input)
+        except StoreError:  # it may have been started: then its first step ends it
+            job.state, job.error = "failed", "the state machine of jobs could not be started"
+            save_redrive(self.store, job, now, retry_budget)
+            raise
+        return job
+
+    def get(self, id: str) -> RedriveJob | None:
+        """A redrive of the last 90 days; None if there is none of that id."""
+        job = find_redrive(self.store, id) if JOB_ID.fullmatch(id) else None
+        return None if job is None else self._judge(job)
+
+    def list(self, cursor: str | None = None, limit: int = 50) -> JobPage:
+        """The redrives of the last 90 days, the newest first.
+
+        Raises:
+            BadCursor: no cursor of this list.
+        """
+        if cursor is not None and not JOB_ID.fullmatch(cursor):
+            raise BadCursor
+        query = Query(
+            PARTITION,
+            below=cursor,
+            forward=False,
+            limit=limit,
+            attributes=RedriveJob.list_shown_attributes(),
+        )
+        page = next(iter(self.store.query_pages(query)))
+        jobs = tuple(self._judge(RedriveJob.from_image(item)) for item in page.items)
+        return JobPage(jobs, jobs[-1].id if page.last is not None and jobs else None)
+
+    def _plan(
+        self, chosen: Sequence[ClaimId] | None, retry_budget: RetryBudget
+    ) -> tuple[Preview, frozenset[ClaimId] | None]:
+        """The preview, and the records to apply; None stands for everything."""
+        if chosen is None:
+            return Preview(self.records.count(retry_budget)), None
+        if not chosen:
+            raise Invalid("no record is chosen", field="claims")
+        if len(set(chosen)) > MAX_CHOSEN:
+            raise Invalid(_TOO_MANY.format("chosen"), field="claims")
+        closed = self.records.add_older(chosen, retry_budget)
+        if len(closed) > MAX_CHOSEN:
+            raise Invalid(_TOO_MANY.format("chosen, with the older ones,"), field="claims")
+        added = closed - set(chosen)
+        return Preview(len(closed), tuple(sorted(added))), closed
+
+    def _judge(self, job: RedriveJob) -> RedriveJob:
+        """The job; failed if nobody works on it any more."""
+        if not job.is_abandoned(self.now()):
+            return job
+        return replace(job, state="failed", error="no step was saved for an hour: start another")
+
+
+_TOO_MANY = f"more than {MAX_CHOSEN:,} records are {{}}; redrive everything instead"

@@ -1,0 +1,197 @@
+"""The records that a redrive of chosen ones applies: these, and older ones before them (rule 15).
+
+- Of a chosen claim's item, every older claim comes along, of whatever shard: the numbers of an item
+  increase across a shard split (rule 1), so a claim in the parent shard is older.
+- Of a chosen record of a discarded batch, every older discarded record of its shard comes along.
+  Rule 16 decides by the number of a slot, and a slot is of one shard. Counted before an older
+  record of the slot, the newer one raises the number, and the older one could only be recounted.
+
+Applied in ascending order, the applied claims of an item are at any time its oldest ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Protocol
+
+from daicho.redrive.claim_ids import ClaimId
+from daicho.redrive.failure_bucket import FailureBucket, FailureObjects
+from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
+from daicho.redrive.report import RedrivePosition
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.retry import Mapper, RetryBudget, retry
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import GetsItems, QueriesItems
+from daicho.storage.requests import Query
+from daicho.stream import claims
+from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.records import StreamRecord
+from daicho.stream.recount_list import LIST, Recount
+
+QUARANTINED = ("open", "uncertain")
+"""The states of claims whose record is in an object of its own."""
+
+
+class ClaimStore(GetsItems, QueriesItems, Protocol):
+    """The operations of the table that reading claims needs."""
+
+
+@dataclass(frozen=True)
+class ChosenRecords:
+    """The records that a redrive applies.
+
+    ``claims``: the quarantined ones. ``discarded``: those of discarded batches. ``absent``: chosen
+    ones that are not set aside: they are done, or never were.
+    """
+
+    claims: Mapping[ClaimId, Claim]
+    discarded: frozenset[ClaimId]
+    absent: frozenset[ClaimId]
+
+    @property
+    def ids(self) -> frozenset[ClaimId]:
+        """All that are set aside."""
+        return self.discarded | self.claims.keys()
+
+    @property
+    def discarded_shards(self) -> frozenset[str]:
+        """The shards of the discarded ones."""
+        return frozenset(shard for shard, _ in self.discarded)
+
+    def list_claims(self, begin: RedrivePosition) -> Iterator[tuple[str, str, Claim | None]]:
+        """Shard, number and claim behind a position, by number; None for an absent record.
+
+        The claims of an item may be of several shards, and their numbers give their order.
+        """
+        for seq, shard in sorted((seq, shard) for shard, seq in (*self.claims, *self.absent)):
+            if (seq, shard) > (begin.seq, begin.place):
+                yield shard, seq, self.claims.get((shard, seq))
+
+
+@dataclass(frozen=True)
+class OlderClaims:
+    """Finds older records: open claims, and records of the ``projector``'s discarded batches.
+
+    ``emulated``: as `Batch.parse` takes it.
+    """
+
+    store: ClaimStore
+    objects: FailureObjects
+    projector: str
+    emulated: bool
+    map_all: Mapper
+    retry_budget: RetryBudget
+
+    @cached_property
+    def bucket(self) -> FailureBucket:
+        """The discarded batches."""
+        functions = frozenset({self.projector})
+        return FailureBucket(self.objects, functions, self.emulated, self.retry_budget)
+
+    def add_older(self, chosen: Collection[ClaimId]) -> ChosenRecords:
+        """The chosen records that are set aside, and the older ones that they need.
+
+        The claims of other shards are found by an index, which may lag for moments.
+
+        Raises:
+            UnavailableError: a store does not answer.
+        """
+        shards = {shard: self.read_shard(shard) for shard in sorted({id[0] for id in chosen})}
+        found = {(shard, seq): shards[shard].claims.get(seq) for shard, seq in chosen}
+        quarantined = {id: claim for id, claim in found.items() if claim and is_quarantined(claim)}
+        others = {id for id, claim in found.items() if claim is None or claim.state == "discarded"}
+        discarded = self._find_discarded(others, shards)
+        newest: dict[ItemKey, str] = {}
+        entities: dict[str, str] = {}
+        keys = zip(quarantined, self._read_keys(quarantined), strict=True)
+        of_claims = [(key, quarantined[id].entity, id[1]) for id, key in keys if key is not None]
+        of_batches = [
+            (record.key, record.entity or "", record.seq) for record in discarded.values()
+        ]
+        for key, entity, seq in (*of_claims, *of_batches):
+            newest[key] = max(seq, newest.get(key, ""))
+            entities[entity] = max(seq, entities.get(entity, ""))
+        return ChosenRecords(
+            {**quarantined, **self._find_older(quarantined, newest, entities)},
+            frozenset(discarded),
+            frozenset(chosen) - quarantined.keys() - discarded.keys(),
+        )
+
+    def list_shards(self, first: str = "") -> Iterator[str]:
+        """The shards that have open claims, in ascending order from ``first``."""
+        query = Query(claims.QUARANTINE, index="GSI2", low=first or None)
+        for page in self.store.query_pages(query):
+            yield from (item["GSI2SK"]["S"] for item in page.items)
+
+    def read_shard(self, shard: str) -> ShardClaims:
+        """The claims of a shard."""
+        key = claims.build_shard_key(shard)
+        image = retry(lambda: self.store.get(key, consistent=True), self.retry_budget)
+        return ShardClaims.from_item(shard, image)
+
+    def list_recounts(self) -> Iterator[Recount]:
+        """The tallies whose count is unknown."""
+        for page in self.store.query_pages(Query(LIST, consistent=True)):
+            yield from map(Recount.from_item, page.items)
+
+    def _find_discarded(
+        self, chosen: Collection[ClaimId], shards: Mapping[str, ShardClaims]
+    ) -> dict[ClaimId, StreamRecord]:
+        """Chosen records of discarded batches, and the undone ones before them in their shards."""
+        if not chosen:
+            return {}
+        found: dict[ClaimId, StreamRecord] = {}
+        for group in self.bucket.list_groups(RedrivePosition("discarded")):
+            if group.shard not in {shard for shard, _ in chosen}:
+                continue
+            for failed_batch in self.bucket.read_batches(group).values():
+                for record in failed_batch.batch.records:
+                    claim = shards[group.shard].claims.get(record.seq)
+                    if record.entity and (claim is None or claim.state == "discarded"):
+                        found[group.shard, record.seq] = record
+        last: dict[str, str] = {}
+        for shard, seq in sorted(chosen & found.keys()):
+            last[shard] = seq
+        return {id: record for id, record in found.items() if id[1] <= last.get(id[0], "")}
+
+    def _find_older(
+        self,
+        chosen: Mapping[ClaimId, Claim],
+        newest: Mapping[ItemKey, str],
+        entities: Mapping[str, str],
+    ) -> dict[ClaimId, Claim]:
+        """The other claims of the items, up to the ``newest`` number of each.
+
+        Only a claim's payload names its item. So the payloads of older claims of the same
+        ``entities`` are read, and of those whose entity is unknown.
+        """
+        if not newest:
+            return {}
+        last = max(entities.values())
+        candidates = {
+            (shard, claim.seq): claim
+            for shard in self.list_shards()
+            for claim in self.read_shard(shard).open_claims
+            if is_quarantined(claim)
+            and claim.seq < entities.get(claim.entity, "" if claim.entity else last)
+            and (shard, claim.seq) not in chosen
+        }
+        keys = zip(candidates, self._read_keys(candidates), strict=True)
+        return {id: candidates[id] for id, key in keys if key and id[1] < newest.get(key, "")}
+
+    def _read_keys(self, ids: Iterable[ClaimId]) -> Iterator[ItemKey | None]:
+        return self.map_all(self._read_key, ids)
+
+    def _read_key(self, id: ClaimId) -> ItemKey | None:
+        """The item of a claim; None if its record cannot be read, and so not be applied either."""
+        read = partial(read_payload, self.objects, *id, emulated=self.emulated)
+        try:
+            return retry(read, self.retry_budget).record.key
+        except (MissingPayloadError, UnreadablePayloadError):
+            return None
+
+
+def is_quarantined(claim: Claim) -> bool:
+    """Whether the claim's record waits in an object of its own."""
+    return claim.state in QUARANTINED

@@ -1,0 +1,133 @@
+"""Redrives of chosen records (rule 15): jobs in steps, as operators start them, and calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+from daicho.redrive import job_steps
+from daicho.redrive.claim_ids import ClaimId
+from daicho.redrive.job import RedriveJob, find_redrive, group_by_shard, save_redrive
+from daicho.runtime.retry import RetryBudget
+from daicho.storage import keys
+from daicho.testing.choices import Choices
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.oracle.redrive_order import RedriveOrderCheck, list_set_aside
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.profile import Profile
+
+EVENT = "redrive_chosen"
+MAX_STEPS_OF_JOB = 200
+"""Steps of a job without faults; one that takes more never ends."""
+
+
+class ChosenRedrives:
+    """The event, on one deployment. A profile names it by its method."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        deployment: SimulatedDeployment,
+        simulated_lambda: SimulatedLambda,
+        writer: BaseItemWriter,
+        choices: Choices,
+        note: Callable[[str], None],
+    ) -> None:
+        self._profile = profile
+        self._deployment = deployment
+        self._lambda = simulated_lambda
+        self._choices = choices
+        self._note = note
+        self._fault_counts: Counter[str] = simulated_lambda.fault_counts
+        self._check: RedriveOrderCheck | None = None
+        self._limits: dict[str, int] = {}
+        self._jobs: list[str] = []
+        if EVENT in profile.events:
+            self._check = RedriveOrderCheck(deployment, simulated_lambda.unexpected)
+            self._limits = {
+                "RECORDS_PER_CALL": choices.pick((1, 2, 100), "records of a call"),
+                "CALLS_PER_STEP": choices.pick((1, 2, 10), "calls of a step"),
+            }
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Check the order of all redrives, and let the steps of jobs be short."""
+        with ExitStack() as stack:
+            if self._check is not None:
+                stack.enter_context(self._check.watch())
+            for name, limit in self._limits.items():
+                stack.enter_context(mock.patch.object(job_steps, name, limit))
+            yield
+
+    def redrive_chosen(self) -> None:
+        """An operator redrives chosen records, or the next step of such a redrive begins."""
+        if self._lambda.is_crowded:
+            return
+        if self._jobs and self._choices.draw_bool(0.6):
+            self._start_step(self._choices.pick(list(reversed(self._jobs))))
+            return
+        waiting = sorted(list_set_aside(self._deployment))
+        if not waiting:
+            return
+        count = 1 + self._choices.draw_number(min(3, len(waiting)))
+        # The newest is chosen most often: older ones have to come along.
+        chosen = {self._choices.pick(list(reversed(waiting))) for _ in range(count)}
+        self._fault_counts["chosen redrive"] += 1
+        if self._choices.draw_bool(0.7):
+            self._start_step(self._create_job(chosen))
+            return
+        self._note(f"redrive of {sorted(chosen)} begins")
+        limit = self._choices.pick((100, 1, 2))
+        event = {"action": "apply", "claims": sorted(chosen), "limit": limit}
+        self._begin(event)
+
+    def finish(self) -> None:
+        """Without faults, every job comes to its end, and has counted nothing twice."""
+        for id in self._jobs:
+            for _ in range(MAX_STEPS_OF_JOB):
+                answer = self._lambda.run_to_end("redrive", _build_step_event(id))
+                if answer is None or answer["done"]:
+                    break
+            job = self._find(id)
+            if job.state == "running":
+                self._lambda.unexpected.append(f"redrive {id} never ends: {job.to_json()}")
+        if self._check is not None:
+            applied = sum(self._find(id).applied for id in self._jobs)
+            if applied > len(self._check.done):
+                done = len(self._check.done)
+                self._lambda.unexpected.append(f"redrives count {applied} of {done} applied")
+
+    def _create_job(self, chosen: set[ClaimId]) -> str:
+        """Store a job as the operators' API does; it closes the choice itself."""
+        id, now = f"{len(self._jobs):026}", self._deployment.clock.now()
+        at = keys.render_instant(now)
+        grouped = group_by_shard(chosen)
+        job = RedriveJob(id, len(chosen), "operator", at, grouped, len(chosen))
+        table = self._deployment.open_table()
+        save_redrive(table, job, now, RetryBudget(lambda: 1.0, reserve=0))
+        self._jobs.append(id)
+        self._note(f"redrive {id} of {sorted(chosen)}")
+        return id
+
+    def _start_step(self, id: str) -> None:
+        self._note(f"a step of redrive {id} begins")
+        self._begin(_build_step_event(id))
+
+    def _begin(self, event: dict[str, Any]) -> None:
+        process = self._lambda.start_detached("redrive", event)
+        process.code_version = self._choices.pick(self._profile.redrive_versions)
+        process.seconds = self._choices.pick((300, 60))
+
+    def _find(self, id: str) -> RedriveJob:
+        job = find_redrive(self._deployment.open_table(), id)
+        if job is None:
+            raise AssertionError(f"no redrive {id}")
+        return job
+
+
+def _build_step_event(id: str) -> dict[str, str]:
+    return {"tenant": "", "job": f"redrive-{id}"}

@@ -1,0 +1,5 @@
+"""Lambda `ops`, as the library has it: the place to wrap it."""
+
+from daicho.handlers.ops import __getattr__
+
+__all__ = ["__getattr__"]

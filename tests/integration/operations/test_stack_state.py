@@ -1,0 +1,274 @@
+"""Health, series, generations, rebuilds, audit, deletions and the log of actions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from daicho.archive.audit import AuditPartition, AuditRound
+from daicho.archive.forget_requests import request_update
+from daicho.archive.verification_report import VerifyFinding
+from daicho.errors import ThrottledError, UnavailableError
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.operations.action_log import LOG, RETENTION
+from daicho.rebuild.requests import find_job, request_rebuild
+from daicho.release.states import build_record_update
+from daicho.storage import keys
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.protocols import apply_update
+from daicho.tenants.lifecycle import Tenants
+from tests.support.api_client import Client
+from tests.support.operator_stack import OperatorStack
+from tests.support.redrive_setup import BEGAN, build_song_with_artist
+from tests.support.sample_ledger import LEDGER
+
+HOUR = dt.timedelta(hours=1)
+ALARM = {
+    "AlarmName": "Daicho-dev-ObservabilityRollupLags",
+    "AlarmDescription": "Daicho: rollup lags. A slot is old. To do: Read the log. docs/x.md#rollup",
+    "StateValue": "ALARM",
+    "StateReason": "Threshold Crossed",
+    "StateUpdatedTimestamp": BEGAN,
+}
+
+
+def release(stack: OperatorStack) -> None:
+    """Record the backfill items, as a release does."""
+    for entity in LEDGER.list_types():
+        generations = LEDGER.list_generations(entity)
+        state = BackfillState(entity, generations[0].number, generations[-1].number)
+        stack.table.put(state.to_item())
+        assert stack.table.get(build_backfill_key(entity)) is not None
+    apply_update(stack.table, build_record_update("source", frozenset(LEDGER.derived_types)))
+
+
+def test_health_has_what_is_stored_and_nulls_with_a_reason(
+    stack: OperatorStack, operator: Client
+) -> None:
+    release(stack)
+    operator.good("POST", "/ops/demo/poison?entity=Song")
+    stack.house.put(build_song_with_artist(1, "ab"))
+    stack.project()
+    operator.good("DELETE", "/ops/demo/poison")
+    stack.house.put(build_song_with_artist(2, "bc"))
+    stack.project(1)
+    stack.house.put(build_song_with_artist(3, "cd"))
+    stack.discard(2, 3)
+    stack.house.now += HOUR
+    health = operator.good("GET", "/ops/health")
+    assert (health["stage"], health["open_claims"], health["discarded"]) == ("local", 1, 1)
+    assert health["rollup_lag_seconds"] == HOUR.total_seconds()
+    assert health["audit_age_seconds"] is None
+    assert health["iterator_age_seconds"] is None
+    assert health["unknown"].keys() == {"audit_age_seconds", "iterator_age_seconds"}
+    songs = [each for each in health["declarations"] if each["entity"] == "Song"]
+    assert {each["state"] for each in songs} >= {"building"}
+    assert {each["rebuild"] for each in songs} == {None}
+
+
+def test_alarms_are_those_of_the_stack_with_their_remedy(stack: OperatorStack) -> None:
+    other = {**ALARM, "AlarmName": "Daicho-dev-Own", "AlarmDescription": None, "StateValue": "OK"}
+    stack.monitoring.alarms = [other, ALARM]
+    health = stack.client().good("GET", "/ops/health")
+    assert stack.monitoring.prefixes == ["Daicho-dev-"]
+    raised, own = health["alarms"]
+    assert raised == {
+        "name": "rollup lags",
+        "state": "ALARM",
+        "meaning": "A slot is old.",
+        "reason": "Threshold Crossed",
+        "since": keys.render_instant(BEGAN),
+        "remedy": "Read the log.",
+        "link": "docs/x.md#rollup",
+    }
+    assert (own["name"], own["remedy"]) == ("Daicho-dev-Own", None)
+
+
+def test_a_silent_cloudwatch_leaves_nulls_with_the_reason(
+    dynamodb: Any, table_name: str, objects: Any
+) -> None:
+    stack = OperatorStack(dynamodb, table_name, objects, stage="dev")
+    stack.monitoring.error = UnavailableError("no answer")
+    health = stack.client().good("GET", "/ops/health")
+    assert health["alarms"] is health["iterator_age_seconds"] is None
+    assert health["unknown"]["alarms"] == health["unknown"]["iterator_age_seconds"] == "no answer"
+    assert health["declarations"] is None
+    assert "release" in health["unknown"]["declarations"]
+    assert health["open_claims"] == 0
+    assert stack.client()("GET", "/ops/series?name=RollupLag").status == 503
+
+
+def test_the_iterator_age_is_the_newest_one(dynamodb: Any, table_name: str, objects: Any) -> None:
+    stack = OperatorStack(dynamodb, table_name, objects, stage="dev")
+    at = int(BEGAN.timestamp())
+    stack.monitoring.values = {at - 600: 9_000, at - 300: 1_500}
+    assert stack.client().good("GET", "/ops/health")["iterator_age_seconds"] == 1.5
+    stack.monitoring.values = {}
+    health = stack.client().good("GET", "/ops/health")
+    assert health["iterator_age_seconds"] is None
+    assert "not invoked" in health["unknown"]["iterator_age_seconds"]
+
+
+def test_series_have_a_point_for_each_period(stack: OperatorStack, operator: Client) -> None:
+    listed = operator.good("GET", "/ops/series")["items"]
+    assert {"name": "RollupLag", "unit": "seconds", "title": "Rollup lag"} in listed
+    assert "ApiLatency" not in {each["name"] for each in listed}  # the local AWS has none
+    at = int(BEGAN.timestamp())
+    stack.monitoring.values = {at - 120: 4.0}
+    series = operator.good("GET", f"/ops/series?name=RollupLag&from={at - 180}&to={at}")
+    assert series["points"] == [[at - 180, None], [at - 120, 4.0], [at - 60, None]]
+    assert (series["unit"], series["period"]) == ("seconds", 60)
+    assert len(operator.good("GET", "/ops/series?name=RollupLag")["points"]) == 180
+    (wanted, _) = stack.monitoring.ranges
+    assert wanted.dimensions == {"stage": "local", "service": "rollup"}
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("name=Nothing", 404),
+        ("name=ApiLatency", 404),
+        ("name=RollupLag&from=2&to=1", 422),
+        ("name=RollupLag&from=x", 422),
+        ("name=RollupLag&from=-1", 422),
+        ("name=RollupLag&from=0", 422),
+        ("name=RollupLag&to=99999999999", 422),
+        ("from=1", 400),
+        ("name=RollupLag&x=1", 400),
+    ],
+)
+def test_wrong_ranges_are_refused(operator: Client, query: str, status: int) -> None:
+    assert operator("GET", f"/ops/series?{query}").status == status
+
+
+def test_generations_have_their_changes(operator: Client) -> None:
+    items = operator.good("GET", "/ops/generations")["items"]
+    songs = [each for each in items if each["entity"] == "Song"]
+    numbers = [each.number for each in LEDGER.list_generations("Song")]
+    assert [each["generation"] for each in songs] == sorted(numbers, reverse=True)
+    assert songs[-1]["changes"] == []
+    assert any(each["changes"] for each in songs)
+
+
+def test_a_rebuild_is_paused_and_resumed_by_another_execution(
+    stack: OperatorStack, operator: Client
+) -> None:
+    release(stack)
+    job = request_rebuild(stack.table, {"Song": 2}, BEGAN, rate=100, total=10)
+    health = operator.good("GET", "/ops/health")
+    shown = [each["rebuild"] for each in health["declarations"] if each["rebuild"]]
+    assert shown[0]["job"] == job.id
+    assert (shown[0]["done"], shown[0]["total"], shown[0]["paused"]) == (0, 10, False)
+    paused = operator.good("POST", f"/ops/rebuilds/{job.id}/pause")
+    assert paused["paused"] is True
+    assert operator("POST", f"/ops/rebuilds/{job.id}/pause").status == 409
+    stack.machine.is_paused = True
+    resumed = operator.good("POST", f"/ops/rebuilds/{job.id}/resume")
+    assert resumed["paused"] is False
+    assert stack.machine.started == [{"tenant": "", "job": resumed["job"]}]
+    stored = find_job(stack.table)
+    assert stored is not None
+    assert (stored.id, stored.state) == (resumed["job"], "running")
+    assert operator("POST", f"/ops/rebuilds/{job.id}/pause").status == 404
+    assert operator("POST", f"/ops/rebuilds/{resumed['job']}/resume").status == 409
+    details = [each["detail"] for each in operator.good("GET", "/ops/log")["items"]]
+    assert f"as {resumed['job']}" in details
+
+
+def test_the_audit_shows_its_findings_and_starts_again(
+    stack: OperatorStack, operator: Client
+) -> None:
+    assert operator.good("GET", "/ops/audit")["day"] is None
+    partition = AuditPartition("Visit", BEGAN.date())
+    finding = VerifyFinding("gap", "entity=Visit/x", "1 to 3")
+    audited = AuditRound(BEGAN.date(), BEGAN).begin(partition)
+    stack.table.put(audited.with_verified(partition, 1, [finding]).item)
+    stack.house.now += HOUR
+    shown = operator.good("GET", "/ops/audit")
+    assert shown["findings"] == [{"kind": "gap", "name": "entity=Visit/x", "detail": "1 to 3"}]
+    assert (shown["mismatches"], shown["done"]) == (1, [partition.name])
+    assert (shown["is_today"], shown["age_seconds"]) == (True, HOUR.total_seconds())
+    answer = operator("POST", "/ops/audit")
+    assert (answer.status, answer.headers["Location"]) == (202, "/ops/audit")
+    assert stack.auditor.started == [{"again": True}]
+
+
+def test_deletions_of_all_tenants_are_listed_by_page(
+    stack: OperatorStack, operator: Client
+) -> None:
+    machine: Any = stack.machine
+    stack.machine.is_paused = True
+    for number, name in enumerate(("acme", "globex", "initech")):
+        stack.house.now = BEGAN + number * HOUR
+        tenants = Tenants(stack.table, ItemCache(lambda: BEGAN), machine, lambda: stack.house.now)
+        tenants.open_admin(name, f"admin of {name}").delete("forget")
+    due = BEGAN + 72 * HOUR
+    apply_update(stack.table, request_update("globex", BEGAN, due))
+    items = operator.everything("/ops/tenants", 1)
+    assert [each["tenant"] for each in items] == ["initech", "globex", "acme"]
+    assert items[1]["forget_due"] == keys.render_instant(due)
+    assert items[0]["forget_due"] is None
+    assert (items[0]["state"], items[0]["asked_by"]) == ("running", "admin of initech")
+    assert operator("GET", "/ops/tenants?cursor=x").status == 400
+
+
+def test_the_log_is_in_order_and_expires(stack: OperatorStack, operator: Client) -> None:
+    for entity in ("Song", "Song", "Song"):
+        stack.house.now += HOUR
+        operator.good("POST", f"/ops/demo/poison?entity={entity}")
+    entries = operator.everything("/ops/log", 1)
+    assert [each["at"] for each in entries] == sorted((e["at"] for e in entries), reverse=True)
+    assert {each["action"] for each in entries} == {"poison on"}
+    stored = [item for key, item in stack.items().items() if key.pk == LOG]
+    assert {int(item["ttl"]["N"]) for item in stored} == {
+        int((BEGAN + number * HOUR + RETENTION).timestamp()) for number in (1, 2, 3)
+    }
+
+
+class FailingTable:
+    """A table whose calls of some methods fail."""
+
+    def __init__(self, table: Any, error: Exception, *methods: str) -> None:
+        self._table, self._error, self._methods = table, error, methods
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._methods:
+            return getattr(self._table, name)
+        return self._fail
+
+    def _fail(self, *_: Any, **__: Any) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(ThrottledError("slow"), 429), (UnavailableError("gone"), 503)]
+)
+def test_a_throttled_or_silent_table_is_a_problem_that_can_be_repeated(
+    stack: OperatorStack, error: Exception, status: int
+) -> None:
+    table = FailingTable(stack.table, error, "get", "query_pages", "put", "update")
+    operator = Client(stack.build(table=lambda *_, **__: table), None, dict(stack.client().claims))
+    urls = [
+        *(("GET", f"/ops/{name}") for name in ("health", "log", "redrives", "tenants", "audit")),
+        *(
+            ("POST", f"/ops/{name}")
+            for name in ("audit", "rebuilds/x/pause", "demo/poison?entity=Song")
+        ),
+    ]
+    for method, url in urls:
+        answer = operator(method, url)
+        assert (answer.status, answer.headers["Retry-After"]) == (status, "1"), answer.text
+    assert stack.auditor.started == []
+
+
+def test_an_action_whose_result_cannot_be_recorded_is_done_and_its_entry_stays(
+    stack: OperatorStack,
+) -> None:
+    table = FailingTable(stack.table, UnavailableError("gone"), "update")
+    operator = Client(stack.build(table=lambda *_, **__: table), None, dict(stack.client().claims))
+    assert operator("POST", "/ops/audit").status == 202
+    assert stack.auditor.started == [{"again": True}]
+    (entry,) = stack.client().good("GET", "/ops/log")["items"]
+    assert (entry["action"], entry["detail"]) == ("start audit", "started")
