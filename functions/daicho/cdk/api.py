@@ -22,7 +22,9 @@ from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
-PUBLIC_PATHS = ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
+PUBLIC_PATHS = ("/", "/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
+CONSOLE_PATHS = ("/console", "/console/{file}")
+"""They need no token either, unless the setting ``console`` leaves them out."""
 
 OWN_INTEGRATION = "Api"
 """The construct ID of the integration of the function `api`; other functions have their own."""

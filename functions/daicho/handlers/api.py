@@ -43,17 +43,17 @@ def build(
     if older.is_needed:
         older.announce()
         table = table.with_announcement(older.announce)
-    now, machine = dependencies.now, dependencies.machine(settings.job_machine)
-    item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
+    now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
+    item_cache, machine = ItemCache(now), dependencies.machine(settings.job_machine)
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
 
     def open_book(access: Access) -> Book:
         return book(table, ledger, access.tenant, access=access)
 
-    tenants = Tenants(table, item_cache, machine, now)
     claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
-    api = ApiOnFirstRequest(daicho, open_book, tenants=tenants, claim_names=claims, **names)
+    more = {"console": settings.console, "tenants": Tenants(table, item_cache, machine, now)}
+    api = ApiOnFirstRequest(daicho, open_book, claim_names=claims, **names, **more)
     return with_telemetry(add_snapshot_hooks(api, table, older), traced=settings.stage != "local")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from daicho.declare.rules.caller import Caller
 from daicho.query.access import Access
+from daicho.web.console.pages import ConsolePages
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.pattern_examples import collect_pattern_examples
 from daicho.web.http.request import HttpRequest
@@ -35,12 +36,14 @@ class Api(HttpApi):
         tenants: Tenants | None = None,
         title: str = "Daicho",
         claim_names: ClaimNames = COGNITO_CLAIMS,
+        console: Mapping[str, str] | None = None,
     ) -> None:
         """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
-        groups and subject; Cognito's by default.
+        groups and subject; Cognito's by default. ``console``: the settings of the console; None
+        for an API without one.
         """
         super().__init__(server, claim_names)
         served = build_operations(daicho)
@@ -50,10 +53,19 @@ class Api(HttpApi):
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_admin))
+        get_request = self.resolver.get_current_request
         pages = ApiPages(
-            self.operations, server, daicho.examples, title, self.resolver.get_current_request
+            self.operations,
+            server,
+            daicho.examples,
+            title,
+            get_request,
+            has_console=console is not None,
         )
-        for path, page in pages.list_routes().items():
+        routes = dict(pages.list_routes())
+        if console is not None:
+            routes |= ConsolePages(console, title, get_request).list_routes()
+        for path, page in routes.items():
             self.resolver.get(path, include_in_schema=False)(page)
 
     def check_access(self, incoming: HttpRequest) -> None:
