@@ -37,7 +37,7 @@ STREAM_SIDE = (
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (
     *("declare", "items", "query", "write", "book"),
-    *("web.schema", "web.http", "web.routes", "web.openapi", "web"),
+    *("web.schema", "web.http", "web.routes", "web.openapi", "web.console", "web"),
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
@@ -230,6 +230,7 @@ def test_loading_a_package_loads_none_of_its_modules() -> None:
     packages = {name for name, path in MODULES.items() if path.name == "__init__.py"}
     with_imports = {each.importer for each in read_imports(MODULES)} & packages
     lazy = {"daicho", "daicho.cdk", "daicho.testing", "daicho.web.openapi", "daicho.web.routes"}
+    lazy |= {"daicho.web.console"}
     assert with_imports == lazy | {"daicho.plan", "domains"} & with_imports
     assert load(["daicho"], ("daicho.errors",)) == []
 

@@ -21,7 +21,9 @@ from daicho.cdk.log_groups import name_log_group
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
-PUBLIC_PATHS = ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
+PUBLIC_PATHS = ("/", "/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
+CONSOLE_PATHS = ("/console", "/console/{file}")
+"""They need no token either, unless the setting ``console`` leaves them out."""
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""

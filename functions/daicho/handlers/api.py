@@ -52,7 +52,8 @@ def build(
     tenants = Tenants(table, item_cache, machine, now)
     claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
-    api = ApiOnFirstRequest(daicho, open_book, tenants=tenants, claim_names=claims, **names)
+    more = {"tenants": tenants, "claim_names": claims, "console": settings.console}
+    api = ApiOnFirstRequest(daicho, open_book, **names, **more)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

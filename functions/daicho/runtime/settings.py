@@ -22,6 +22,7 @@ CODE = Path(__file__).parents[2]
 LOCK_FILE_NAME = "generations.json"
 LOCK_FILE = CODE / LOCK_FILE_NAME
 """Beside the package `daicho`: where the code of a function has it."""
+_CONSOLE = "CONSOLE_"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Settings:
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``tenant_claim``, ``groups_claims``, ``subject_claim``: the names of
     claims of a token. ``lock_file``: the generations; a relative path begins at the folder of the
-    function's code, which holds the package `daicho`.
+    function's code, which holds the package `daicho`. ``console``: the stage and the variables
+    ``CONSOLE_*``, by the rest of their names in lower case; None if ``CONSOLE`` is false.
     """
 
     table_name: str
@@ -62,6 +64,7 @@ class Settings:
     groups_claims: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
     subject_claim: str = SUBJECT_CLAIM
     lock_file: Path = LOCK_FILE
+    console: Mapping[str, str] | None = None
 
     @classmethod
     def parse(cls, environ: Mapping[str, str], *needed: str) -> Settings:
@@ -79,6 +82,7 @@ class Settings:
         emulated = _parse_one_of(environ, "EMULATED_STREAM", ("true", "false"), "false", wrong)
         if emulated == "true" and stage != "local":
             wrong.append("EMULATED_STREAM is for STAGE local only")
+        console = _parse_one_of(environ, "CONSOLE", ("true", "false"), "true", wrong)
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
@@ -117,7 +121,14 @@ class Settings:
             groups_claims=tuple(environ.get("GROUPS_CLAIMS", "").split()) or cls.groups_claims,
             subject_claim=environ.get("SUBJECT_CLAIM") or cls.subject_claim,
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
+            console=None if console == "false" else _read_console(environ),
         )
+
+
+def _read_console(environ: Mapping[str, str]) -> Mapping[str, str]:
+    names = [name for name in environ if name.startswith(_CONSOLE)]
+    given = {name.removeprefix(_CONSOLE).lower(): environ[name] for name in names}
+    return {**given, "stage": environ["STAGE"]}
 
 
 def _parse_one_of(

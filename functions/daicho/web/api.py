@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from daicho.declare.rules.caller import Caller
 from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.query.access import Access
+from daicho.web.console.pages import ConsolePages
 from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import Endpoint, to_response
@@ -49,12 +50,14 @@ class Api:
         tenants: Tenants | None = None,
         title: str = "Daicho",
         claim_names: ClaimNames = COGNITO_CLAIMS,
+        console: Mapping[str, str] | None = None,
     ) -> None:
         """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
-        groups and subject; Cognito's by default.
+        groups and subject; Cognito's by default. ``console``: the settings of the console; None
+        for an API without one.
         """
         served = build_operations(daicho)
         administered = build_admin_operations() if tenants else []
@@ -67,10 +70,19 @@ class Api:
             self._route(operation, self._open_book)
         for operation in administered:
             self._route(operation, self._open_admin)
+        get_request = self.resolver.get_current_request
         pages = ApiPages(
-            self.operations, server, daicho.examples, title, self.resolver.get_current_request
+            self.operations,
+            server,
+            daicho.examples,
+            title,
+            get_request,
+            has_console=console is not None,
         )
-        for path, page in pages.list_routes().items():
+        routes = dict(pages.list_routes())
+        if console is not None:
+            routes |= ConsolePages(console, title, get_request).list_routes()
+        for path, page in routes.items():
             self.resolver.get(path, include_in_schema=False)(page)
         self._handle_errors()
 

@@ -1,5 +1,7 @@
 """The pages that describe the API: its OpenAPI document, a page to try it on, and the problems.
 
+The root links to them, and to the console.
+
 They need no token. The document is written when it is first asked for, and not at the start.
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
@@ -20,11 +23,40 @@ from daicho.web.http.request import HttpRequest
 
 DOCS_PATH = "/docs"
 DOCUMENT_PATH = "/openapi.json"
-PUBLIC_PATHS = (DOCS_PATH, DOCUMENT_PATH, problem_types.PATH)
-"""Paths that need no token: they describe the API. So do the paths below `PUBLIC_FOLDERS`."""
-PUBLIC_FOLDERS = (f"{DOCS_PATH}/", f"{problem_types.PATH}/")
+ROOT_PATH = "/"
+CONSOLE_PATH = "/console"
+"""The page of `daicho.web.console`, if the API has one."""
+PUBLIC_PATHS = (ROOT_PATH, DOCS_PATH, DOCUMENT_PATH, problem_types.PATH, CONSOLE_PATH)
+"""Paths that need no token: they hold no tenant's data. So do those below `PUBLIC_FOLDERS`."""
+PUBLIC_FOLDERS = (f"{DOCS_PATH}/", f"{problem_types.PATH}/", f"{CONSOLE_PATH}/")
 HTML = "text/html; charset=utf-8"
 _PROBLEMS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+_ROOT_POLICY = "default-src 'none'; img-src data:; frame-ancestors 'none'"
+_ROOT = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<ul>
+{links}
+</ul>
+</main>
+</body>
+</html>
+"""
+_LINKS = (
+    (CONSOLE_PATH, "Console: look at data, and change it"),
+    (DOCS_PATH, "Documentation of the API"),
+    (DOCUMENT_PATH, "The same as an OpenAPI document"),
+    (problem_types.PATH, "Problems, and their remedies"),
+)
 
 
 def is_public(path: str) -> bool:
@@ -42,13 +74,17 @@ class ApiPages:
         examples: Mapping[str, Any],
         title: str,
         get_request: Callable[[], HttpRequest],
+        *,
+        has_console: bool = False,
     ) -> None:
+        self._has_console = has_console
         self._operations, self._server = operations, server
         self._examples, self._title, self._get_request = examples, title, get_request
 
     def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
         """The functions that answer GET, by path."""
         return {
+            ROOT_PATH: self.show_root,
             DOCS_PATH: self.show_docs,
             f"{DOCS_PATH}/{{asset}}": self.show_asset,
             DOCUMENT_PATH: self.show_document,
@@ -69,6 +105,23 @@ class ApiPages:
     @cached_property
     def _swagger_ui(self) -> openapi.SwaggerUi:
         return openapi.SwaggerUi(self._title, self._server)
+
+    @cached_property
+    def _root(self) -> openapi.StaticPage:
+        # At the local AWS the root may be asked for without its last slash: a link relative to
+        # that would lose the path of the API.
+        links = "\n".join(
+            f'<li><a href="{escape(self._server or ".")}{path}">{text}</a></li>'
+            for path, text in _LINKS
+            if path != CONSOLE_PATH or self._has_console
+        )
+        text = _ROOT.format(title=escape(self._title), links=links)
+        headers = {"Content-Security-Policy": _ROOT_POLICY, "Referrer-Policy": "no-referrer"}
+        return openapi.StaticPage(text, HTML, headers=headers)
+
+    def show_root(self) -> Response[str]:
+        """Links to the other pages."""
+        return self._answer(self._root)
 
     def show_document(self) -> Response[str]:
         """The OpenAPI document."""

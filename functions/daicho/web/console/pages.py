@@ -1,0 +1,89 @@
+"""The routes of the console: its page, its files, and the settings of its login.
+
+They need no token, as they hold no tenant's data: the page gets a token from the issuer, and then
+calls the API as any client does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+from aws_lambda_powertools.event_handler import Response
+
+from daicho.web import console, openapi
+from daicho.web.http.problems import HttpError
+from daicho.web.http.request import HttpRequest
+from daicho.web.openapi.pages import CONSOLE_PATH, HTML
+
+CONFIG = "config.json"
+MAX_NAME = 100
+"""Characters of a name that a problem repeats."""
+
+
+class ConsolePages:
+    """The console of one API. ``settings``: see `make_config`; ``title``: the API's."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        title: str,
+        get_request: Callable[[], HttpRequest],
+    ) -> None:
+        self._settings, self._title, self._get_request = settings, title, get_request
+
+    def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
+        """The functions that answer GET, by path."""
+        return {CONSOLE_PATH: self.show_page, f"{CONSOLE_PATH}/{{file}}": self.show_file}
+
+    @cached_property
+    def _files(self) -> console.ConsoleFiles:
+        return console.ConsoleFiles()
+
+    @cached_property
+    def _page(self) -> openapi.StaticPage:
+        called = " ".join(("'self'", *console.list_login_origins(self._settings)))
+        policy = (
+            f"default-src 'none'; script-src 'self' {self._files.import_map_hash}; "
+            f"style-src 'self'; img-src 'self' data:; connect-src {called}; base-uri 'none'; "
+            "form-action 'none'; frame-ancestors 'none'"
+        )
+        headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
+        return openapi.StaticPage(self._files.render_index(), HTML, headers=headers)
+
+    @cached_property
+    def _config(self) -> openapi.StaticPage | None:
+        config = console.make_config(self._settings, self._title)
+        return (
+            None if config is None else openapi.StaticPage(json.dumps(config), "application/json")
+        )
+
+    def show_page(self) -> Response[str]:
+        """The page itself."""
+        return self._answer(self._page)
+
+    def show_file(self, file: str) -> Response[str]:
+        """A module or a style of the page, or the settings of the login.
+
+        Raises:
+            HttpError: 404, the page has no such file, or has another version of it; or the login
+                is not set.
+        """
+        if file == CONFIG:
+            if self._config is None:
+                raise HttpError(
+                    404,
+                    "the login of the console is not set: give OwnIssuer console_client, "
+                    "authorize_url and token_url",
+                )
+            return self._answer(self._config)
+        page = self._files.assets.get(file)
+        if page is None:
+            raise HttpError(
+                404, f"{CONSOLE_PATH} has no file {file[:MAX_NAME]}; load the page again"
+            )
+        return self._answer(page)
+
+    def _answer(self, page: openapi.StaticPage) -> Response[str]:
+        return page.answer(self._get_request().headers)
