@@ -125,13 +125,13 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test lint format unit property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
+.PHONY: test test-console lint format unit property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
 # Two suites at a time, the longest ones first, so that both are busy to the end. The stack of the
 # demonstration mostly waits for its schedules. What each suite prints comes in one piece, where make
 # can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
 # would begin with the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e-demonstration integration e2e-projects unit lint delivery infra upgrade docs-check property package
+SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra upgrade docs-check property package
 PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
@@ -188,6 +188,13 @@ mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds 
 	@$(BIN)/python -m tests.delivery.mutants.mutation_check --mixed \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
+
+test-console: $(TOOLS) ## The console in a browser; the first run installs it (230 MB) into .local/console
+	@test ! -d tests/console || { $(BIN)/python -m tests.console.install && $(call timed,$(PYTEST) tests/console -q); }
+
+.PHONY: serve-console
+serve-console: $(TOOLS) ## The console over demo data in memory (CONSOLE_PORT=8080 for that port)
+	@$(BIN)/python -m tests.console.serve
 
 infra: $(TOOLS) ## The synthesised template
 	$(call run_tests,infra)
@@ -263,8 +270,8 @@ lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
 	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs daicho_cli/clients/requirements-clients; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
-	@for each in local clients upgrade; do \
-		npm install --package-lock-only --ignore-scripts --silent --prefix daicho_cli/$$each/node || exit 1; done
+	@for each in daicho_cli/local/node daicho_cli/clients/node daicho_cli/upgrade/node tests/console; do \
+		npm install --package-lock-only --ignore-scripts --silent --prefix $$each || exit 1; done
 
 .PHONY: sbom audit secrets-baseline
 sbom: $(VENV)/.requirements ## Bills of materials (CycloneDX) of the deployed packages and of the tools, in build/sbom/

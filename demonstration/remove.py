@@ -22,7 +22,7 @@ from demonstration import SYSTEMS, discover_demonstration
 DOMAINS = Path("functions/domains")
 LOCK_FILE = Path("functions/generations.json")
 OTHERS = (
-    *("tests/demonstration", "examples/book_queries.py", "examples/clients"),
+    *("tests/demonstration", "tests/console", "examples/book_queries.py", "examples/clients"),
     *("bench", "demonstration"),
 )
 """Besides the domain files: tests, programs that the pages show, benchmarks, this package."""

@@ -44,9 +44,7 @@ _ROOT = """<!doctype html>
 <body>
 <main>
 <h1>{title}</h1>
-<ul>
 {links}
-</ul>
 </main>
 </body>
 </html>
@@ -111,7 +109,7 @@ class ApiPages:
         # At the local AWS the root may be asked for without its last slash: a link relative to
         # that would lose the path of the API.
         links = "\n".join(
-            f'<li><a href="{escape(self._server or ".")}{path}">{text}</a></li>'
+            f'<p><a href="{escape(self._server or ".")}{path}">{text}</a></p>'
             for path, text in _LINKS
             if path != CONSOLE_PATH or self._has_console
         )

@@ -1,0 +1,197 @@
+"""API Gateway for the browser tests: HTTP requests become events of the handlers.
+
+It checks tokens as the JWT authorizer does and answers 401 itself. Switches make it slow, failing
+or unreachable. The API is below a path, as at the local AWS: an address of the page that begins
+with ``/`` would be wrong, and is found.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from daicho.web.openapi.pages import is_public
+from tests.console.issuer import Issuer
+from tests.support.api_client import as_the_gateway_decodes
+from tests.support.stream_pump import Context
+
+PREFIX = "/api"
+Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Switches:
+    """What goes wrong. ``delay_seconds``: of each answer to a path that ``slow`` matches.
+
+    ``failing``: the next requests with a matching path are answered with this status, without
+    reaching a handler. ``offline``: connections are closed without an answer.
+    """
+
+    delay_seconds: float = 0.0
+    slow: str = ""
+    failing: str = ""
+    failures: int = 0
+    status: int = 503
+    offline: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fail(self, path: str, times: int = 1, status: int = 503) -> None:
+        """Answer the next ``times`` requests whose path matches with a status."""
+        self.failing, self.failures, self.status = path, times, status
+
+    def reset(self) -> None:
+        """Nothing goes wrong any more."""
+        self.delay_seconds, self.slow, self.failures, self.offline = 0.0, "", 0, False
+
+    def take_failure(self, path: str) -> int | None:
+        """The status with which this request fails."""
+        with self._lock:
+            if not self.failures or not re.search(self.failing, path):
+                return None
+            self.failures -= 1
+            return self.status
+
+
+@dataclass
+class Gateway:
+    """One address for the handlers: requests below ``/ops/`` go to ``ops`` if it exists."""
+
+    issuer: Issuer
+    api: Handler
+    ops: Handler | None = None
+    switches: Switches = field(default_factory=Switches)
+    calls: list[str] = field(default_factory=list)
+    """Method and path with query of each request, in order."""
+
+    def start(self, port: int = 0) -> ThreadingHTTPServer:
+        """Serve; close the server afterwards."""
+
+        class Requests(_Requests):
+            gateway = self
+
+        server = ThreadingHTTPServer(("127.0.0.1", port), Requests)
+        server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{server.server_address[1]}{PREFIX}"
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        return server
+
+    def answer(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> Mapping[str, Any]:
+        """The answer to a request, as a handler or the gateway itself makes it."""
+        path, _, query = target.partition("?")
+        is_ops = path.startswith("/ops/") and self.ops is not None
+        claims = self.issuer.read_token(headers.get("authorization", "").removeprefix("Bearer "))
+        is_open = method in ("GET", "HEAD") and is_public(path)
+        if claims is None and not is_open:
+            return _answer_itself(401, "Unauthorized")
+        status = self.switches.take_failure(path)
+        if status == 503:
+            return _answer_itself(503, "Service Unavailable")
+        if status is not None:
+            problem = {"type": "about:blank", "title": "Planted", "status": status}
+            content = {**problem, "detail": f"planted failure; request planted-{next(_numbers)}"}
+            headers = {"content-type": "application/problem+json"}
+            return {"statusCode": status, "headers": headers, "body": json.dumps(content)}
+        if self.switches.delay_seconds and re.search(self.switches.slow, path):
+            time.sleep(self.switches.delay_seconds)
+        handler = self.ops if is_ops and self.ops else self.api
+        event = _make_event(method, path, query, headers, body, claims)
+        return handler(event, Context())
+
+
+class _Requests(BaseHTTPRequestHandler):
+    gateway: Gateway
+    protocol_version = "HTTP/1.1"
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        target = self.path.removeprefix(PREFIX) or "/"
+        self.gateway.calls.append(f"{self.command} {target}")
+        if self.gateway.switches.offline:
+            self.close_connection = True
+            return
+        if not self.path.startswith(PREFIX):
+            answer: Mapping[str, Any] = _answer_itself(404, "Not Found")
+        else:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = self.gateway.answer(self.command, target, headers, body)
+        content = (answer.get("body") or "").encode()
+        if answer.get("isBase64Encoded"):
+            content = base64.b64decode(content)
+        self.send_response(answer["statusCode"])
+        for name, value in answer.get("headers", {}).items():
+            self.send_header(name, value)
+        if answer["statusCode"] not in (204, 304):
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
+
+    def handle(self) -> None:
+        """Serve the requests of a connection, which a browser may close at any time."""
+        try:
+            super().handle()
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing: a test's output is its own."""
+
+
+def _answer_itself(status: int, message: str) -> Mapping[str, Any]:
+    headers = {"content-type": "application/json"}
+    return {"statusCode": status, "headers": headers, "body": json.dumps({"message": message})}
+
+
+def _make_event(
+    method: str,
+    path: str,
+    query: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    claims: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    decoded = as_the_gateway_decodes(path)
+    texts = {name: _write_claim(value) for name, value in (claims or {}).items()}
+    authorizer = {"authorizer": {"jwt": {"claims": texts, "scopes": None}}} if claims else {}
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "ANY /{proxy+}",
+        "rawPath": decoded,
+        "rawQueryString": query,
+        "headers": dict(headers),
+        "requestContext": {
+            "accountId": "000000000000",
+            "apiId": "console",
+            **authorizer,
+            "http": {
+                "method": method,
+                "path": decoded,
+                "protocol": "HTTP/1.1",
+                "sourceIp": "127.0.0.1",
+                "userAgent": headers.get("user-agent", ""),
+            },
+            "requestId": f"request-{next(_numbers)}",
+            "routeKey": "ANY /{proxy+}",
+            "stage": "$default",
+        },
+        "isBase64Encoded": True,
+    }
+    return {**event, "body": base64.b64encode(body).decode()} if body else event
+
+
+def _write_claim(value: Any) -> str:
+    """A claim as the authorizer passes it: a list is written as ``[a b]``."""
+    return f"[{' '.join(value)}]" if isinstance(value, list) else str(value)
