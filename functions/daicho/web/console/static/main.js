@@ -23,7 +23,7 @@ function Console() {
   }
   if (state.value === "signed-out") return html`<${LoginPage} />`;
   if (state.value === "loading" || !document_.value) {
-    return html`<main class="alone" aria-busy="true"><span class="visually-hidden">Loading</span></main>`;
+    return html`<main class="alone" aria-busy="true"><h1 class="visually-hidden">Loading</h1><i class="loading" /></main>`;
   }
   return html`<${Shell} />`;
 }

@@ -120,11 +120,11 @@ export function Shell() {
         </button>
         <${Brand} />
       </header>
-      <div class="side" id="navigation">
+      <aside class="side" id="navigation" aria-label="Console">
         <${Brand} />
         <${Navigation} path=${current.path} />
         <${Account} onRequests=${() => setRequestsOpen(true)} />
-      </div>
+      </aside>
       <main id="content" tabindex="-1" ref=${main}><${CurrentPage} route=${current} /></main>
     </div>
     <${StatusRegion} />

@@ -45,7 +45,7 @@ export default function EntityPage({ route }) {
         )}
       </div>
       <p class="muted small">
-        ${writes.length ? `It can be written: ${[...new Set(writes.map(({ kind }) => kind))].join(", ")}.` : "It cannot be written here."}
+        ${writes.length ? `Writes: ${WRITES.filter((kind) => writes.some((one) => one.kind === kind)).join(", ")}.` : "Read only."}
       </p>
     </section>
   </div>`;

@@ -42,7 +42,7 @@ export function Conflict({ fields, base, mine, stored, onChoose, onCancel }) {
           { id: "mine", title: "Mine", text: own },
           { id: "stored", title: "Stored", text: theirs },
         ].map(
-          ({ id, title, text }) => html`<label key=${id} class="side">
+          ({ id, title, text }) => html`<label key=${id} class="version-side">
             <span
               ><input type="radio" name=${`side-${name}`} value=${id} checked=${chosen.get(name) === id} onChange=${() => setChosen(new Map(chosen).set(name, id))} />
               ${title}</span

@@ -27,7 +27,9 @@ export default function ListPage({ route }) {
   const view = route.query.get("$view");
   const kinds = ["list", "search", "get", "versions"];
   const query =
-    operation?.queries.find(({ name }) => name === view) ?? operation?.queries.find(({ kind }) => kinds.includes(kind));
+    operation?.queries.find(({ name }) => name === view) ??
+    operation?.queries.find((one) => one.kind === "list" && !listNeeded(one).length) ??
+    operation?.queries.find(({ kind }) => kinds.includes(kind));
   if (!operation || !query) {
     return html`<div class="page"><${Empty} title="There is no such list"><a href="#/">Go to the start</a><//></div>`;
   }

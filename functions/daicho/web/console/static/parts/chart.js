@@ -23,7 +23,7 @@ export function Bars({ label, rows, showShares = false }) {
         <span class="bar-value number"
           >${renderNumber(value)}${showShares && html`<small class="muted"> ${renderPercent(sum ? Number(value) / sum : 0)}</small>`}</span
         >
-        <span class="bar" aria-hidden="true"
+        <span class="bar-track" aria-hidden="true"
           ><i style=${{ transform: `scaleX(${Math.max(0, Number(value)) / highest})` }}
         /></span>
         ${action && html`<span class="bar-action">${action}</span>`}
@@ -98,10 +98,10 @@ function makeOptions(host, width, height, label, unit, kind, renderX) {
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: true }, y: { range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+    scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => padRange(low, high, kind) }, y: { range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 90, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(renderX) },
-      { ...axis, size: 62, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((one) => `${renderNumber(one)}${unit}`) },
+      { ...axis, grid: { show: false }, space: 90, size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(renderX) },
+      { ...axis, size: 54, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((one) => `${renderNumber(one)}${unit}`) },
     ],
     series: [
       {},
@@ -116,6 +116,18 @@ function makeOptions(host, width, height, label, unit, kind, renderX) {
       },
     ],
   };
+}
+
+/**
+ * Bars are as wide as the time between two points: the first and the last need half of it more.
+ * @param {number} low
+ * @param {number} high
+ * @param {"line" | "bars"} kind
+ * @returns {[number, number]}
+ */
+function padRange(low, high, kind) {
+  const pad = kind === "bars" ? Math.max(43_200, (high - low) / 22) : 0;
+  return [low - pad, high + pad];
 }
 
 /**

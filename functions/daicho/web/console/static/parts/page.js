@@ -37,8 +37,8 @@ export function Freshness({ at, isLive = false, kind = "figure" }) {
     list: "Shows a write within about 1.5 s",
     item: "Read strongly consistent",
   }[kind];
+  if (!at) return null;
   return html`<p class="freshness muted small">
-    <i class=${isLive || kind === "item" ? "dot live" : "dot"} aria-hidden="true"></i>${promise}${at &&
-    html` · read at <time datetime=${renderUtc(at)} title=${renderUtc(at)} class="number">${renderClock(at)}</time>`}
+    <i class=${isLive || kind === "item" ? "dot live" : "dot"} aria-hidden="true"></i>${promise} <span>· read at <time datetime=${renderUtc(at)} title=${renderUtc(at)} class="number">${renderClock(at)}</time></span>
   </p>`;
 }

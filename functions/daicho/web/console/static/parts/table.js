@@ -44,6 +44,11 @@ class Row extends Component {
   }
 }
 
+/** The width below which a table is scrolled, in rem. @param {Column[]} columns */
+function sumWidths(columns) {
+  return columns.reduce((sum, { width = "8rem" }) => sum + parseFloat(width.replace(/^\D+/, "")), 1);
+}
+
 /**
  * @param {{label: string, columns: Column[], rows: any[], getHref?: (row: any) => string | null,
  *   keyword?: string, isLoading?: boolean, isStale?: boolean, hasMore?: boolean,
@@ -107,7 +112,7 @@ export function Table(props) {
         aria-label=${label}
         aria-rowcount=${hasMore ? -1 : rows.length + 1}
         aria-colcount=${columns.length}
-        style=${{ "--columns": template }}
+        style=${{ "--columns": template, "--least": `${sumWidths(columns)}rem` }}
       >
         <div role="rowgroup" class="head">
           <div class="row" role="row" aria-rowindex="1">
