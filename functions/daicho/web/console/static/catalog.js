@@ -204,6 +204,12 @@ export function renderName(name) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** A searched field in words: `Category.name`, of a related entity. @param {string} name */
+export function renderField(name) {
+  const [entity, field] = name.split(".");
+  return field ? `${entity.toLowerCase()} ${field}` : name.replace(/_/g, " ");
+}
+
 /** Several of an entity. @param {string} entity */
 export function renderPlural(entity) {
   const name = renderName(entity);

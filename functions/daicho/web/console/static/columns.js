@@ -18,12 +18,13 @@ const HIDDEN = ["version", "versioned_at", "shards"];
 export function chooseColumns(schema, fixed = []) {
   const names = Object.keys(schema.properties ?? {});
   const shown = names.filter((name) => !HIDDEN.includes(name) && !fixed.includes(name));
-  const order = [
-    ...TITLES.filter((name) => shown.includes(name)),
-    ...shown.filter((name) => !TITLES.includes(name) && !LAST.includes(name) && name !== "id"),
-  ];
+  const titles = TITLES.filter((name) => shown.includes(name));
+  const others = shown.filter((name) => !TITLES.includes(name) && !LAST.includes(name) && name !== "id");
+  const isList = (/** @type {string} */ name) => resolve(schema.properties[name]).type === "array";
+  const order = [...titles, ...others.filter((name) => !isList(name)), ...others.filter(isList)];
   const chosen = order.slice(0, MAX_COLUMNS - 1 - (shown.includes("id") ? 1 : 0));
-  if (shown.includes("id")) chosen.splice(chosen.length && TITLES.includes(chosen[0]) ? 1 : 0, 0, "id");
+  // An id that nobody chose is last; without a title it names the item.
+  if (shown.includes("id")) chosen.splice(titles.length ? chosen.length : 0, 0, "id");
   if (shown.includes("created_at")) chosen.push("created_at");
   return chosen.map((name) => makeColumn(name, resolve(schema.properties[name])));
 }

@@ -1,7 +1,8 @@
 /** Numbers, times and sizes as text. Decimals come as strings, and stay strings. */
 
 const LANGUAGE = "en";
-const numbers = new Intl.NumberFormat(LANGUAGE);
+// A year is no thousand: digits are grouped from five on.
+const numbers = new Intl.NumberFormat(LANGUAGE, { useGrouping: /** @type {any} */ ("min2") });
 const percents = new Intl.NumberFormat(LANGUAGE, { style: "percent", maximumFractionDigits: 1 });
 const times = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 const clocks = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: "medium", hourCycle: "h23" });
@@ -16,7 +17,7 @@ export function renderNumber(value) {
   if (typeof value === "number") return numbers.format(value);
   if (!DECIMAL.test(value)) return value;
   const [whole, fraction] = value.split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const grouped = /\d{5}/.test(whole) ? whole.replace(/\B(?=(\d{3})+$)/g, ",") : whole;
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 

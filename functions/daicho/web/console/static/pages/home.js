@@ -1,7 +1,7 @@
 /** The start: what is in the stack, and the ways to each of it. */
 
 import { html } from "console/html.js";
-import { entities, fillRequest, listNeeded, listQueries, renderPlural } from "console/catalog.js";
+import { entities, fillRequest, listNeeded, listQueries, renderField, renderPlural } from "console/catalog.js";
 import { makeHash } from "console/router.js";
 import { request } from "console/request.js";
 import { useLoad } from "console/load.js";
@@ -23,6 +23,11 @@ export default function Home() {
     </ul>
     ${counts.data && counts.data.counts.size > 0 && html`<${Freshness} at=${counts.data.at} />`}
   </div>`;
+}
+
+/** @param {number} count @param {string} word */
+function countWays(count, word) {
+  return `${count} ${word}${count > 1 ? "s" : ""}`;
 }
 
 /**
@@ -58,7 +63,7 @@ function EntityCard({ entity, count }) {
     <ul class="ways">
       ${searches.map(
         (query) => html`<li key=${query.name}>
-          <a href=${makeHash(["search", query.operation.id])}><${Icon} name="search" />By ${query.searched.join(", ")}</a>
+          <a href=${makeHash(["search", query.operation.id])}><${Icon} name="search" />By ${query.searched.map(renderField).join(", ")}</a>
         </li>`,
       )}
       ${direct.map(
@@ -67,9 +72,15 @@ function EntityCard({ entity, count }) {
         </li>`,
       )}
       ${lists.length > direct.length &&
-      html`<li class="muted"><${Icon} name="table" />${lists.length - direct.length} more list${lists.length - direct.length > 1 ? "s" : ""}</li>`}
+      html`<li>
+        <a href=${makeHash(["entity", entity.name])}
+          ><${Icon} name="table" />${countWays(lists.length - direct.length, direct.length ? "more list" : "list")}</a
+        >
+      </li>`}
       ${figures.length > 0 &&
-      html`<li class="muted"><${Icon} name="chart" />${figures.length} figure${figures.length > 1 ? "s" : ""}</li>`}
+      html`<li>
+        <a href=${makeHash(["entity", entity.name])}><${Icon} name="chart" />${countWays(figures.length, "figure")}</a>
+      </li>`}
     </ul>
   </li>`;
 }

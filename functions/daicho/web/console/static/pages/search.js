@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/html.js";
-import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderPlural, resolveItem } from "console/catalog.js";
+import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderField, renderPlural, resolveItem } from "console/catalog.js";
 import { chooseColumns } from "console/columns.js";
 import { usePages } from "console/load.js";
 import { request } from "console/request.js";
@@ -146,10 +146,4 @@ function Results({ query, keyword }) {
         <//>`}
     <${Freshness} at=${list.at} kind="list" />
   `;
-}
-
-/** `Category.name` in words. @param {string} name */
-function renderField(name) {
-  const [entity, field] = name.split(".");
-  return field ? `${entity.toLowerCase()} ${field}` : name.replace(/_/g, " ");
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { html } from "console/html.js";
+import { html, joinClasses } from "console/html.js";
 import { isDark } from "console/theme.js";
 import { renderNumber, renderPercent } from "console/format.js";
 
@@ -15,7 +15,7 @@ import { renderNumber, renderPercent } from "console/format.js";
 export function Bars({ label, rows, showShares = false }) {
   const highest = Math.max(1, ...rows.map(({ value }) => Number(value)));
   const sum = rows.reduce((before, { value }) => before + Number(value), 0);
-  return html`<ol class="bars" aria-label=${label}>
+  return html`<ol class=${joinClasses("bars", rows.some(({ rank }) => rank !== undefined) && "ranked")} aria-label=${label}>
     ${rows.map(
       ({ name, value, rank, action }) => html`<li key=${name}>
         ${rank !== undefined && html`<span class="rank number">${rank ?? "–"}</span>`}
