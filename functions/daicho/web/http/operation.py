@@ -33,6 +33,30 @@ MAX_SPLIT_BODY_BYTES = 5_500_000
 
 ParameterPlace = Literal["path", "query", "header"]
 
+QueryKind = Literal[
+    "search",
+    "list",
+    "get",
+    "create",
+    "replace",
+    "change",
+    "delete",
+    "total",
+    "ranking",
+    "versions",
+    "version",
+    "restore",
+    "forget",
+    "section",
+    "replace_section",
+    "delete_section",
+    "add_member",
+    "remove_member",
+    "custom",
+]
+"""What a query does with an entity, for programs that show any domain. ``total`` is one figure,
+``ranking`` a page of figures; ``custom`` is all else that a domain's own function does."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -91,6 +115,8 @@ class QueryVariant:
     ``finish`` adds current values to each reply: they are not kept under an Idempotency-Key, and
     a reply that was kept has no ``page``. ``roles``: the caller needs one of them, if there are
     any. ``access``: who may read or write the items, if it is not everybody of the tenant.
+    ``kind``: what it does with the items of ``entity``, the name of an entity or empty.
+    ``max_items``: the number of items that a tenant may create, if it is limited.
     """
 
     name: str
@@ -103,6 +129,9 @@ class QueryVariant:
     finish: Callable[[Call, Reply], Reply] | None = None
     roles: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
+    kind: QueryKind = "custom"
+    entity: str = ""
+    max_items: int | None = None
 
     @cached_property
     def needed(self) -> frozenset[str]:

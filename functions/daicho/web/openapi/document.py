@@ -22,6 +22,7 @@ from daicho.web.openapi import gateway_answers
 from daicho.web.openapi.access import describe_access
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
+from daicho.web.openapi.query_kinds import add_queries
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant_admin import build_admin_operations
 
@@ -110,6 +111,7 @@ def describe_operations(
     document["servers"] = [{"url": server or "/"}]
     document["tags"] = [{"name": tag} for tag in dict.fromkeys(route.tag for route in served)]
     add_links(document, served)
+    add_queries(document, served)
     document["components"]["responses"] = {"401": gateway_answers.describe_unauthorized()} | {
         str(status): _describe_problem(status)
         for status in sorted({*ANYWHERE, *(error for route in served for error in route.errors)})

@@ -30,6 +30,7 @@ from daicho.web.http.operation import (
     Call,
     Operation,
     Parameter,
+    QueryKind,
     QueryVariant,
     Reply,
     list_variables,
@@ -47,6 +48,13 @@ HEADERS = {
     "if_none_match": IF_NONE_MATCH,
 }
 PAGING = {"limit": LIMIT, "cursor": CURSOR}
+_KINDS: Mapping[str, QueryKind] = {
+    "GET": "get",
+    "POST": "create",
+    "PUT": "replace",
+    "PATCH": "change",
+}
+"""What a function that returns one item does, by method."""
 
 
 def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
@@ -69,6 +77,8 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.required,
         signature.optional,
         roles=route.roles,
+        kind=_choose_kind(route.method, returns, signature.body),
+        entity=_name_entity(returns),
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     also = {200, 201} if route.method == "PUT" and _list_entities(returns) else set()
@@ -217,6 +227,21 @@ def _list_kinds(returns: Any) -> tuple[Any, ...]:
     """The types of a result: one, or the members of a union."""
     union = get_origin(returns) in (Union, UnionType)
     return get_args(returns) if union else (returns,)
+
+
+def _choose_kind(method: str, returns: Any, body: type[BaseModel] | None) -> QueryKind:
+    """What a function does, as its method, body and result show; ``custom`` if they do not."""
+    if method == "GET" and _get_page_item(returns):
+        return "list"
+    if method != "GET" and body is None:
+        return "custom"
+    return _KINDS.get(method, "custom") if len(_list_entities(returns)) == 1 else "custom"
+
+
+def _name_entity(returns: Any) -> str:
+    """The entity of a function's items; empty without any."""
+    entities = _list_entities(returns) or [_get_page_item(returns)]
+    return entities[0].__name__ if len(entities) == 1 and entities[0] else ""
 
 
 def _list_entities(returns: Any) -> list[type[Entity]]:

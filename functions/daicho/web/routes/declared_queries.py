@@ -22,7 +22,14 @@ from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
-from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
+from daicho.web.http.operation import (
+    Answerer,
+    Call,
+    Parameter,
+    QueryKind,
+    QueryVariant,
+    Reply,
+)
 from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
@@ -183,6 +190,17 @@ class DeclaredQuery:
         return list_options.find_kind(self.owner, self.mode, self.names)
 
     @property
+    def kind(self) -> QueryKind:
+        """What the query does with the items of its entity."""
+        match self.owner:
+            case SearchQueries():
+                return "search"
+            case TallyQueries():
+                return "ranking" if self.mode else "total"
+        is_get = self.shows_one if isinstance(self.owner, UniqueQueries) else self.reads_one_item
+        return "get" if is_get else "list"
+
+    @property
     def returns(self) -> ModelRef:
         """A reference to the model of the answer."""
         match self.owner, self.mode:
@@ -260,6 +278,8 @@ class DeclaredQuery:
             required,
             optional,
             searched,
+            kind=self.kind,
+            entity=self.entity.__name__,
         )
 
     def _choose_answer(self) -> Answerer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -17,9 +17,12 @@ from daicho.web.http import field_selection
 from daicho.web.http.operation import (
     MAX_BODY_BYTES,
     MAX_SPLIT_BODY_BYTES,
+    Call,
     Operation,
     Parameter,
+    QueryKind,
     QueryVariant,
+    Reply,
     list_variables,
 )
 from daicho.web.http.owner_selection import build_owner_parameter
@@ -30,11 +33,11 @@ from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 
-VERBS = {
-    "PUT": ("Create or replace one {}", crud.put_item),
-    "GET": ("Show one {}", crud.get_item),
-    "PATCH": ("Change some fields of one {}", crud.change_item),
-    "DELETE": ("Remove one {}", crud.delete_item),
+VERBS: Mapping[str, tuple[str, Callable[[Resource, Call], Reply], QueryKind]] = {
+    "PUT": ("Create or replace one {}", crud.put_item, "replace"),
+    "GET": ("Show one {}", crud.get_item, "get"),
+    "PATCH": ("Change some fields of one {}", crud.change_item, "change"),
+    "DELETE": ("Remove one {}", crud.delete_item, "delete"),
 }
 
 
@@ -87,7 +90,7 @@ def _build_verb(
     if verb == "POST":
         return _build_post(tag, resource, in_paths)
     required, optional = _list_outside_path(entity, path)
-    summary, answer = VERBS[verb]
+    summary, answer, kind = VERBS[verb]
     if verb == "GET":
         optional = (*optional, field_selection.build_parameter(entity))
     model = None if verb == "DELETE" else models.refer_to_item(entity)
@@ -100,6 +103,8 @@ def _build_verb(
         required,
         optional,
         roles=resource.list_roles(verb),
+        kind=kind,
+        entity=name,
     )
     operation = Operation(verb, path, tag, [variant], build_variables(entity, path), (IF_MATCH,))
     match verb:
@@ -164,6 +169,9 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         partial(crud.create_item, resource),
         models.refer_to_item(entity),
         roles=resource.list_roles("POST"),
+        kind="create",
+        entity=name,
+        max_items=resource.max_items,
     )
     return Operation(
         "POST",
@@ -195,14 +203,24 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
         path = f"{resource.path}/{spec.name}/{{{variable}}}"
         inside = (*build_variables(entity, resource.path), member)
         membership = crud.Membership(resource, spec.name, variable)
-        for method, verb, preposition, answer in (
-            ("PUT", "add", "to", membership.add),
-            ("DELETE", "remove", "from", membership.remove),
-        ):
+        members: tuple[tuple[str, str, str, Callable[[Call], Reply], QueryKind], ...] = (
+            ("PUT", "add", "to", membership.add, "add_member"),
+            ("DELETE", "remove", "from", membership.remove, "remove_member"),
+        )
+        for method, verb, preposition, answer, kind in members:
             summary = f"{verb.title()} {preposition} {spec.name}"
             roles = resource.list_roles("PATCH", "PUT")
             outside = _list_outside_path(entity, resource.path)
-            variant = QueryVariant(f"{spec}.{method}", summary, answer, None, *outside, roles=roles)
+            variant = QueryVariant(
+                f"{spec}.{method}",
+                summary,
+                answer,
+                None,
+                *outside,
+                roles=roles,
+                kind=kind,
+                entity=entity.__name__,
+            )
             yield Operation(method, path, tag, [variant], inside, status=204, verb=verb)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Annotated, Any, cast
@@ -23,6 +23,7 @@ from daicho.web.http.operation import (
     Call,
     Operation,
     Parameter,
+    QueryKind,
     QueryVariant,
     Reply,
     list_variables,
@@ -33,6 +34,11 @@ from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 
 VARIABLE = "section"
+_KINDS: Mapping[str, QueryKind] = {
+    "GET": "section",
+    "PUT": "replace_section",
+    "DELETE": "delete_section",
+}
 _NAME = Parameter(
     VARIABLE, Annotated[str, Field(min_length=1)], "The name of the section.", place="path"
 )
@@ -78,7 +84,14 @@ def build_operations(
         model = None if method == "DELETE" else body
         roles = resource.list_roles(*(("GET",) if method == "GET" else ("PATCH", "PUT")))
         variant = QueryVariant(
-            f"{entity.__name__}.{name}.{method}", summary, answer, model, *outside, roles=roles
+            f"{entity.__name__}.{name}.{method}",
+            summary,
+            answer,
+            model,
+            *outside,
+            roles=roles,
+            kind=_KINDS[method],
+            entity=entity.__name__,
         )
         operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
         operation.has_etag = method != "DELETE"

@@ -13,7 +13,14 @@ from pydantic import BaseModel
 from daicho.declare.domain import Resource
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import field_selection, responses
-from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
+from daicho.web.http.operation import (
+    Call,
+    Operation,
+    Parameter,
+    QueryKind,
+    QueryVariant,
+    Reply,
+)
 from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud, list_options
@@ -58,12 +65,23 @@ def build_operations(
         returns: Any,
         *parameters: Parameter,
         verbs: tuple[str, ...] = ("GET",),
+        kind: QueryKind,
     ) -> list[QueryVariant]:
         variant_name = ".".join(filter(None, (name, "versions", action)))
         bound, accepted = partial(answer, resource), (*optional, *parameters)
         roles = resource.list_roles(*verbs)
         return [
-            QueryVariant(variant_name, description, bound, returns, required, accepted, roles=roles)
+            QueryVariant(
+                variant_name,
+                description,
+                bound,
+                returns,
+                required,
+                accepted,
+                roles=roles,
+                kind=kind,
+                entity=name,
+            )
         ]
 
     summary = f"List the versions of one {name}, newest first, also if it was removed"
@@ -76,25 +94,33 @@ def build_operations(
         *PAGING,
         *list_options.build_parameters("int"),
         fields,
+        kind="versions",
     )
     yield Operation("GET", list_path, tag, variants, variables)
     numbered = (*variables, NUMBER)
     summary = f"Show one version of one {name}"
-    variants = build_variants("at", summary, _get_version, item_model, fields)
+    variants = build_variants("at", summary, _get_version, item_model, fields, kind="version")
     get = Operation("GET", version_path, tag, variants, numbered)
     get.headers, get.also = (IF_NONE_MATCH,), (304,)
     yield get
     if {"PUT", "PATCH"} & set(resource.verbs):
         summary = f"Restore a version of one {name} as the newest"
         variants = build_variants(
-            "restore", summary, _restore_version, item_model, verbs=("PATCH", "PUT")
+            "restore",
+            summary,
+            _restore_version,
+            item_model,
+            verbs=("PATCH", "PUT"),
+            kind="restore",
         )
         restore = Operation("POST", f"{version_path}/restore", tag, variants, numbered, (IF_MATCH,))
         restore.errors = (409, 412)
         yield restore
     if "DELETE" in resource.verbs:
         summary = f"Remove up to a thousand versions of one {name}, except the newest"
-        variants = build_variants("forget", summary, _forget_versions, Forgotten, verbs=("DELETE",))
+        variants = build_variants(
+            "forget", summary, _forget_versions, Forgotten, verbs=("DELETE",), kind="forget"
+        )
         yield Operation("DELETE", list_path, tag, variants, variables, verb="forget")
 
 

@@ -1,0 +1,149 @@
+/** Search as you type, over every entity with a search. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "console/html.js";
+import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderField, renderPlural, resolveItem } from "console/catalog.js";
+import { chooseColumns } from "console/columns.js";
+import { usePages } from "console/load.js";
+import { request } from "console/request.js";
+import { makeHash, navigate } from "console/router.js";
+import { CurlButton } from "console/parts/curl.js";
+import { Empty } from "console/parts/states.js";
+import { Icon } from "console/parts/icons.js";
+import { Freshness, PageHeader } from "console/parts/page.js";
+import { announce } from "console/parts/status.js";
+import { Table } from "console/parts/table.js";
+
+const DEBOUNCE_MS = 150;
+const PAGE = 50;
+const LAST = "daicho.search";
+
+/** @param {{route: import("console/router.js").Route}} props */
+export default function SearchPage({ route }) {
+  const searches = listAllQueries("search").filter((query) => listNeeded(query).length === 1);
+  const chosen = route.path[1] ?? sessionStorage.getItem(LAST) ?? "";
+  const query = findOperation(chosen)?.queries.find(({ kind }) => kind === "search") ?? searches[0];
+  const keyword = route.query.get("q") ?? "";
+  if (!query) return html`<div class="page"><${Empty} title="No entity has a search" /></div>`;
+  const choose = (/** @type {string} */ id) => {
+    sessionStorage.setItem(LAST, id);
+    navigate(makeHash(["search", id], { q: keyword }), { replace: true });
+  };
+  return html`<div class="page full">
+    <${PageHeader} title="Search" />
+    <${SearchBox} keyword=${keyword} query=${query} />
+    <div class="tabs" role="group" aria-label="What to search">
+      ${searches.map(
+        (one) => html`<button
+          type="button"
+          key=${one.operation.id}
+          aria-pressed=${one.operation.id === query.operation.id}
+          onClick=${() => choose(one.operation.id)}
+        >
+          ${renderPlural(one.entity ?? "")}
+        </button>`,
+      )}
+    </div>
+    <${Results} key=${query.operation.id} query=${query} keyword=${keyword} />
+  </div>`;
+}
+
+/** @param {{keyword: string, query: import("console/catalog.js").Query}} props */
+function SearchBox({ keyword, query }) {
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const [typed, setTyped] = useState(keyword);
+  const isComposing = useRef(false);
+  const timer = useRef(0);
+  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    if (document.activeElement !== input.current) setTyped(keyword);
+  }, [keyword]);
+  useEffect(() => () => clearTimeout(timer.current), [query]);
+
+  const search = (/** @type {string} */ text, delay = DEBOUNCE_MS) => {
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => {
+      navigate(makeHash(["search", query.operation.id], { q: text }), { replace: true });
+    }, delay);
+  };
+  return html`<div class="search-box">
+    <${Icon} name="search" />
+    <input
+      ref=${input}
+      type="search"
+      dir="auto"
+      aria-label=${`Search ${renderPlural(query.entity ?? "")}`}
+      placeholder=${`Search ${renderPlural(query.entity ?? "").toLowerCase()} by ${query.searched.map(renderField).join(", ")}`}
+      value=${typed}
+      autocomplete="off"
+      spellcheck=${false}
+      maxlength="64"
+      onCompositionStart=${() => (isComposing.current = true)}
+      onCompositionEnd=${(/** @type {any} */ event) => {
+        isComposing.current = false;
+        setTyped(event.currentTarget.value);
+        search(event.currentTarget.value);
+      }}
+      onInput=${(/** @type {any} */ event) => {
+        setTyped(event.currentTarget.value);
+        if (!event.isComposing && !isComposing.current) search(event.currentTarget.value);
+      }}
+      onKeyDown=${(/** @type {any} */ event) => {
+        if (event.isComposing || isComposing.current) return; // this Enter ends the composition
+        if (event.key === "Enter") search(event.currentTarget.value, 0);
+      }}
+    />
+    <kbd aria-hidden="true">/</kbd>
+  </div>`;
+}
+
+/** @param {{query: import("console/catalog.js").Query, keyword: string}} props */
+function Results({ query, keyword }) {
+  const parameter = query.search_parameter ?? "q";
+  // Without a keyword there is nothing to search for; a list of all is shown if there is one.
+  const all = query.operation.queries.find(({ kind, required }) => kind === "list" && !required.length);
+  const asked = keyword ? query : all;
+  const filled = asked ? fillRequest(asked, { [parameter]: keyword || undefined, limit: PAGE }) : null;
+  const list = usePages(
+    filled
+      ? async (cursor, signal) => (await request(filled.path, { query: { ...filled.query, cursor }, signal })).data
+      : null,
+    [query.operation.id, keyword],
+  );
+  const { rows, cursor, isLoading, error } = list;
+  useEffect(() => {
+    if (!isLoading && keyword && !error) announce(`${rows.length}${cursor ? " or more" : ""} results`);
+  }, [isLoading, rows.length, keyword]);
+  const count = `${rows.length}${cursor ? "+" : ""}`;
+  return html`
+    <div class="list-line">
+      <p class="muted number" aria-hidden="true">
+        ${!filled ? "" : isLoading && !rows.length ? "Searching…" : keyword ? `${count} found` : `${count}, newest first`}
+      </p>
+      ${filled && html`<${CurlButton} path=${filled.path} query=${filled.query} />`}
+    </div>
+    ${filled
+      ? html`<${Table}
+          label=${renderPlural(query.entity ?? "")}
+          columns=${chooseColumns(resolveItem(query.operation))}
+          rows=${rows}
+          keyword=${keyword}
+          getHref=${(/** @type {any} */ row) => makeItemHash(query.entity, row)}
+          isLoading=${isLoading}
+          isStale=${list.isStale}
+          hasMore=${Boolean(cursor)}
+          onMore=${list.loadMore}
+          error=${error}
+          onRetry=${list.retry}
+          empty=${keyword
+            ? html`<${Empty} title="Nothing matches">
+                No ${query.searched.map(renderField).join(", ")} has a word that begins with <b><bdi>${keyword}</bdi></b>. Try fewer letters.
+              <//>`
+            : html`<${Empty} title="There is nothing yet" />`}
+        />`
+      : html`<${Empty} title="Type to search">
+          ${renderPlural(query.entity ?? "")} are found by ${query.searched.map(renderField).join(", ")}.
+        <//>`}
+    <${Freshness} at=${list.at} kind="list" />
+  `;
+}
