@@ -59,9 +59,10 @@ class Comparison:
         )
 
     def describe(self, scale: float, unit: str) -> str:
-        """The medians of both times, each multiplied by ``scale``."""
+        """The medians of both times, each multiplied by ``scale``; the pairs if not `PAIRS`."""
         ours, peer = (statistics.median(times) * scale for times in (self.ours, self.peer))
-        return f"{ours:,.1f} {unit}, peer {peer:,.1f} {unit}"
+        pairs = "" if len(self.ours) == PAIRS else f"; {len(self.ours)} pairs"
+        return f"{ours:,.1f} {unit}, peer {peer:,.1f} {unit}{pairs}"
 
 
 def compare_in_pairs(

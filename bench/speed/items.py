@@ -34,6 +34,9 @@ from daicho.testing.memory_deployment import MemoryDeployment
 from domains.devices import Report
 
 TENANT, DEVICE = "acme", "pump-7"
+PYNAMODB, TABLE_RESOURCE = "PynamoDB", "boto3's Table resource"
+FEW_PAIRS = 5
+"""Of the comparison without a threshold."""
 PAGE_ITEMS = 100
 START = dt.datetime(2026, 1, 1, microsecond=1, tzinfo=dt.UTC)
 LEAST_OF_PEER = 1.0
@@ -170,10 +173,10 @@ def build_peer_report(number: int) -> PeerReport:
 
 def measure_figures(*, full: bool = False) -> list[Figure]:
     """The ratios of each operation: to PynamoDB, then to boto3's Table resource."""
-    pairs = PAIRS * (3 if full else 1)
+    pairs_by_peer = {PYNAMODB: PAIRS, TABLE_RESOURCE: FEW_PAIRS}
     with open_sides() as (ours, peers):
         return [
-            _compare(operation, ours, name, peer, pairs)
+            _compare(operation, ours, name, peer, PAIRS * 3 if full else pairs_by_peer[name])
             for name, peer in peers.items()
             for operation in OPERATIONS
         ]
@@ -193,8 +196,8 @@ def open_sides() -> Iterator[tuple[Side, Mapping[str, Side]]]:
     with patch.dict(os.environ, ENVIRON), stub:
         ours = DaichoSide(ledger)
         peers: dict[str, Side] = {
-            "PynamoDB": PynamodbSide(),
-            "boto3's Table resource": ResourceSide(),
+            PYNAMODB: PynamodbSide(),
+            TABLE_RESOURCE: ResourceSide(),
         }
         for side in (ours, *peers.values()):
             _check_side(side, stub)
@@ -206,8 +209,8 @@ def _compare(operation: Operation, ours: Side, name: str, peer: Side, pairs: int
         lambda: _measure(operation, ours), lambda: _measure(operation, peer), pairs=pairs
     )
     items = operation.calls * operation.items
-    detail = compared.describe(1e6 / items, "µs") + (" an item" if operation.items > 1 else "")
-    threshold = LEAST_OF_PEER if name == "PynamoDB" else None
+    detail = compared.describe(1e6 / items, "µs an item" if operation.items > 1 else "µs")
+    threshold = LEAST_OF_PEER if name == PYNAMODB else None
     label = f"{operation.name}, {name} / Daicho"
     return Figure(label, compared.speedup, "at least", threshold, TIMES, detail)
 
