@@ -15,8 +15,9 @@ from daicho.book.book import Book
 from daicho.declare.queries import RankingQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Score
-from daicho.errors import BadCursor
+from daicho.errors import BadCursor, Invalid
 from daicho.plan import Ledger
+from daicho.query.totals import MAX_LIVE_GROUPS
 from daicho.storage.table import Table
 from daicho.web.routes.scores import build_score_values
 from tests.support.derived_state import count_all
@@ -177,3 +178,20 @@ def test_figures_read_a_page_of_each_shard_and_no_more(
     Book(metered, LEDGER, "acme").top(top("spread"), limit=10)
     assert wanted
     assert metered.units.take_total() == (5 * 0.5 + 10 * 0.5, 0.0)
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_a_live_ranking_of_more_than_100_members_is_refused(
+    dynamodb: DynamoDBClient, aggregate: str
+) -> None:
+    name = create_table(dynamodb)
+    book = Book(Table(dynamodb, name), LEDGER, "acme")
+    for number in range(MAX_LIVE_GROUPS):
+        book.create(Play(song=f"s{number}", points=Decimal(number)))
+    count_all(dynamodb, name, LEDGER)
+    assert len(walk(book, aggregate, 100, live=True)) == MAX_LIVE_GROUPS == 100
+    book.create(Play(song="one more", points=Decimal(1)))
+    count_all(dynamodb, name, LEDGER)
+    with pytest.raises(Invalid, match="only up to 100 are counted live"):
+        book.top(top(aggregate), live=True)
+    assert len(walk(book, aggregate, 100)) == 101
