@@ -59,7 +59,7 @@ bench-full: $(TOOLS) bench-units ## The same with more pairs and larger sizes, a
 
 bench-tables: $(TOOLS) ## The same as make bench; writes docs/benchmarks/speed-tables.md and its picture
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.speed --write
+		$(BIN)/python -m bench.speed --write $(PARTS)
 
 bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
@@ -109,11 +109,6 @@ bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expir
 simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.votes
-
-.PHONY: bench-before
-bench-before: $(VENV)/.requirements ## Start-up and processor time of a record, beside an older commit
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.before | grep -v '^{"_aws"'
 
 .PHONY: bench-project
 bench-project: $(VENV)/.requirements ## How long a newcomer waits with an own project, with warm and with empty caches

@@ -17,7 +17,13 @@ from rich.table import Table as Printed
 
 from bench.speed.figures import Figure, measure_part
 from bench.speed.plot import render_picture
-from bench.speed.report import render_tables, render_threshold, render_value
+from bench.speed.report import (
+    load_figures,
+    render_tables,
+    render_threshold,
+    render_value,
+    save_figures,
+)
 
 PARTS: dict[str, str] = {
     "projector": "Processor time of the projector, for each record",
@@ -34,13 +40,15 @@ PARTS: dict[str, str] = {
 """What each part measures, by the name of its module."""
 TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
 PICTURE = TABLES.parents[1] / "images/speed.svg"
+STORED = TABLES.with_name("speed-figures.json")
+"""The figures of the tables: a run of some parts replaces theirs, and keeps those of the others."""
 console = Console(width=130)
 
 
 def print_part(name: str, figures: list[Figure], seconds: float) -> None:
     """Print the figures of a part, each beside its threshold."""
     printed = Printed("figure", "value", "threshold", "", "detail")
-    printed.title = f"{PARTS[name]} ({seconds:.0f} s)"
+    printed.title = PARTS[name]
     for figure in figures:
         printed.add_row(
             figure.name,
@@ -50,6 +58,7 @@ def print_part(name: str, figures: list[Figure], seconds: float) -> None:
             figure.detail,
         )
     console.print(printed)
+    console.print(f"{name} took {seconds:.0f} s\n")
 
 
 def main() -> int:
@@ -60,6 +69,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the tables of the docs")
     given = parser.parse_args()
     measured: dict[str, list[Figure]] = {}
+    began_all = time.monotonic()
     for name in given.parts or PARTS:
         began = time.monotonic()
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -67,11 +77,15 @@ def main() -> int:
         print_part(name, figures, time.monotonic() - began)
         measured[name] = figures
     if given.write:
-        TABLES.write_text(render_tables(PARTS, measured), "utf-8")
-        all_figures = [figure for figures in measured.values() for figure in figures]
+        stored = load_figures(STORED) | measured
+        shown = {name: stored[name] for name in PARTS if name in stored}
+        save_figures(STORED, shown)
+        TABLES.write_text(render_tables(PARTS, shown), "utf-8")
+        all_figures = [figure for figures in shown.values() for figure in figures]
         PICTURE.write_text(render_picture(all_figures), "utf-8")
     missed = sum(not figure.is_met for figures in measured.values() for figure in figures)
-    console.print(f"{missed} figures missed" if missed else "all figures met")
+    result = f"{missed} figures missed" if missed else "all figures met"
+    console.print(f"{result}, after {time.monotonic() - began_all:.0f} s")
     return int(missed > 0)
 
 

@@ -1,7 +1,7 @@
 """Processor time of four routes of the API against a hand-written handler, HTTP stubbed.
 
 Both sides handle the same events of API Gateway on the same items, with botocore's HTTP session
-replaced by `bench.speed.stubbed_api`, so that signing, serialising and parsing are measured. Both
+replaced by `bench.speed.stubbed_http`, so that signing, serialising and parsing are measured. Both
 log at level INFO to nowhere. Neither has quotas.
 """
 
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from bench.before.worker import ENVIRON, Context
 from bench.speed.figures import PAIRS, Figure, compare_in_pairs
+from bench.speed.invocation import ENVIRON, Context
 from bench.speed.peers.hand_written_api import HandWrittenApi
-from bench.speed.stubbed_api import StubbedHttp
+from bench.speed.stubbed_http import StubbedHttp, TableAnswers
 from daicho.handlers import api
 from daicho.plan import Ledger
 from daicho.testing.memory_deployment import MemoryDeployment
@@ -34,14 +34,6 @@ MAX_RATIO = 1.3
 """The most processor time of a route, in that of the hand-written handler."""
 ITEMS = 100
 TENANT, SUBJECT = "acme", "mika"
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test" * 10,
-    "AWS_SESSION_TOKEN": "session-token-" * 22,  # a function's credentials have one
-    "AWS_REGION": "us-east-1",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
 LEDGER = Path(__file__).parents[2] / "functions/generations.json"
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 NEW_USER: dict[str, Any] = {
@@ -140,8 +132,8 @@ def open_sides() -> Any:
     deployment = MemoryDeployment(Ledger.load_newest(LEDGER))
     _store_items(deployment)
     with (
-        patch.dict(os.environ, {**ENVIRON, **CREDENTIALS}),
-        StubbedHttp(deployment._dynamodb),
+        patch.dict(os.environ, ENVIRON),
+        StubbedHttp(TableAnswers(deployment._dynamodb)),
         _log_to_nowhere(),
     ):
         ours, peer = api.build(ENVIRON), HandWrittenApi(ENVIRON["TABLE_NAME"])

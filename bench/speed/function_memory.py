@@ -1,7 +1,8 @@
 """The memory of one function in a process of its own: the program that `bench.speed.memory` runs.
 
-It imports what the function imports, and a stub of AWS's answers. It prints JSON: the peak of the
-resident set in MiB after the start, the first, the fifth and the last invocation.
+It imports what the function imports, and a stub of AWS's answers. It prints JSON: the peaks of the
+resident set in MiB after the start, the first and the last invocation, and how far the resident set
+has grown between the invocations.
 """
 
 from __future__ import annotations
@@ -11,68 +12,76 @@ import io
 import json
 import os
 import re
+import statistics
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
-from botocore.httpsession import URLLib3Session
+from bench.speed.invocation import Context
+from bench.speed.stubbed_http import Answer, StubbedHttp, answer_as_empty_table
 
-from bench.speed.stubbed_http import answer
-
-WARM = 5
-
-
-class Invocation:
-    """The context of an invocation with plenty of time."""
-
-    aws_request_id = "6bc28136-xmpl-4365-b021-0ce6b2e64ab0"
-    function_name = "function"
-    memory_limit_in_mb = 1024
-    invoked_function_arn = "arn:aws:lambda:us-east-1:000000000000:function:function"
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Two minutes."""
-        return 120_000
+WARM, COMPARED = 20, 10
+"""After twenty invocations, the next ten are compared with the last ten: the size after a single
+one depends on which threads had most to do at a time."""
+ANSWER_S = 0.02
+"""How long each answer takes, so that all threads of a function have requests in flight."""
 
 
-def answer_any(request: AWSPreparedRequest) -> AWSResponse:
-    """The answer of DynamoDB, or an empty success of S3."""
-    if "X-Amz-Target" in request.headers:
-        return answer(request)
-    headers: Any = HeadersDict({"Content-Length": "0", "ETag": '"0"'})
-    response: Any = AWSResponse(request.url, 200, headers, None)
-    response._content = b""
-    return response  # type: ignore[no-any-return]
+def read_answers(path: Path) -> Answer:
+    """The answers of a file: operation, text that the request contains, body of the answer.
+
+    The first that fits is given; to other requests the answers of an empty table.
+    """
+    canned = [
+        (str(operation), str(text).encode(), str(body).encode())
+        for operation, text, body in json.loads(path.read_bytes())
+    ]
+
+    def answer(operation: str, request: bytes) -> bytes:
+        time.sleep(ANSWER_S)
+        for expected, text, body in canned:
+            if operation == expected and text in request:
+                return body
+        return answer_as_empty_table(operation, request)
+
+    return answer
 
 
-def measure_peak() -> float:
-    """The peak of the resident set in MiB, on Linux.
+def measure_memory(name: str) -> float:
+    """The resident set in MiB, on Linux: ``VmRSS`` at this moment, ``VmHWM`` its peak so far.
 
     ``ru_maxrss`` of a process that was started by a larger one begins with the size of that one.
     """
     status = Path("/proc/self/status").read_text("utf-8")
-    (peak,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
-    return int(peak) / 1024
+    (size,) = re.findall(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(size) / 1024
 
 
-def main(function: str, event_file: str, invocations: int) -> None:
-    """Start a function, and invoke it so often with the event, which is parsed anew each time."""
-    with mock.patch.object(URLLib3Session, "send", lambda _session, sent: answer_any(sent)):
+def main(function: str, folder: str, invocations: int) -> None:
+    """Start a function, and invoke it so often with the event of a folder, parsed each time."""
+    with StubbedHttp(read_answers(Path(folder, "answers.json"))):
         handler = import_module(f"daicho.handlers.{function}").build(os.environ)
-        peaks = {"start": measure_peak()}
+        peaks = {"start": measure_memory("VmHWM")}
+        sizes = []
         for number in range(1, invocations + 1):
-            event = json.loads(Path(event_file).read_bytes())
+            event = json.loads(Path(folder, "event.json").read_bytes())
             with contextlib.redirect_stdout(io.StringIO()):
-                result = handler(event, Invocation())
-            if result.get("batchItemFailures") or result.get("statusCode", 200) >= 400:
-                raise RuntimeError(f"{function} failed: {result}")
+                result = handler(event, Context())
+            if (
+                result.get("batchItemFailures")
+                or result.get("statusCode", 200) >= 400
+                or result.get("failed")
+                or not result.get("finished", True)
+            ):
+                raise RuntimeError(f"{function} failed: {result!r:.500}")
             del event, result
-            if number in (1, WARM, invocations):
-                peaks[f"after {number}"] = measure_peak()
-    print(json.dumps(peaks))
+            sizes.append(measure_memory("VmRSS"))
+            if number in (1, invocations):
+                peaks[f"after {number}"] = measure_memory("VmHWM")
+    warm, last = sizes[WARM : WARM + COMPARED], sizes[-COMPARED:]
+    growth = statistics.median(last) - statistics.median(warm)
+    print(json.dumps({"peaks": peaks, "growth": growth}))
 
 
 if __name__ == "__main__":

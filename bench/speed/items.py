@@ -21,12 +21,12 @@ import boto3
 from boto3.dynamodb.conditions import Attr, Key
 from botocore.config import Config
 
-from bench.before.worker import ENVIRON
-from bench.speed.api import CREDENTIALS, LEDGER
+from bench.speed.api import LEDGER
 from bench.speed.figures import PAIRS, Figure, compare_in_pairs
+from bench.speed.invocation import ENVIRON
 from bench.speed.peers.pynamodb_report import PeerReport, build_report
 from bench.speed.plot import TIMES
-from bench.speed.stubbed_api import StubbedHttp
+from bench.speed.stubbed_http import StubbedHttp, TableAnswers
 from daicho.book.book import Book
 from daicho.plan import Ledger
 from daicho.storage.table import open_table
@@ -189,8 +189,8 @@ def open_sides() -> Iterator[tuple[Side, Mapping[str, Side]]]:
         book.create(build_own_report(number))
         item: Any = build_peer_report(number).to_dynamodb_dict()
         deployment._dynamodb.put_item(TableName=ENVIRON["TABLE_NAME"], Item=item)
-    stub = StubbedHttp(deployment._dynamodb)
-    with patch.dict(os.environ, {**ENVIRON, **CREDENTIALS}), stub:
+    stub = StubbedHttp(TableAnswers(deployment._dynamodb))
+    with patch.dict(os.environ, ENVIRON), stub:
         ours = DaichoSide(ledger)
         peers: dict[str, Side] = {
             "PynamoDB": PynamodbSide(),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 
 from bench.speed.figures import PAIRS, Figure
 
@@ -26,6 +29,20 @@ def render_tables(titles: Mapping[str, str], parts: Mapping[str, Sequence[Figure
         f"\n## {titles[name]}\n\n" + "\n".join(_render_rows(figures)) + "\n"
         for name, figures in parts.items()
     )
+
+
+def load_figures(path: Path) -> dict[str, list[Figure]]:
+    """The figures of earlier runs by part; none if there was no run."""
+    if not path.exists():
+        return {}
+    parts = json.loads(path.read_text("utf-8"))
+    return {name: [Figure(**figure) for figure in figures] for name, figures in parts.items()}
+
+
+def save_figures(path: Path, parts: Mapping[str, Sequence[Figure]]) -> None:
+    """Store the figures for later runs of some parts."""
+    document = {name: [asdict(figure) for figure in figures] for name, figures in parts.items()}
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def render_value(figure: Figure) -> str:

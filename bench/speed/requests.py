@@ -6,7 +6,6 @@ socket to Dynoxide against the table of commit 02b6d8e.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -18,14 +17,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
-from zlib import crc32
 
 import boto3
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
-from botocore.httpsession import URLLib3Session
 
 from bench.speed.figures import Figure, compare_in_pairs
+from bench.speed.invocation import CREDENTIALS
+from bench.speed.stubbed_http import StubbedHttp
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table, open_table
@@ -33,8 +31,7 @@ from tests.support.dynoxide import client, create_table, serving
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "02b6d8e"
-REGION = "us-east-1"
-ENVIRON = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": REGION}
+REGION = CREDENTIALS["AWS_REGION"]
 CALLS = 150
 WRITES = 150
 PAGE_ITEMS = 100
@@ -74,21 +71,6 @@ WORK: Mapping[str, Callable[[Table], object]] = {
 }
 
 
-def answer_request(_session: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:
-    """Answer a request at once, with a checksum as DynamoDB's answers have."""
-    target: Any = request.headers["X-Amz-Target"]
-    operation = (target.decode() if isinstance(target, bytes) else target).rpartition(".")[2]
-    body = ANSWERS[operation]
-    raw: Any = io.BytesIO(body)
-    raw.stream = lambda: iter([body])
-    headers: Any = {
-        "Content-Type": "application/x-amz-json-1.0",
-        "x-amzn-RequestId": "0" * 52,
-        "x-amz-crc32": str(crc32(body)),
-    }
-    return AWSResponse(request.url, 200, headers, raw)
-
-
 def open_boto3_table() -> Table:
     """The same table by a boto3 client, with the settings of `open_table`."""
     config = Config(
@@ -112,7 +94,7 @@ def measure_calls(work: Callable[[Table], object], table: Table) -> float:
 def compare_clients() -> list[Figure]:
     """Each operation by the lean path and by a boto3 client, without a socket."""
     figures = []
-    with patch.object(URLLib3Session, "send", answer_request):
+    with StubbedHttp(lambda operation, _: ANSWERS[operation]):
         ours, peer = open_table("bench", region=REGION), open_boto3_table()
         for name, work in WORK.items():
             compared = compare_in_pairs(
@@ -191,5 +173,5 @@ def compare_commits() -> Figure:
 def measure_figures(*, full: bool) -> list[Figure]:
     """Both comparisons; they are of one size."""
     del full
-    with patch.dict(os.environ, ENVIRON):
+    with patch.dict(os.environ, CREDENTIALS):
         return [*compare_clients(), compare_commits()]

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.speed.figures import PAIRS, Comparison, Figure, compare_in_pairs
+from bench.speed.invocation import ENVIRON
 from bench.trace import build_contact_event
 from daicho.runtime.token_claims import TENANT_CLAIM
 
@@ -25,34 +26,11 @@ ROOT = Path(__file__).parents[2]
 WORKER = Path(__file__).with_name("start_worker.py")
 STREAM, API = 1.05, 1.7
 """Thresholds: of the stream and scheduled functions, and of the API."""
-MAIN = ("project", "rollup", "api")
-OTHERS = (
-    *("archive", "sweep", "redrive", "jobs"),
-    *("audit", "forget", "release", "tokens"),
-)
+MAIN = ("project", "archive", "rollup", "sweep", "audit", "forget", "api")
+"""The stream and scheduled functions, and the API."""
+OTHERS = ("redrive", "jobs", "release", "tokens")
 FEW_PAIRS = 5
 EVENTS = "events.json"
-ENVIRON = {
-    "TABLE_NAME": "daicho",
-    "STAGE": "local",
-    "DIRTY_SHARDS": "4",
-    "FAILURE_BUCKET": "failures",
-    "ARCHIVE_BUCKET": "archive",
-    "OBJECT_BUCKET": "objects",
-    "JOB_MACHINE": "arn:aws:states:us-east-1:000000000000:stateMachine:jobs",
-    "SETTLE_SECONDS": "8",
-    "SCAN_UNITS": "1000",
-    "PROJECT_FUNCTION": "project",
-    "ARCHIVE_FUNCTION": "archive",
-    "POWERTOOLS_TRACE_DISABLED": "true",
-    "POWERTOOLS_SERVICE_NAME": "daicho",
-    "AWS_REGION": "us-east-1",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    # As the construct sets it: Pydantic would read the metadata of all packages for its plugins.
-    "PYDANTIC_DISABLE_PLUGINS": "__all__",
-}
 API_EVENT = {
     "version": "2.0",
     "routeKey": "ANY /{proxy+}",
@@ -122,5 +100,6 @@ def measure(cache: str, until: str, name: str) -> float:
 def build_environ(cache: str) -> Mapping[str, str]:
     """The environment of both sides."""
     inherited = {name: value for name, value in os.environ.items() if name not in _OWN_SETTINGS}
-    own = {"PYTHONPYCACHEPREFIX": cache, "PYTHONPATH": str(ROOT / "functions")}
+    folders = os.pathsep.join((str(ROOT / "functions"), str(ROOT)))
+    own = {"PYTHONPYCACHEPREFIX": cache, "PYTHONPATH": folders}
     return {**inherited, **ENVIRON, **own}

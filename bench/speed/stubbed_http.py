@@ -1,77 +1,129 @@
-"""DynamoDB's answers without a socket: the HTTP session of botocore is replaced by a stub.
+"""Answers of AWS without a socket: the HTTP session of botocore is replaced by a stub.
 
 Signing, serialising and parsing are measured, and no network. Each answer is one that DynamoDB
 would send to a request that succeeds, with its checksum.
+
+It imports only what botocore has imported already, since starts of functions are measured with it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-from unittest import mock
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.httpsession import URLLib3Session
 
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test" * 10,
-    "AWS_SESSION_TOKEN": "session-token-" * 48,  # as long as that of a function's role
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_REGION": "us-east-1",
-}
-"""The environment of a function, as far as its requests depend on it."""
+if TYPE_CHECKING:
+    from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+
+Answer = Callable[[str, bytes], bytes]
+"""From an operation of DynamoDB and the body of the request to the body of the answer. The
+operation is empty for a request to another service, such as S3."""
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-@contextmanager
-def stub_http() -> Iterator[None]:
-    """Answer each request of botocore's sessions at once."""
-    with mock.patch.object(URLLib3Session, "send", lambda _session, request: answer(request)):
-        yield
+def answer_as_empty_table(operation: str, body: bytes) -> bytes:
+    """Reads find nothing, and writes are done; bodies of most requests are not parsed."""
+    match operation:
+        case "Query" | "Scan":
+            return b'{"Items":[],"Count":0,"ScannedCount":0}'
+        case "BatchGetItem":
+            return b'{"Responses":{},"UnprocessedKeys":{}}'
+        case "BatchExecuteStatement":
+            statements = [b'{"TableName":"daicho"}'] * body.count(b'"Statement":')
+            return b'{"Responses":[' + b",".join(statements) + b"]}"
+        case "BatchWriteItem":
+            return b'{"UnprocessedItems":{}}'
+        case "UpdateItem" if b"ALL_NEW" in body:
+            return json.dumps({"Attributes": _update_new_item(json.loads(body))}).encode()
+        case "":
+            return b""
+        case _:
+            return b"{}"
 
 
-def answer(request: AWSPreparedRequest) -> AWSResponse:
-    """The answer of DynamoDB to a request that succeeds."""
-    body = _write_answer(_get_operation(request), request.body)
-    response: Any = AWSResponse(
-        request.url,
-        200,
-        HeadersDict(
+class TableAnswers:
+    """The answers of a table in memory to reads; a put is always answered as done.
+
+    Each distinct request is answered once by the table. Its answer is kept, so that a repeated
+    request costs a look-up and neither side of a comparison is charged for the table.
+    """
+
+    def __init__(self, table: MemoryDynamoDB) -> None:
+        self._table = table
+        self._answers: dict[tuple[str, bytes], bytes] = {}
+
+    def __call__(self, operation: str, body: bytes) -> bytes:
+        """The answer to a request."""
+        key = (operation, b"" if operation == "PutItem" else body)
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._answers[key] = self._ask_table(operation, body)
+        return answer
+
+    def _ask_table(self, operation: str, body: bytes) -> bytes:
+        if operation == "PutItem":
+            return b"{}"
+        method = getattr(self._table, _WORD_START.sub("_", operation).lower())
+        return json.dumps(method(**json.loads(body)), separators=(",", ":")).encode()
+
+
+class StubbedHttp:
+    """Answers each request of botocore's HTTP sessions at once while it is entered.
+
+    Attributes:
+        requests: the number of requests so far.
+    """
+
+    def __init__(self, answer: Answer = answer_as_empty_table) -> None:
+        self._answer = answer
+        self._send = URLLib3Session.send
+        self.requests = 0
+
+    def __enter__(self) -> StubbedHttp:
+        session: Any = URLLib3Session
+        session.send = lambda _session, request: self._respond(request)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        session: Any = URLLib3Session
+        session.send = self._send
+
+    def _respond(self, request: AWSPreparedRequest) -> AWSResponse:
+        self.requests += 1
+        target: Any = request.headers.get("X-Amz-Target", "")
+        text: str = target.decode() if isinstance(target, bytes) else target
+        sent: Any = request.body
+        body = sent.encode() if isinstance(sent, str) else sent
+        content = self._answer(text.rpartition(".")[2], body)
+        headers: Any = HeadersDict(
             {
+                "Server": "Server",
                 "Content-Type": "application/x-amz-json-1.0",
-                "Content-Length": str(len(body)),
-                "x-amzn-RequestId": "K2KH5K6VQ5LEGJTKPQQN2JR9FNVV4KQNSO5AEMVJF66Q9ASUAAJG",
-                "x-amz-crc32": str(zlib.crc32(body)),
+                "Content-Length": str(len(content)),
+                "Connection": "keep-alive",
+                "ETag": '"0"',
+                "x-amzn-RequestId": "REQUEST" * 8,
+                "x-amz-crc32": str(zlib.crc32(content)),
             }
-        ),  # type: ignore[arg-type]
-        None,
-    )
-    response._content = body  # what botocore keeps once it has read the body
-    stubbed: AWSResponse = response
-    return stubbed
+        )
+        raw: Any = _Body(content)
+        return AWSResponse(request.url, 200, headers, raw)
 
 
-def _get_operation(request: AWSPreparedRequest) -> str:
-    target: Any = request.headers["X-Amz-Target"]
-    text: str = target.decode() if isinstance(target, bytes) else target
-    return text.rpartition(".")[2]
+class _Body:
+    """The body of an answer, as urllib3 gives it."""
 
+    def __init__(self, content: bytes) -> None:
+        self._content = content
 
-def _write_answer(operation: str, body: Any) -> bytes:
-    """The body of an answer; bodies of requests that return nothing are not parsed."""
-    if operation == "BatchExecuteStatement":
-        count = len(json.loads(body)["Statements"])
-        return json.dumps({"Responses": [{"TableName": "daicho"}] * count}).encode()
-    if operation == "BatchWriteItem":
-        return b'{"UnprocessedItems":{}}'
-    if operation == "UpdateItem" and "ALL_NEW" in (
-        body if isinstance(body, str) else body.decode()
-    ):
-        return json.dumps({"Attributes": _update_new_item(json.loads(body))}).encode()
-    return b"{}"
+    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
+        """The whole body."""
+        yield self._content
 
 
 def _update_new_item(request: dict[str, Any]) -> dict[str, Any]:

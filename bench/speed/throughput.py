@@ -10,22 +10,19 @@ from __future__ import annotations
 import json
 import logging
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from unittest import mock
 
-from botocore.awsrequest import AWSResponse
-from botocore.httpsession import URLLib3Session
-
 import domains
 from bench.search.contact_generator import Contact, Crowd
 from bench.speed.figures import Figure, compare_in_pairs
+from bench.speed.invocation import CREDENTIALS
 from bench.speed.partition_model import ModelClient, ModelClock, simulate_pool
+from bench.speed.stubbed_http import StubbedHttp
 from daicho.declare.registry import Daicho
 from daicho.derive.derived_items import compute_index_rows
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
@@ -52,17 +49,6 @@ DERIVED = 37
 CPU_CONTACTS = 100
 INVOCATION_S = 280.0
 TENANT = "acme"
-
-
-class StubbedBody:
-    """The body of a canned answer."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
-        """The whole body."""
-        yield self._body
 
 
 @dataclass(frozen=True)
@@ -145,7 +131,7 @@ def _measure_processor_time(
 ) -> list[Figure]:
     """Processor time of a contact: batches beside single puts, with HTTP stubbed."""
     batch = build_batch(*changes[:CPU_CONTACTS])
-    with stub_http():
+    with mock.patch.dict("os.environ", CREDENTIALS), StubbedHttp():
         project_ours = _build_projection(ledger, batch, THREADS, batch_writer.MAX_BATCH)
         project_singly = _build_projection(ledger, batch, THREADS, 1)
         compared = compare_in_pairs(project_ours, project_singly, pairs=pairs)
@@ -228,23 +214,3 @@ def check_equal(ours: ModelClient, before: ModelClient) -> None:
     ]
     if tables[0] != tables[1] or len(tables[0]) < CONTACTS * DERIVED:
         raise RuntimeError("the two ways end with different items")
-
-
-@contextmanager
-def stub_http() -> Iterator[None]:
-    """Answer each request of botocore's HTTP session at once, as if all of it was carried out."""
-
-    def send(_session: Any, request: Any) -> AWSResponse:
-        target, answer = request.headers["X-Amz-Target"], b"{}"
-        if b"BatchExecuteStatement" in bytes(
-            target if isinstance(target, bytes) else target.encode()
-        ):
-            body = request.body if isinstance(request.body, bytes) else request.body.encode()
-            answer = b'{"Responses":[%s]}' % b",".join([b"{}"] * body.count(b'"Statement"'))
-        headers: Any = {"x-amz-crc32": str(zlib.crc32(answer))}
-        raw: Any = StubbedBody(answer)
-        return AWSResponse(request.url, 200, headers, raw)
-
-    keys = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
-    with mock.patch.dict("os.environ", keys), mock.patch.object(URLLib3Session, "send", send):
-        yield

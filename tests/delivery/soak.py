@@ -64,7 +64,8 @@ class RunResult:
         seed_count: the seeds that were played. A seed may be played in small worlds too.
         played: the schedules of each profile and small world.
         fault_schedules: the schedules that met each kind of fault, without small worlds.
-        recounted: the schedules that left a tally to a recount.
+        recounted: the schedules of each profile that left a tally to a recount. All others compared
+            every total with the recomputation.
         failures: what differed.
         cpu_seconds: processor time of the processes that played.
         simulated_seconds: by which the schedules' clocks advanced.
@@ -74,7 +75,7 @@ class RunResult:
     seed_count: int = 0
     played: Counter[str] = field(default_factory=Counter)
     fault_schedules: Counter[str] = field(default_factory=Counter)
-    recounted: int = 0
+    recounted: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     cpu_seconds: float = 0.0
     simulated_seconds: float = 0.0
@@ -85,7 +86,7 @@ class RunResult:
         self.seed_count += other.seed_count
         self.played.update(other.played)
         self.fault_schedules.update(other.fault_schedules)
-        self.recounted += other.recounted
+        self.recounted.update(other.recounted)
         self.failures += other.failures
         self.cpu_seconds += other.cpu_seconds
         self.simulated_seconds += other.simulated_seconds
@@ -122,7 +123,7 @@ def play_schedules(seed: int, count: int, profile: str | None, small_worlds: boo
         if isinstance(schedule, Schedule):
             kinds = (kind for kind, times in schedule.fault_counts.items() if times)
             result.fault_schedules.update(kinds)
-            result.recounted += bool(schedule.recount_count)
+            result.recounted[name] += bool(schedule.recount_count)
         clock = schedule.deployment.clock
         result.simulated_seconds += clock.advanced_seconds
         result.simulated_seconds_without_pauses += clock.advanced_seconds_without_pauses
@@ -202,11 +203,13 @@ def build_fault_table(result: RunResult) -> Table:
 
 
 def build_profile_table(result: RunResult) -> Table:
-    """The schedules of each profile and small world."""
-    table = Table("profile", "schedules", "differences", title="Profiles")
+    """The schedules of each profile and small world, and how many compared every total."""
+    table = Table("profile", "schedules", "all totals compared", "differences", title="Profiles")
     differences = Counter(failure.name for failure in result.failures)
     for name in sorted(result.played, key=lambda name: (name in SMALL_WORLDS, name)):
-        table.add_row(name, f"{result.played[name]:,}", f"{differences[name]:,}")
+        played = result.played[name]
+        compared = played - result.recounted[name]
+        table.add_row(name, f"{played:,}", f"{compared:,}", f"{differences[name]:,}")
     return table
 
 
@@ -277,7 +280,7 @@ def main(arguments: Sequence[str]) -> int:
         f"seeds {options.seed} to {options.seed + options.schedules - 1}: "
         f"{result.seed_count:,} schedules and {result.small_world_count:,} of the small worlds, "
         f"{len(failures):,} differences, {len(FAULT_KINDS)} kinds of faults, "
-        f"{result.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s",
+        f"{result.recounted.total():,} schedules with a recount, {time.monotonic() - began:.0f} s",
         soft_wrap=True,
     )
     return int(any(line.is_missed for line in measures))

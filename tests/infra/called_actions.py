@@ -2,8 +2,8 @@
 
 From a handler's module on, this follows imports and names: a function, method or class counts if
 its name occurs in code that counts. In that code it finds the calls on stores (the table, a bucket,
-the stream, the state machine, the stack), and the writes that are built for transactions. The
-library's own classes say which operations of AWS those calls are.
+the stream, the state machine, the stack, the versions of a function), and the writes that are built
+for transactions. The library's own classes say which operations of AWS those calls are.
 
 It finds rather too much than too little. A call on a store under another name than `RECEIVERS`
 has, or by `getattr`, is not found: the protocols of the stores (`test_grants`) cover those.
@@ -24,6 +24,7 @@ RECEIVERS = {
     "bucket()": "Bucket",
     "open_bucket()": "Bucket",
     "objects": "Bucket",
+    "versions": "FunctionVersions",
     "failures": "Bucket",
 }
 """What variables and attributes with a store are called, and the class that they are of."""
@@ -32,6 +33,7 @@ STORES = {
     "Bucket": "daicho/storage/bucket.py",
     "StreamDescriber": "daicho/storage/stream_shards.py",
     "StateMachine": "daicho/tenants/state_machine.py",
+    "FunctionVersions": "daicho/release/function_versions.py",
 }
 DEPENDENCIES = {
     "stream": ("StreamDescriber", "list_shards"),
@@ -60,6 +62,14 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "describe_table": ("dynamodb:DescribeTable",),
     "describe_stream": ("dynamodb:DescribeStream",),
     "start_execution": ("states:StartExecution",),
+    "get_function_configuration": ("lambda:GetFunctionConfiguration",),
+    "publish_version": ("lambda:PublishVersion",),
+    "list_versions_by_function": ("lambda:ListVersionsByFunction",),
+    "delete_function": ("lambda:DeleteFunction",),
+    "get_alias": ("lambda:GetAlias",),
+    "create_alias": ("lambda:CreateAlias",),
+    "update_alias": ("lambda:UpdateAlias",),
+    "delete_alias": ("lambda:DeleteAlias",),
     "head_object": ("s3:GetObject",),
     "get_object": ("s3:GetObject",),
     "put_object": ("s3:PutObject",),
@@ -102,6 +112,8 @@ class Sources:
                     actions |= self.list_actions(*store)
                 if node.attr == "is_going_back":
                     actions.add(GOING_BACK)
+            if isinstance(node, ast.Attribute):  # a method that is called elsewhere
+                actions |= self._find_actions_of_method(node)
         return actions
 
     def find_indexes(self, handler: Path) -> set[str] | None:
@@ -149,13 +161,15 @@ class Sources:
             return {TRANSACTED[call.func.id]} if call.func.id in TRANSACTED else set()
         if not isinstance(call.func, ast.Attribute):
             return set()
-        method, store = call.func.attr, RECEIVERS.get(_name(call.func.value).lstrip("_"), "")
-        if method not in self._methods.get(store, ()):
-            return set()
-        actions = self.list_actions(store, method)
-        if method == "fetch" and len(call.args) + len(call.keywords) > 1:
+        actions = self._find_actions_of_method(call.func)
+        if actions and call.func.attr == "fetch" and len(call.args) + len(call.keywords) > 1:
             actions.add(VERSION_OF_AN_OBJECT)
         return actions
+
+    def _find_actions_of_method(self, node: ast.Attribute) -> set[str]:
+        store = RECEIVERS.get(_name(node.value).lstrip("_"), "")
+        is_method = node.attr in self._methods.get(store, ())
+        return self.list_actions(store, node.attr) if is_method else set()
 
     def _list_live_nodes(self, handler: Path) -> list[ast.AST]:
         """The syntax nodes of everything that may run, without the stores' own classes."""

@@ -15,7 +15,7 @@ from pynamodb.attributes import (
 )
 from pynamodb.models import Model
 
-from bench.before.worker import ENVIRON
+from bench.speed.invocation import ENVIRON
 
 
 class PeerReport(Model):

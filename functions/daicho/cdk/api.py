@@ -7,6 +7,7 @@ import json
 from aws_cdk import Duration, Tags
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cognito as cognito
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_route53 as route53
 from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer, HttpUserPoolAuthorizer
@@ -85,6 +86,7 @@ class Api(Construct):
                 **settings.identity.environment,
                 **shared.project.migration_settings,
             },
+            snap_start=settings.snap_start,
         )
         self.python.allow("states", grants.START, state_machine)
         self.http = apigateway.HttpApi(
@@ -115,6 +117,25 @@ class Api(Construct):
         stage = self._add_stage(settings)
         self.url = settings.address or self.http.api_endpoint
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
+
+    def invoke_alias(self, alias: str) -> None:
+        """Invoke an alias of the function, whose ARN is ``alias``.
+
+        The function keeps its own permissions, and the integration waits for that of the alias. So
+        no request is refused when the setting is changed, in either direction.
+        """
+        permission = lambda_.CfnPermission(
+            self,
+            "InvokeAlias",
+            action="lambda:InvokeFunction",
+            function_name=alias,
+            principal="apigateway.amazonaws.com",
+            source_arn=self.http.arn_for_execute_api(),
+        )
+        for construct in self.http.node.find_all():
+            if isinstance(construct, apigateway.CfnIntegration):
+                construct.integration_uri = alias
+                construct.add_resource_dependency(permission)
 
     def _add_public_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
         routes = self.http.add_routes(

@@ -16,6 +16,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Handler
     from daicho.handlers.wiring.lazy_api import ApiOnFirstRequest
+    from daicho.handlers.wiring.snap_start import add_snapshot_hooks
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.release.older_writers import OlderWriters
@@ -53,7 +54,7 @@ def build(
     claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
     api = ApiOnFirstRequest(daicho, open_book, tenants=tenants, claim_names=claims, **names)
-    return with_telemetry(api, traced=settings.stage != "local")
+    return with_telemetry(add_snapshot_hooks(api, table, older), traced=settings.stage != "local")
 
 
 __getattr__ = build_on_access(__name__, partial(build, os.environ))

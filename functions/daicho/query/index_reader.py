@@ -79,11 +79,16 @@ class SearchPredicate:
         own = _find_declaration(plan.derived_searches, self.search)
         if own is None or item_keys.render_order_key(plan, image, item_keys.NEWEST) != order:
             return False
-        term_matches = self.keyword.match_terms(analyzer.compute_field_forms(own, image))
+        term_matches = [False] * len(self.keyword.terms)
         for related in self.related_matches:
             members = components.list_references(image, related.field)
             for place, ids in enumerate(related.ids_by_term):
                 term_matches[place] = term_matches[place] or not members.isdisjoint(ids)
+        if self.keyword.is_match(term_matches):
+            return True  # by related items, or of a list of all: no field needs to be analysed
+        own_matches = self.keyword.match_terms(analyzer.compute_field_forms(own, image))
+        for place, is_match in enumerate(own_matches):
+            term_matches[place] = term_matches[place] or is_match
         return self.keyword.is_match(term_matches)
 
 

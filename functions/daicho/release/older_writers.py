@@ -81,6 +81,14 @@ class OlderWriters:
                 self._sleep(READERS_KNOW_S)
             self._announced = now
 
+    def expire(self) -> None:
+        """End the validity of the last announcement, and wait again as for the first one.
+
+        A clock that was stopped does not show how old it is: after a snapshot was restored.
+        """
+        with self._lock:
+            self._announced = None
+
     def _announce_entity(self, entity: str, generation: int) -> str:
         """Announce one entity: ``lowered``, ``known``, or ``unknown`` without a backfill item."""
         newest = self._ledger.newest_generation(entity).number

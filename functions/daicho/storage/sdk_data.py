@@ -19,7 +19,9 @@ from botocore.loaders import JSONFileLoader, Loader
 if TYPE_CHECKING:
     from botocore.session import Session
 
-SERVICES = frozenset({"cloudformation", "dynamodb", "dynamodbstreams", "s3", "stepfunctions"})
+SERVICES = frozenset(
+    {"cloudformation", "dynamodb", "dynamodbstreams", "lambda", "s3", "stepfunctions"}
+)
 """All services that the library calls. Sources of credentials, such as STS, call others."""
 _DECODERS: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
     (".json", bytes),

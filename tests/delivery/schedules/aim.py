@@ -14,7 +14,7 @@ LIFECYCLE = ("lifecycle", "lifecycle disabled", "lifecycle superseded", "lifecyc
 """The profiles of releases: their third release differs."""
 REBUILD = ("rebuild", "rebuild disabled", "rebuild superseded", "rebuild replaced")
 """The profiles of rebuilds: as above."""
-CLOSING = ("closing shards", "closing upgrade")
+CLOSING = ("closing shards", "closing without discards", "closing upgrade")
 """The profiles of shards that close and are retired."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),

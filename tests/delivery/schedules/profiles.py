@@ -32,7 +32,7 @@ from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
 from tests.support import sample_entities
 
 PROFILES = (
-    sample_profile("plain", 10, parallelism=(1, 3), events={"restream": (0, 1)}),
+    sample_profile("plain", 10, parallelism=(1, 3), events={"restream": (0, 3)}),
     sample_profile(
         "archive",
         8,
@@ -82,7 +82,7 @@ PROFILES = (
         max_items=(2, 3),
         shards=(1, 2),
         parallelism=(1, 3),
-        events={"split": (0, 4, 8), "restream": (0, 1)},
+        events={"split": (0, 4, 8), "restream": (0, 3)},
         writes=(4, 6, 9),
     ),
     # One item is changed again and again: in one batch or several, partly done, and late.
@@ -129,7 +129,7 @@ PROFILES = (
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         fault_levels=(0.0, 0.0, 0.1),
-        events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2), "restream": (0, 1)},
+        events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2), "restream": (0, 3)},
     ),
     sample_profile(
         "poison",
@@ -281,7 +281,7 @@ PROFILES = (
             "redrive": (4, 12),
             "deploy": (0, 4),
             "expire": (6, 16),
-            "restream": (0, 1),
+            "restream": (0, 3),
         },
     ),
     sample_profile(

@@ -19,6 +19,7 @@ RARE_PROFILES = (
         writes=(6, 9, 12),
         max_items=(1, 2),
         shards=(1, 2),
+        parallelism=(3, 1),
         fault_levels=(0.0, 0.0, 0.05),
         events={
             "restore": (12, 25),
@@ -35,6 +36,7 @@ RARE_PROFILES = (
         "streams",
         31,
         shards=(1, 2),
+        parallelism=(3, 1),
         fault_levels=(0.0, 0.0, 0.05),
         events={"restream": (6, 12), "repeat": (8, 16), "rollup": (0, 4), "deploy": (0,)},
     ),

@@ -76,7 +76,7 @@ SPREAD_PROFILES = (
             "advance": (60, 120),
             "tick": (4, 8),
             "split": (0, 3, 6),
-            "restream": (0, 1),
+            "restream": (0, 3),
             "redrive": (0, 0, 4),
             "deploy": (0,),
             "load": (0,),

@@ -94,3 +94,15 @@ def test_code_that_was_not_rolled_back_announces_nothing() -> None:
     assert not writers.is_needed
     assert House().writers.is_needed
     writers.announce()
+
+
+def test_after_a_snapshot_was_restored_it_announces_and_waits_as_the_first_time() -> None:
+    """The monotonic clock did not count the time since the snapshot: here it has not moved."""
+    house = House()
+    house.writers.announce()
+    house.writers.expire()
+    house.writers.announce()
+    assert house.read().older_seen == 2
+    assert house.pauses == [READERS_KNOW_S] * 2
+    house.writers.announce()
+    assert house.read().older_seen == 2

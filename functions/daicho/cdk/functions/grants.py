@@ -139,6 +139,12 @@ RELEASE = Grants(
 TOKENS = Grants(table=())
 STREAM_DESCRIBE = ("DescribeStream",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
+# A version is published, awaited and made live (ADR 0159).
+PUBLISH = (
+    *("GetFunctionConfiguration", "PublishVersion", "ListVersionsByFunction"),
+    *("GetAlias", "CreateAlias", "UpdateAlias", "DeleteAlias"),
+)
+REMOVE_VERSION = ("DeleteFunction",)
 START = ("StartExecution",)  # the API starts jobs, and nothing else
 
 # What a state machine needs to deliver its log and its traces; they know no resource but "*".

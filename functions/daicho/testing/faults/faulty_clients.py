@@ -73,6 +73,7 @@ class FaultyDynamoDB:
             return self._execute(statements, [not self._process.is_throttled(key) for key in keys])
 
         def perform_partly(choices: Choices) -> Answer:
+            self._process.fault_counts["throttled statement"] += 1
             return self._execute(statements, [choices.draw_bool(0.5) for _ in statements])
 
         # The key that a fault throttles from now on.

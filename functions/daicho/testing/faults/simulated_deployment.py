@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -26,6 +28,7 @@ from daicho.testing.faults.code_versions import OLD_CODE
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3, FaultyStreams
 from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.warm_environments import WarmEnvironments
 from daicho.testing.oracle.low_watermarks import LowWatermarkCheck
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import (
@@ -77,7 +80,8 @@ class SimulatedDeployment:
         self._has_lag = True
         self._record_count = 0
         self.retirement = ""
-        """Whether the rollup retires shards: see `Profile`."""
+        """Whether the rollup retires shards: see `Profile`. If so, its environments stay warm."""
+        self._rollups = WarmEnvironments(choices, partial(self._build_handler, "rollup"))
         self.clock = SimulatedClock()
         self.stream = TableStream()
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
@@ -114,15 +118,20 @@ class SimulatedDeployment:
 
     def run_handler(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
         """Run a function in a process, by the ledger that the process's code has."""
-        ledger = self.entities.ledgers[process.code_version]
-        shards = self._get_dirty_shards(process.code_version)
+        if name == "rollup" and self.retirement:
+            return self._rollups.run(event, process)
+        return self._build_handler(name, process, process.code_version)(event, process)
+
+    def _build_handler(self, name: str, process: SimulatedProcess, code_version: int) -> Handler:
+        shards = self._get_dirty_shards(code_version)
         environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
-        if self._retires_shards(process):
+        if self._retires_shards(code_version):
             environment["SETTLE_SECONDS"] = str(SETTLE_S)
         dependencies = self.build_dependencies(process)
         with simulate_threads():
-            handler = build_handler(name, ledger, dependencies, environment)
-        return handler(event, process)
+            return build_handler(
+                name, self.entities.ledgers[code_version], dependencies, environment
+            )
 
     def build_dependencies(self, process: SimulatedProcess) -> Dependencies:
         """The stores, the clock and the sleep of a process."""
@@ -229,9 +238,9 @@ class SimulatedDeployment:
         pairs = zip(records, selections, strict=False)
         return [record for record, is_selected in pairs if is_selected]
 
-    def _retires_shards(self, process: SimulatedProcess) -> bool:
-        """Whether the code of a process retires shards; only the rollup reads the setting."""
-        is_known = self.retirement == "by all code" or process.code_version != OLD_CODE
+    def _retires_shards(self, code_version: int) -> bool:
+        """Whether a version of the code retires shards; only the rollup reads the setting."""
+        is_known = self.retirement == "by all code" or code_version != OLD_CODE
         return bool(self.retirement) and is_known
 
     def _get_dirty_shards(self, code_version: int) -> int:

@@ -23,7 +23,7 @@ INVOCATION_S = 300.0
 """The timeout of a function in seconds, as the stack deploys it."""
 UNLIMITED_SECONDS = 100_000.0
 """More than anything takes without faults."""
-MAX_REDRIVES = 60
+MAX_REDRIVES = 200
 """Calls of a redrive that apply everything."""
 MAX_INVOCATIONS_OF_DRAIN = 2_000
 """Invocations that handle all remaining records; a schedule that needs more never ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from daicho.testing.aws.table_stream import Record
@@ -25,6 +25,8 @@ IN_FLIGHT_S = 60.0
 SHARD_LIFETIME_S = 4 * 3600.0
 SETTLED_S = 1_100.0
 """A little more than the settle time."""
+RETIREMENT_S = 3_700.0
+"""A little more than the time between two times at which an environment retires shards."""
 MAX_DELIVERIES = 40
 
 
@@ -76,12 +78,14 @@ class ClosingShards:
         if self._choices.draw_bool(0.5):
             self._lambda.drain()
             self._lambda.run_to_end("rollup", {})
-        self._pass(self._choices.pick((SETTLED_S, 300.0, 3_700.0, SHARD_LIFETIME_S)))
-        # Only a tally that is counted in again is rolled up, and folded.
+        self._pass(self._choices.pick((SETTLED_S, 300.0, RETIREMENT_S, SHARD_LIFETIME_S)))
         if self._choices.draw_bool(0.5):
-            self._note(self._writer.write(self._writer.expire))
-            self._deliver()
-            self._lambda.run_to_end("rollup", {})
+            self._count_and_roll_up()
+
+    def fold_closed(self) -> None:
+        """Shards that are finished are retired, and their slots folded after the settle time."""
+        self._finish_shard()
+        self._let_fold((RETIREMENT_S, SETTLED_S))
 
     def repeat_closed(self) -> None:
         """Records of a closed shard arrive again."""
@@ -94,7 +98,7 @@ class ClosingShards:
     def straggle(self) -> None:
         """A repeat announces before its shard is retired, and writes after that."""
         self._finish_shard()
-        self._pass(SETTLED_S)
+        self._pass(self._choices.pick((RETIREMENT_S, SETTLED_S)))
         found = list(self._iterate_closed())
         if not found:
             return
@@ -103,7 +107,7 @@ class ClosingShards:
         if self._lambda.stop_before_write(process, 1, ("update_item",)):
             self._lambda.run_to_end("rollup", {})
             self._pass(self._choices.pick((1.0, 400.0, 550.0)))
-            self._lambda.run_to_end("rollup", {})
+            self._count_and_roll_up()
             if process in self._lambda.detached and self._choices.draw_bool(0.8):
                 self._fault_counts[LATE] += shard in self._retired
                 self._run_to_end(process)
@@ -120,10 +124,7 @@ class ClosingShards:
                     self._lambda.detached.remove(process)
                     process.kill()
         self._finish_shard()
-        for _ in range(self._choices.pick((2, 1, 0))):
-            self._lambda.run_to_end("rollup", {})
-            self._pass(SETTLED_S)
-        self._lambda.run_to_end("rollup", {})
+        self._let_fold(self._choices.pick(((RETIREMENT_S, SETTLED_S), (SETTLED_S,), ())))
         self._fault_counts[LATE] += 1
         redrive = self._lambda.start_detached("redrive", {"action": "apply", "limit": 100})
         redrive.code_version = self._choices.pick(self._profile.redrive_versions)
@@ -151,6 +152,18 @@ class ClosingShards:
         for _ in range(2):
             self._note(self._writer.write(self._writer.expire))
         self._deliver()
+
+    def _let_fold(self, pauses: Sequence[float]) -> None:
+        for seconds in pauses:
+            self._pass(seconds)
+            self._count_and_roll_up()
+
+    def _count_and_roll_up(self) -> None:
+        """Changes are counted: only tallies that are counted in again are rolled up, and folded."""
+        for _ in range(self._choices.pick((1, 3))):
+            self._note(self._writer.write(self._writer.expire))
+        self._deliver()
+        self._lambda.run_to_end("rollup", {})
 
     def _deliver(self) -> None:
         """Handle what waits. Processes that are under way stay where they are."""

@@ -1,1 +1,0 @@
-"""Processor time of this checkout beside that of an older commit, in one run."""
