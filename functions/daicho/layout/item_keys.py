@@ -116,8 +116,8 @@ def render_tally_partition(
     by: tuple[str, ...],
 ) -> str:
     """The partition key of a tally: its total and its slots."""
-    head = (tenant, f"+{plan.name}.{aggregate.name}", str(aggregate.since))
-    return keys.render(*head, *within, *by)
+    head = _render_head(tenant, f"+{plan.name}.{aggregate.name}", aggregate.since)
+    return keys.extend(head, *within, *by)
 
 
 def render_group_tally(
@@ -141,7 +141,7 @@ def render_group_tally(
 def _render_group_tally(
     tenant: str, name: str, since: int, within: tuple[str, ...], by: tuple[str, ...]
 ) -> str:
-    tally = keys.check_partition(keys.render(tenant, name, str(since), *within, *by))
+    tally = keys.check_partition(keys.extend(_render_head(tenant, name, since), *within, *by))
     keys.check_sort(keys.render("0" * 29, *by))
     return tally
 
