@@ -16,7 +16,7 @@
  *   a `PageHeader` from `console/parts/page.js`.
  *
  * A page reads by `useLoad` or `usePages` (`load.js`) and `request` (`request.js`), shows `Table`,
- * `Empty`, `ErrorState`, `CurlButton`, `Bars`, `SeriesChart` (`parts/`), asks by `ask`
+ * `Empty`, `ErrorState`, `CurlButton`, `Bars`, `SeriesChart` (in `parts/`), asks by `ask`
  * (`parts/dialog.js`), and reports by `showToast` (`parts/status.js`).
  */
 

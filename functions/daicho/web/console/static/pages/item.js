@@ -10,7 +10,6 @@ import { makeKey, request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { ask } from "console/parts/dialog.js";
 import { CurlButton } from "console/parts/curl.js";
-import { Icon } from "console/parts/icons.js";
 import { ErrorState, Skeleton, Empty } from "console/parts/states.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { showToast } from "console/parts/status.js";

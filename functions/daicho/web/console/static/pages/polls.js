@@ -7,7 +7,7 @@ import { usePages } from "console/load.js";
 import { isAborted, makeKey, request } from "console/request.js";
 import { makeHash } from "console/router.js";
 import { renderNumber } from "console/format.js";
-import { Bars } from "console/parts/chart.js";
+import { Bars } from "console/parts/bars.js";
 import { CurlButton } from "console/parts/curl.js";
 import { Icon } from "console/parts/icons.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
