@@ -27,8 +27,8 @@ def test_typed_letters_are_one_search_and_matches_are_marked(
     open_search(page)
     page.get_by_role("searchbox").press_sequentially("yama", delay=20)
     expect(page.get_by_role("link", name="Yamada Hanako")).to_be_visible()
+    expect(page.locator("mark")).to_have_text(["Yama"])
     assert len(list_searches(server)) == 1
-    assert page.locator("mark").all_inner_texts() == ["Yama"]
     assert "q=yama" in page.url
     check_accessibility(page)
 
@@ -37,7 +37,7 @@ def test_matches_are_marked_as_the_api_finds_them(page: Page) -> None:
     open_search(page)
     page.get_by_role("searchbox").fill("jose mul")
     expect(page.get_by_role("link", name="José Müller")).to_be_visible()
-    assert page.locator("mark").all_inner_texts() == ["José Mül"]
+    expect(page.locator("mark")).to_have_text(["José Mül"])
 
 
 def test_a_late_answer_of_an_older_search_is_ignored(page: Page, server: ConsoleStack) -> None:
@@ -63,7 +63,7 @@ def test_no_search_is_sent_during_a_composition(page: Page, server: ConsoleStack
         page.wait_for_timeout(250)
     assert list_searches(server) == []
     client.send("Input.insertText", {"text": "山田"})
-    expect(page.get_by_role("link", name="山田 太郎")).to_be_visible()
+    expect(page.locator("mark").first).to_have_text("山田")
     assert len(list_searches(server)) == 1
 
 
@@ -88,6 +88,6 @@ def test_every_entity_with_a_search_is_offered(page: Page, server: ConsoleStack)
     page.get_by_role("button", name="Artists").click()
     page.get_by_role("searchbox").fill("bow")
     expect(page.get_by_role("link", name="David Bowie")).to_be_visible()
-    assert page.locator("mark").all_inner_texts() == ["Bow"]
+    expect(page.locator("mark")).to_have_text(["Bow"])
     page.reload()
     assert "/search/list_artists?q=bow" in page.url

@@ -224,7 +224,7 @@ function CurrentPage({ route: current }) {
     };
   }, [page]);
   if (!page) return html`<div class="page"><${NotFound} /></div>`;
-  if (loaded.page !== page) return html`<div class="page"><${Skeleton} /></div>`;
+  if (loaded.page !== page) return html`<div class="page"><h1 class="visually-hidden">${page.name}</h1><${Skeleton} /></div>`;
   if (loaded.error) return html`<div class="page"><${ErrorState} error=${loaded.error} onRetry=${() => location.reload()} /></div>`;
   return html`<${loaded.component} route=${current} />`;
 }

@@ -29,7 +29,7 @@ export default function ChartsPage({ route }) {
   if (!id) return html`<${Overview} />`;
   const view = route.query.get("$view");
   const query = findOperation(id)?.queries.find(({ name, kind }) => (view ? name === view : ["ranking", "total"].includes(kind)));
-  if (!query) return html`<div class="page"><${Empty} title="There is no such figure"><a href="#/charts">All charts</a><//></div>`;
+  if (!query) return html`<div class="page"><${Empty} isPage title="There is no such figure"><a href="#/charts">All charts</a><//></div>`;
   const values = Object.fromEntries(route.query);
   for (const name of listNeeded(query)) if (name === "month") values.month ??= getMonth();
   return html`<${Figure} key=${query.name + id} query=${query} values=${values} />`;

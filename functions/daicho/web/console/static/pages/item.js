@@ -25,7 +25,7 @@ export default function ItemPage({ route }) {
   const operation = findOperation(route.path[1] ?? "");
   const get = operation?.queries.find(({ kind }) => kind === "get");
   if (!operation || !get) {
-    return html`<div class="page"><${Empty} title="There is no such item"><a href="#/">Go to the start</a><//></div>`;
+    return html`<div class="page"><${Empty} isPage title="There is no such item"><a href="#/">Go to the start</a><//></div>`;
   }
   return html`<${Item} key=${route.hash} get=${get} values=${readQueryHash(operation, route)} />`;
 }

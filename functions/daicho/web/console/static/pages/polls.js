@@ -24,7 +24,7 @@ const PAGE = 50;
 /** @param {{route: import("console/router.js").Route}} props */
 export default function PollsPage({ route }) {
   const show = [...operations.value.values()].flatMap(({ queries }) => queries).find(isPoll);
-  if (!show) return html`<div class="page"><${Empty} title="There are no polls here" /></div>`;
+  if (!show) return html`<div class="page"><${Empty} isPage title="There are no polls here" /></div>`;
   const id = route.path[1];
   return id ? html`<${Poll} key=${id} show=${show} id=${id} />` : html`<${Polls} show=${show} />`;
 }
