@@ -26,7 +26,10 @@ export function chooseColumns(schema, fixed = []) {
   // An id that nobody chose is last; without a title it names the item.
   if (shown.includes("id")) chosen.splice(titles.length ? chosen.length : 0, 0, "id");
   if (shown.includes("created_at")) chosen.push("created_at");
-  return chosen.map((name) => makeColumn(name, resolve(schema.properties[name])));
+  return chosen.map((name, place) => {
+    const column = makeColumn(name, resolve(schema.properties[name]));
+    return name === "id" && place > 0 ? { ...column, width: "8.5rem" } : column;
+  });
 }
 
 /**

@@ -52,8 +52,9 @@ export function navigate(hash, { replace = false } = {}) {
   route.value = parseHash(hash);
 }
 
-/** Follow the address. Call it once. */
+/** Follow the address. Call it once, when the login has restored the address. */
 export function startRouter() {
+  route.value = parseHash(location.hash);
   addEventListener("hashchange", async () => {
     const hash = location.hash;
     if (hash === route.value.hash) return;

@@ -72,7 +72,7 @@ export async function startSession() {
   if (code || query.has("error")) {
     const saved = JSON.parse(sessionStorage.getItem(ATTEMPT) ?? "null");
     sessionStorage.removeItem(ATTEMPT);
-    const hash = sessionStorage.getItem(RETURN) ?? "";
+    const hash = location.hash || (sessionStorage.getItem(RETURN) ?? "");
     sessionStorage.removeItem(RETURN);
     history.replaceState(null, "", `${pageAddress}${hash}`);
     if (code && saved && saved.state === given) {

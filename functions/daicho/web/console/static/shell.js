@@ -16,7 +16,7 @@
  *   a `PageHeader` from `console/parts/page.js`.
  *
  * A page reads by `useLoad` or `usePages` (`load.js`) and `request` (`request.js`), shows `Table`,
- * `Empty`, `ErrorState`, `CurlButton`, `Bars`, `SeriesChart` (`parts/`), asks by `ask`
+ * `Empty`, `ErrorState`, `CurlButton`, `Bars`, `SeriesChart` (in `parts/`), asks by `ask`
  * (`parts/dialog.js`), and reports by `showToast` (`parts/status.js`).
  */
 
@@ -224,7 +224,7 @@ function CurrentPage({ route: current }) {
     };
   }, [page]);
   if (!page) return html`<div class="page"><${NotFound} /></div>`;
-  if (loaded.page !== page) return html`<div class="page"><${Skeleton} /></div>`;
+  if (loaded.page !== page) return html`<div class="page"><h1 class="visually-hidden">${page.name}</h1><${Skeleton} /></div>`;
   if (loaded.error) return html`<div class="page"><${ErrorState} error=${loaded.error} onRetry=${() => location.reload()} /></div>`;
   return html`<${loaded.component} route=${current} />`;
 }

@@ -9,7 +9,8 @@ import { useLoad, usePages } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { getMonth, renderNumber } from "console/format.js";
-import { Bars, SeriesChart } from "console/parts/chart.js";
+import { Bars } from "console/parts/bars.js";
+import { SeriesChart } from "console/parts/chart.js";
 import { CurlButton } from "console/parts/curl.js";
 import { Field } from "console/parts/fields.js";
 import { Icon } from "console/parts/icons.js";
@@ -28,7 +29,7 @@ export default function ChartsPage({ route }) {
   if (!id) return html`<${Overview} />`;
   const view = route.query.get("$view");
   const query = findOperation(id)?.queries.find(({ name, kind }) => (view ? name === view : ["ranking", "total"].includes(kind)));
-  if (!query) return html`<div class="page"><${Empty} title="There is no such figure"><a href="#/charts">All charts</a><//></div>`;
+  if (!query) return html`<div class="page"><${Empty} isPage title="There is no such figure"><a href="#/charts">All charts</a><//></div>`;
   const values = Object.fromEntries(route.query);
   for (const name of listNeeded(query)) if (name === "month") values.month ??= getMonth();
   return html`<${Figure} key=${query.name + id} query=${query} values=${values} />`;

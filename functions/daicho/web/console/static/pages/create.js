@@ -19,7 +19,7 @@ import { readFields } from "console/pages/item-editor.js";
 export default function CreatePage({ route }) {
   const operation = findOperation(route.path[1] ?? "");
   const query = operation?.queries.find(({ kind }) => kind === "create" || kind === "replace");
-  if (!operation || !query) return html`<div class="page"><${Empty} title="Nothing can be created here" /></div>`;
+  if (!operation || !query) return html`<div class="page"><${Empty} isPage title="Nothing can be created here" /></div>`;
   return html`<${Create} key=${operation.id} query=${query} given=${readQueryHash(operation, route)} />`;
 }
 

@@ -21,7 +21,7 @@ export default function EntityPage({ route }) {
       navigate(makeHash(["list", lists[0].operation.id], { $view: lists[0].name }), { replace: true });
     }
   }, [entity]);
-  if (!entity) return html`<div class="page"><${Empty} title="There is no such entity"><a href="#/">Go to the start</a><//></div>`;
+  if (!entity) return html`<div class="page"><${Empty} isPage title="There is no such entity"><a href="#/">Go to the start</a><//></div>`;
   const create = findQuery(entity.name, "create") ?? findQuery(entity.name, "replace");
   const get = findQuery(entity.name, "get") ?? listQueries(entity, "list", "search")[0];
   const fields = get ? Object.entries(resolveItem(get.operation).properties ?? {}) : [];

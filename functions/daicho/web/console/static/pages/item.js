@@ -10,7 +10,6 @@ import { makeKey, request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { ask } from "console/parts/dialog.js";
 import { CurlButton } from "console/parts/curl.js";
-import { Icon } from "console/parts/icons.js";
 import { ErrorState, Skeleton, Empty } from "console/parts/states.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { showToast } from "console/parts/status.js";
@@ -26,7 +25,7 @@ export default function ItemPage({ route }) {
   const operation = findOperation(route.path[1] ?? "");
   const get = operation?.queries.find(({ kind }) => kind === "get");
   if (!operation || !get) {
-    return html`<div class="page"><${Empty} title="There is no such item"><a href="#/">Go to the start</a><//></div>`;
+    return html`<div class="page"><${Empty} isPage title="There is no such item"><a href="#/">Go to the start</a><//></div>`;
   }
   return html`<${Item} key=${route.hash} get=${get} values=${readQueryHash(operation, route)} />`;
 }

@@ -31,7 +31,7 @@ export default function ListPage({ route }) {
     operation?.queries.find((one) => one.kind === "list" && !listNeeded(one).length) ??
     operation?.queries.find(({ kind }) => kinds.includes(kind));
   if (!operation || !query) {
-    return html`<div class="page"><${Empty} title="There is no such list"><a href="#/">Go to the start</a><//></div>`;
+    return html`<div class="page"><${Empty} isPage title="There is no such list"><a href="#/">Go to the start</a><//></div>`;
   }
   return html`<${List} key=${query.name} query=${query} route=${route} />`;
 }

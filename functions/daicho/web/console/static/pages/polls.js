@@ -7,7 +7,7 @@ import { usePages } from "console/load.js";
 import { isAborted, makeKey, request } from "console/request.js";
 import { makeHash } from "console/router.js";
 import { renderNumber } from "console/format.js";
-import { Bars } from "console/parts/chart.js";
+import { Bars } from "console/parts/bars.js";
 import { CurlButton } from "console/parts/curl.js";
 import { Icon } from "console/parts/icons.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
@@ -24,7 +24,7 @@ const PAGE = 50;
 /** @param {{route: import("console/router.js").Route}} props */
 export default function PollsPage({ route }) {
   const show = [...operations.value.values()].flatMap(({ queries }) => queries).find(isPoll);
-  if (!show) return html`<div class="page"><${Empty} title="There are no polls here" /></div>`;
+  if (!show) return html`<div class="page"><${Empty} isPage title="There are no polls here" /></div>`;
   const id = route.path[1];
   return id ? html`<${Poll} key=${id} show=${show} id=${id} />` : html`<${Polls} show=${show} />`;
 }

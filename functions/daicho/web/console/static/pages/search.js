@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/html.js";
-import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderField, renderPlural, resolveItem } from "console/catalog.js";
+import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderField, renderPlural, resolve, resolveItem } from "console/catalog.js";
 import { chooseColumns } from "console/columns.js";
 import { usePages } from "console/load.js";
 import { request } from "console/request.js";
@@ -24,7 +24,7 @@ export default function SearchPage({ route }) {
   const chosen = route.path[1] ?? sessionStorage.getItem(LAST) ?? "";
   const query = findOperation(chosen)?.queries.find(({ kind }) => kind === "search") ?? searches[0];
   const keyword = route.query.get("q") ?? "";
-  if (!query) return html`<div class="page"><${Empty} title="No entity has a search" /></div>`;
+  if (!query) return html`<div class="page"><${Empty} isPage title="No entity has a search" /></div>`;
   const choose = (/** @type {string} */ id) => {
     sessionStorage.setItem(LAST, id);
     navigate(makeHash(["search", id], { q: keyword }), { replace: true });
@@ -46,6 +46,21 @@ export default function SearchPage({ route }) {
     </div>
     <${Results} key=${query.operation.id} query=${query} keyword=${keyword} />
   </div>`;
+}
+
+/**
+ * The columns of a search: matches are marked only where it has searched. The texts of a related
+ * entity are in a field that shows them by their ids.
+ * @param {import("console/catalog.js").Query} query
+ */
+function chooseSearchColumns(query) {
+  const schema = resolveItem(query.operation);
+  const isRelated = query.searched.some((name) => name.includes("."));
+  return chooseColumns(schema).map((column) => ({
+    ...column,
+    isMarked:
+      query.searched.includes(column.name) || (isRelated && resolve(schema.properties[column.name]).type === "object"),
+  }));
 }
 
 /** @param {{keyword: string, query: import("console/catalog.js").Query}} props */
@@ -125,7 +140,7 @@ function Results({ query, keyword }) {
     ${filled
       ? html`<${Table}
           label=${renderPlural(query.entity ?? "")}
-          columns=${chooseColumns(resolveItem(query.operation))}
+          columns=${chooseSearchColumns(query)}
           rows=${rows}
           keyword=${keyword}
           getHref=${(/** @type {any} */ row) => makeItemHash(query.entity, row)}

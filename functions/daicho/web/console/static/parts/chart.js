@@ -1,36 +1,10 @@
-/** Charts: bars of a ranking as plain elements, series by uPlot. */
+/** Series over time, drawn by uPlot. Only pages with a series load it. */
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { html, joinClasses } from "console/html.js";
+import { html } from "console/html.js";
 import { isDark } from "console/theme.js";
-import { renderNumber, renderPercent } from "console/format.js";
-
-/**
- * Bars of named values, longest first. The numbers are text, so a bar adds nothing for a screen
- * reader.
- * @param {{label: string, rows: {name: string, value: number | string, rank?: number | null,
- *   action?: any}[], showShares?: boolean}} props
- */
-export function Bars({ label, rows, showShares = false }) {
-  const highest = Math.max(1, ...rows.map(({ value }) => Number(value)));
-  const sum = rows.reduce((before, { value }) => before + Number(value), 0);
-  return html`<ol class=${joinClasses("bars", rows.some(({ rank }) => rank !== undefined) && "ranked")} aria-label=${label}>
-    ${rows.map(
-      ({ name, value, rank, action }) => html`<li key=${name}>
-        ${rank !== undefined && html`<span class="rank number">${rank ?? "–"}</span>`}
-        <span class="bar-name"><bdi title=${name}>${name}</bdi></span>
-        <span class="bar-value number"
-          >${renderNumber(value)}${showShares && html`<small class="muted"> ${renderPercent(sum ? Number(value) / sum : 0)}</small>`}</span
-        >
-        <span class="bar-track" aria-hidden="true"
-          ><i style=${{ transform: `scaleX(${Math.max(0, Number(value)) / highest})` }}
-        /></span>
-        ${action && html`<span class="bar-action">${action}</span>`}
-      </li>`,
-    )}
-  </ol>`;
-}
+import { renderNumber } from "console/format.js";
 
 /**
  * A series over time. uPlot keeps its colours and width, so it is made again when the theme or the
@@ -74,7 +48,10 @@ export function renderDay(seconds) {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** @param {[number, number | null][]} points */
+/**
+ * @param {[number, number | null][]} points
+ * @returns {[number[], (number | null)[]]}
+ */
 function splitPoints(points) {
   return [points.map(([x]) => x), points.map(([, y]) => y)];
 }
@@ -98,7 +75,7 @@ function makeOptions(host, width, height, label, unit, kind, renderX) {
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => padRange(low, high, kind) }, y: { range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+    scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => padRange(low, high, kind) }, y: { range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => includeZero(low, high) } },
     axes: [
       { ...axis, grid: { show: false }, space: 90, size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(renderX) },
       { ...axis, size: 54, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((one) => `${renderNumber(one)}${unit}`) },
@@ -110,12 +87,21 @@ function makeOptions(host, width, height, label, unit, kind, renderX) {
         stroke: accent,
         width: 2,
         fill: `color-mix(in srgb, ${accent} ${kind === "bars" ? 75 : 14}%, transparent)`,
-        paths: kind === "bars" ? uPlot.paths.bars({ size: [0.6, 48], radius: 0.12 }) : undefined,
+        paths: kind === "bars" ? uPlot.paths.bars?.({ size: [0.6, 48], radius: 0.12 }) : undefined,
         points: { show: kind !== "bars" && host.clientWidth / 12 > 1, size: 5 },
         spanGaps: false,
       },
     ],
   };
+}
+
+/**
+ * @param {number} low
+ * @param {number} high
+ * @returns {[number, number]}
+ */
+function includeZero(low, high) {
+  return [Math.min(0, low), high > 0 ? high * 1.1 : 1];
 }
 
 /**

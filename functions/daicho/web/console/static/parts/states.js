@@ -13,10 +13,10 @@ export function Skeleton({ rows = 8 }) {
 
 /**
  * There is nothing: why, and the next step.
- * @param {{title: string, children?: any}} props
+ * @param {{title: string, children?: any, isPage?: boolean}} props `isPage`: it is all of the page
  */
-export function Empty({ title, children }) {
-  return html`<div class="empty"><h2>${title}</h2>
+export function Empty({ title, children, isPage = false }) {
+  return html`<div class="empty">${isPage ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}
     ${children && html`<div class="muted">${children}</div>`}</div>`;
 }
 

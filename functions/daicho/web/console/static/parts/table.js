@@ -14,7 +14,7 @@ import { ErrorState, Skeleton } from "console/parts/states.js";
 
 /**
  * @typedef {{name: string, title: string, width?: string, isNumber?: boolean,
- *   render?: (row: any) => any}} Column
+ *   isMarked?: boolean, render?: (row: any) => any}} Column
  */
 
 const ROW_HEIGHT = 40;
@@ -35,7 +35,7 @@ class Row extends Component {
       ${columns.map((/** @type {Column} */ column, /** @type {number} */ index) => {
         const content = column.render
           ? column.render(row)
-          : html`<${CellValue} value=${row[column.name]} keyword=${keyword} />`;
+          : html`<${CellValue} value=${row[column.name]} keyword=${column.isMarked === false ? "" : keyword} />`;
         return html`<div role="cell" class=${joinClasses("cell", column.isNumber && "number")} key=${column.name}>
           ${index === 0 && href ? html`<a class="row-link" href=${href}>${content}</a>` : content}
         </div>`;
