@@ -34,7 +34,7 @@ PARTS: dict[str, str] = {
     "items": "Items: a Book against PynamoDB and boto3's Table resource",
     "window": "Batching window of the projector: units, freshness and cost",
     "shards": "A busy tally over stream shards that close",
-    "search": "A search page among 3,000 contacts, against seed 001's algorithm",
+    "search": "A search page among 3,000 contacts, against one search item a field",
     "memory": "Memory of the functions at their largest batches",
 }
 """What each part measures, by the name of its module."""

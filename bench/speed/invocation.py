@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test" * 10,
@@ -42,3 +46,20 @@ class Context:
     def get_remaining_time_in_millis(self) -> int:
         """The milliseconds until Lambda ends the invocation."""
         return 120_000
+
+
+@contextmanager
+def run_on_one_processor() -> Iterator[None]:
+    """Run this thread, and threads that it starts meanwhile, on one processor.
+
+    Only Linux can do this. On another system, they run on all processors.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, processors)

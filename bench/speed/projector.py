@@ -5,7 +5,9 @@ time is all that an invocation takes: reading the event, computing, folding, and
 
 The projector sends its requests in one thread here, as its peers do. Where answers come at once,
 threads do nothing but wait for each other; the time with as many as are deployed is a figure of its
-own.
+own. It is of one processor, because the memory of the function gives it one vCPU: threads on two
+processors also pay for passing the interpreter's lock between them, which is a figure without a
+threshold. Source: AWS Lambda Developer Guide, "Configure Lambda function memory".
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from unittest import mock
 import boto3
 
 from bench.speed.figures import PAIRS, Comparison, Figure, compare_in_pairs
-from bench.speed.invocation import ENVIRON, Context
+from bench.speed.invocation import ENVIRON, Context, run_on_one_processor
 from bench.speed.stream_events import (
     COLUMNS,
     ORDERS,
@@ -67,7 +69,6 @@ class _Trial:
         self._draw = random.Random(23)  # noqa: S311  # no secret depends on it
         in_order = replace(AWS_DEPENDENCIES, parallelism=1)
         self._project = project.build(ENVIRON, load_ledger(), in_order)
-        self._project_in_threads = project.build(ENVIRON, load_ledger(), AWS_DEPENDENCIES)
         self._usual = build_usual_handler()
 
     def measure(self) -> list[Figure]:
@@ -76,7 +77,7 @@ class _Trial:
             *figures,
             *self._compare_modifies(),
             self._compare_marking_handler(),
-            self._compare_threads(),
+            *self._compare_threads(),
             *self._compare_derived_items(),
             self._report("20 aggregates on one entity", self._draw_metrics, RECORDS),
             self._report("10 listings on one entity", self._draw_pages, FEWER_RECORDS),
@@ -115,17 +116,23 @@ class _Trial:
         comparison = self._compare(draw, build_marking_handler(), 3)
         return _make_figure("INSERT, 10 groups, peer with a marker an event", comparison, RECORDS)
 
-    def _compare_threads(self) -> Figure:
+    def _compare_threads(self) -> list[Figure]:
         def draw() -> list[Change]:
             return [(None, image) for image in draw_sales(self._draw, RECORDS, 1_000)]
 
-        comparison = compare_in_pairs(
-            lambda: self._measure_batch(self._project_in_threads, draw()),
-            lambda: self._measure_batch(self._usual, draw()),
-            pairs=self._pairs,
-        )
+        def compare(pairs: int) -> Comparison:
+            project_in_threads = project.build(ENVIRON, load_ledger(), AWS_DEPENDENCIES)
+            return compare_in_pairs(
+                lambda: self._measure_batch(project_in_threads, draw()),
+                lambda: self._measure_batch(self._usual, draw()),
+                pairs=pairs,
+            )
+
         name = f"INSERT, 1,000 groups, with the {AWS_DEPENDENCIES.parallelism} threads as deployed"
-        return _make_figure(name, comparison, RECORDS, INSERT_THRESHOLDS[1_000])
+        with run_on_one_processor():
+            figure = _make_figure(name, compare(self._pairs), RECORDS, INSERT_THRESHOLDS[1_000])
+        name = "the same, on all processors of this machine"
+        return [figure, _make_figure(name, compare(3), RECORDS)]
 
     def _compare_derived_items(self) -> list[Figure]:
         client = boto3.client("dynamodb")

@@ -1,4 +1,4 @@
-"""A page of 100 among 3,000 contacts over Dynoxide: Daicho's search beside seed 001's algorithm.
+"""A page of 100 among 3,000 contacts over Dynoxide: Daicho's search beside one search item a field.
 
 The data sets, the peer and the meter are those of `bench.search`. Units are counted with a client
 of boto3 on both sides. Processor time is that of the table as it is deployed, and of the peer with
@@ -185,7 +185,7 @@ def _compare(question: Question, ours: Side, peer: Side, pairs: int) -> Iterator
     matches = check_matches(question, ours, peer)
     units, peer_units = ours.measure_units(question), peer.measure_units(question)
     yield Figure(
-        f"read units, {question.what}, seed 001 / Daicho",
+        f"read units, {question.what}, peer / Daicho",
         peer_units / units,
         "at least",
         LEAST_OF_UNITS if question == ALL else None,
@@ -195,6 +195,6 @@ def _compare(question: Question, ours: Side, peer: Side, pairs: int) -> Iterator
     compared = compare_in_pairs(
         lambda: ours.measure_time(question), lambda: peer.measure_time(question), pairs=pairs
     )
-    name = f"processor time, {question.what}, seed 001 / Daicho"
+    name = f"processor time, {question.what}, peer / Daicho"
     detail = compared.describe(1e3, "ms")
     yield Figure(name, compared.speedup, "at least", None, TIMES, detail)

@@ -13,9 +13,9 @@ import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-import boto3
 import pytest
 import time_machine
 import ulid
@@ -25,6 +25,7 @@ from daicho.handlers import api, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.plan.event_filters import project_filters
+from daicho.storage import sessions
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
 from daicho.testing.aws.event_filters import EventFilters
@@ -168,10 +169,10 @@ def golden_system() -> Iterator[GoldenSystem]:
         patch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
         patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
-        # URLs are signed with these; the default session may have read others before.
+        # URLs are signed with these. The session that clients share may have read others before.
         patch.setenv("AWS_ACCESS_KEY_ID", "testing")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-        patch.setattr(boto3, "DEFAULT_SESSION", None)
+        patch.setattr(sessions, "_open_session", cache(sessions._open_session.__wrapped__))
         patch.setattr(os, "urandom", chance.randbytes)
         patch.setattr(random, "_urandom", chance.randbytes)
         # The default one remembers the id before, which may be of another scenario.

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from daicho.storage import sessions
 from demonstration import SYSTEMS, discover_demonstration
 from tests.demonstration.golden.recording import record
 from tests.demonstration.golden.scenarios import SCENARIOS
@@ -30,6 +32,17 @@ def test_what_happens_is_what_was_recorded(name: str, pytestconfig: pytest.Confi
         if pytestconfig.getoption("--record", False):
             path.write_text(text, "utf-8")
         assert path.read_text("utf-8") == text, f"{path.name} differs: make golden, and look at it"
+
+
+def test_urls_are_signed_alike_whichever_credentials_were_read_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "_open_session", cache(sessions._open_session.__wrapped__))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another")
+    credentials = sessions.get_session().get_credentials()
+    assert credentials is not None and credentials.access_key == "another"
+    text = record(SCENARIOS["photos"]).text()
+    assert (RECORDED / "photos.json").read_text("utf-8") == text
 
 
 def test_every_route_is_recorded() -> None:

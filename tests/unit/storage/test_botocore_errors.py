@@ -60,12 +60,6 @@ class Wire:
         return raised.value
 
 
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-
-
 @pytest.mark.parametrize(
     ("failing", "error"),
     [
