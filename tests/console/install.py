@@ -25,7 +25,7 @@ FONTS_CONF = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig>
 <dir prefix="relative">.</dir>
-<cachedir prefix="relative">cache</cachedir>
+<cachedir>{cache}</cachedir>
 </fontconfig>
 """
 _PACKED = {"chromium.br": "", "al2023.tar.br": "al2023", "fonts.tar.br": ""}
@@ -76,7 +76,7 @@ def unpack_browser(packages: Path, folder: Path, environ: dict[str, str]) -> Non
     fonts = folder / "fonts"
     japanese = packages / "@expo-google-fonts/noto-sans-jp/400Regular/NotoSansJP_400Regular.ttf"
     shutil.copyfile(japanese, fonts / japanese.name)
-    (fonts / "fonts.conf").write_text(FONTS_CONF, "utf-8")
+    (fonts / "fonts.conf").write_text(FONTS_CONF.format(cache=fonts / "cache"), "utf-8")
 
 
 def _run(environ: dict[str, str], *command: str | Path) -> None:

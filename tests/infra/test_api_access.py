@@ -124,9 +124,8 @@ def test_a_pool_takes_no_tenant_that_is_longer_than_the_api_takes(any_stage: Syn
 
 
 def test_without_machines_nothing_is_there_for_them(any_stage: Synthesis) -> None:
-    assert len(any_stage.resources(CLIENT)) == 1
-    for kind in ("Domain", "ResourceServer"):
-        assert not any_stage.resources(f"Cognito::UserPool{kind}")
+    assert len(any_stage.resources(CLIENT)) == 2  # of users' programs, and of the console
+    assert not any_stage.resources("Cognito::UserPoolResourceServer")
     assert "LambdaConfig" not in any_stage.only("Cognito::UserPool")["Properties"]
     assert "tokens" not in str(any_stage.resources("Lambda::Function"))
 
@@ -161,9 +160,9 @@ def test_the_domain_prefix_of_the_pool_does_not_contain_the_name_of_the_project(
 def test_the_gateway_accepts_the_tokens_of_users_and_machines(opened: Synthesis) -> None:
     audience = opened.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]["Audience"]
     assert audience == [{"Ref": id} for id in opened.resources(CLIENT)]
-    assert len(audience) == 3
+    assert len(audience) == 4
     outputs = opened.template["Outputs"]
-    assert outputs["MachineBillingClientId"]["Value"] == audience[1]
+    assert outputs["MachineBillingClientId"]["Value"] == audience[2]
     assert outputs["TokenUrl"]["Value"]["Fn::Join"][1][-1].endswith("/oauth2/token")
 
 
@@ -203,11 +202,11 @@ def test_access_tokens_of_users_need_no_machine() -> None:
 
 def test_the_routes_without_a_token_are_the_public_pages() -> None:
     """The constructs cannot import the pages (`daicho.web`), so they repeat their paths."""
-    assert {*api.PUBLIC_PATHS} == {*pages.PUBLIC_PATHS, "/docs/{asset}", "/problems/{name}"}
-    assert all(pages.is_public(path) for path in api.PUBLIC_PATHS)
-    assert {path.rpartition("/")[0] + "/" for path in api.PUBLIC_PATHS if "{" in path} == {
-        *pages.PUBLIC_FOLDERS
-    }
+    paths = (*api.PUBLIC_PATHS, *api.CONSOLE_PATHS)
+    variable = {"/docs/{asset}", "/problems/{name}", "/console/{file}"}
+    assert {*paths} == {*pages.PUBLIC_PATHS, *variable}
+    assert all(pages.is_public(path) for path in paths)
+    assert {path.rpartition("/")[0] + "/" for path in variable} == {*pages.PUBLIC_FOLDERS}
 
 
 def test_pages_of_the_listed_origins_may_call_the_api(opened: Synthesis, dev: Synthesis) -> None:

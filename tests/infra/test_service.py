@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from daicho.cdk.api import CONSOLE_PATHS, PUBLIC_PATHS
 from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
 
 WATCHED = (
@@ -14,6 +15,7 @@ WATCHED = (
 FUNCTIONS = (*WATCHED, "release")
 OUTPUTS = {
     "ApiUrl",
+    "ConsoleUrl",
     "TableName",
     "ArchiveBucketName",
     "ArchiveDatabaseName",
@@ -110,10 +112,10 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
         each["Properties"]["RouteKey"]: each["Properties"]
         for each in any_stage.resources("ApiGatewayV2::Route").values()
     }
-    for path in ("/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}"):
+    for path in (*PUBLIC_PATHS, *CONSOLE_PATHS):
         for method in ("GET", "HEAD"):
             assert routes.pop(f"{method} {path}")["AuthorizationType"] == "NONE"
-    assert set(routes) == {"ANY /", "ANY /{proxy+}", "ANY /ops/{proxy+}"}
+    assert set(routes) == {"ANY /{proxy+}", "ANY /ops/{proxy+}"}
     for each in routes.values():
         assert each["AuthorizationType"] == "JWT"
         assert each["AuthorizerId"] == {"Ref": authorizer}
@@ -130,22 +132,24 @@ def test_requests_of_operators_go_to_a_function_of_their_own(any_stage: Synthesi
     assert uri == {"Fn::GetAtt": [any_stage.function_id("ops"), "Arn"]}
 
 
-def test_tokens_are_those_of_the_pool_for_its_client(any_stage: Synthesis) -> None:
+def test_tokens_are_those_of_the_pool_for_its_clients(any_stage: Synthesis) -> None:
     (pool,) = any_stage.resources("Cognito::UserPool")
-    (client,) = any_stage.resources("Cognito::UserPoolClient")
+    clients = any_stage.resources("Cognito::UserPoolClient")
     jwt = any_stage.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]
-    assert jwt["Audience"] == [{"Ref": client}]
+    assert jwt["Audience"] == [{"Ref": client} for client in clients]
     assert {"Ref": pool} in jwt["Issuer"]["Fn::Join"][1]
 
 
 def test_nobody_chooses_their_own_tenant(any_stage: Synthesis) -> None:
     pool = any_stage.only("Cognito::UserPool")["Properties"]
-    client = any_stage.only("Cognito::UserPoolClient")["Properties"]
+    clients = any_stage.resources("Cognito::UserPoolClient").values()
     assert pool["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
     (tenant,) = (each for each in pool["Schema"] if each["Name"] == "tenant")
     assert tenant["Mutable"] is False
-    assert "custom:tenant" in client["ReadAttributes"]
-    assert client["WriteAttributes"] == ["email"]
+    assert clients
+    for client in clients:
+        assert "custom:tenant" in client["Properties"]["ReadAttributes"]
+        assert client["Properties"]["WriteAttributes"] == ["email"]
 
 
 def test_requests_are_throttled_and_logged(any_stage: Synthesis) -> None:

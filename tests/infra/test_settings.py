@@ -225,8 +225,8 @@ def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) 
             "machine report: 'a/b' is no name of a role; machine audit is given twice",
         ),
         (
-            {"machines": ",".join(f"m{n}:acme" for n in range(50))},
-            "there are 50 machines; API Gateway takes 49",
+            {"machines": ",".join(f"m{n}:acme" for n in range(49))},
+            "there are 49 machines; at most 48",
         ),
         (
             {"machines": "m:acme:" + "+".join(f"r{n}" for n in range(100))},

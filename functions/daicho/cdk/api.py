@@ -99,7 +99,6 @@ class Api(Construct):
             "Http",
             api_name=settings.full_name,
             create_default_stage=False,
-            default_authorizer=_make_authorizer(settings, auth),
             cors_preflight=_make_cors(settings),
             # One address: clients must not depend on one that ends with the API. It is set without
             # a domain name too, so that a deployment that removes the name enables the endpoint.
@@ -111,12 +110,14 @@ class Api(Construct):
         # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
         # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".
         self._methods = CORS_METHODS if settings.cors_origins else ("ANY",)
-        for path in ("/", "/{proxy+}"):  # the variable does not match the root
-            self._add_route(path, integration=integration)
-        for path in PUBLIC_PATHS:
+        self.url = settings.address or self.http.api_endpoint
+        self.console_url = self.url + CONSOLE_PATHS[0] if settings.console else None
+        console = self._add_console(settings, auth)
+        self._authorizer = _make_authorizer(settings, auth, console)
+        self._add_route("/{proxy+}", integration=integration)  # the root is public
+        for path in (*PUBLIC_PATHS, *(CONSOLE_PATHS if settings.console else ())):
             self._add_public_route(path, integration=integration)
         stage = self._add_stage(settings)
-        self.url = settings.address or self.http.api_endpoint
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
 
     def invoke_alias(self, alias: str) -> None:
@@ -143,11 +144,25 @@ class Api(Construct):
         """Let another function answer the requests to ``path``, which need a token too."""
         self._add_route(path, integration=HttpLambdaIntegration("Other", function))
 
+    def _add_console(self, settings: Settings, auth: Auth | None) -> list[cognito.IUserPoolClient]:
+        """Let the function serve the console; its client of the user pool, if there is a pool."""
+        clients: list[cognito.IUserPoolClient] = []
+        environment = {"CONSOLE": "false"}
+        if self.console_url and auth:
+            client, environment = auth.add_console(self.console_url)
+            clients = [client]
+        elif self.console_url and isinstance(settings.identity, OwnIssuer):
+            environment = settings.identity.console_environment
+        for name, value in environment.items():
+            self.python.function.add_environment(name, value)
+        return clients
+
     def _add_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
         self.http.add_routes(
             path=path,
             methods=[apigateway.HttpMethod[method] for method in self._methods],
             integration=integration,
+            authorizer=self._authorizer,
         )
 
     def _add_public_route(self, path: str, *, integration: HttpLambdaIntegration) -> None:
@@ -229,14 +244,16 @@ class Api(Construct):
         )
 
 
-def _make_authorizer(settings: Settings, auth: Auth | None) -> apigateway.IHttpRouteAuthorizer:
+def _make_authorizer(
+    settings: Settings, auth: Auth | None, console: list[cognito.IUserPoolClient]
+) -> apigateway.IHttpRouteAuthorizer:
     """Check tokens of the user pool for its clients, or of the team's own issuer."""
     if isinstance(settings.identity, OwnIssuer):
         issuer, audience = settings.identity.issuer, list(settings.identity.audience)
         return HttpJwtAuthorizer("Tenant", issuer, jwt_audience=audience)
     if auth is None:
         raise TypeError("tokens of the user pool need it")
-    clients: list[cognito.IUserPoolClient] = [auth.client, *auth.machines.values()]
+    clients = [auth.client, *console, *auth.machines.values()]
     return HttpUserPoolAuthorizer("Tenant", auth.pool, user_pool_clients=clients)
 
 

@@ -20,6 +20,8 @@ from daicho.runtime.token_claims import (
 
 MAX_AUDIENCES = 50
 """API Gateway Developer Guide, "Quotas for configuring and running an HTTP API"."""
+OWN_AUDIENCES = 2
+"""Of those, the client of users' programs and that of the console."""
 MAX_SCOPES = 100
 """Of a resource server: Amazon Cognito Developer Guide, "Quotas in Amazon Cognito"."""
 CUSTOM_ATTRIBUTE_PREFIX = "custom:"
@@ -43,7 +45,9 @@ _HOST = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[1-9][0-9]{0,4})?", re.ASCII)
 _CERTIFICATE = re.compile(r"arn:aws[a-z-]*:acm:([a-z0-9-]+):\d{12}:certificate/[\w-]+", re.ASCII)
 _ZONE = re.compile(r"Z[A-Z0-9]{1,31}", re.ASCII)
+_ENDPOINT = re.compile(r"https://[a-zA-Z0-9.-]+(:[1-9][0-9]{0,4})?(/[\w.~/-]*)?", re.ASCII)
 _DISCOVERY = "/.well-known/"
+CONSOLE_OPTIONS = ("console_client", "authorize_url", "token_url", "logout_url")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -114,8 +118,8 @@ class CognitoPool:
         for machine in self.machines:
             yield from machine.list_problems()
         yield from (f"machine {n} is given twice" for n in {n for n in names if names.count(n) > 1})
-        if len(names) >= MAX_AUDIENCES:
-            yield f"there are {len(names)} machines; API Gateway takes {MAX_AUDIENCES - 1}"
+        if len(names) > MAX_AUDIENCES - OWN_AUDIENCES:
+            yield f"there are {len(names)} machines; at most {MAX_AUDIENCES - OWN_AUDIENCES}"
         scopes = {("tenant", m.tenant) for m in self.machines}
         scopes |= {("role", role) for m in self.machines for role in m.roles}
         if len(scopes) > MAX_SCOPES:
@@ -127,7 +131,10 @@ class OwnIssuer:
     """An OpenID Connect issuer of the team signs the tokens; the stack has no user pool.
 
     ``issuer``: exactly as the claim ``iss`` of its tokens. ``audience``: a token is accepted if its
-    ``aud`` (or its ``client_id`` if it has no ``aud``) is one of these.
+    ``aud`` (or its ``client_id`` if it has no ``aud``) is one of these. ``console_client``: the
+    public client with which the console signs people in by the authorization code flow with PKCE,
+    and one of ``audience``; ``authorize_url``, ``token_url`` and ``logout_url``: the endpoints that
+    it calls. Without them, the console has no login.
     """
 
     issuer: str
@@ -135,6 +142,10 @@ class OwnIssuer:
     tenant_claim: str
     groups_claim: str
     subject_claim: str = SUBJECT_CLAIM
+    console_client: str | None = None
+    authorize_url: str | None = None
+    token_url: str | None = None
+    logout_url: str | None = None
 
     @property
     def groups_claims(self) -> tuple[str, ...]:
@@ -146,8 +157,21 @@ class OwnIssuer:
         """The names of the claims, for the functions that read them."""
         return _write_claims(self)
 
+    @property
+    def console_environment(self) -> dict[str, str]:
+        """How the console signs in, for the function that serves it."""
+        given = {
+            "CONSOLE_CLIENT": self.console_client,
+            "CONSOLE_AUTHORIZE": self.authorize_url,
+            "CONSOLE_TOKEN": self.token_url,
+            "CONSOLE_LOGOUT": self.logout_url,
+        }
+        values = {name: value for name, value in given.items() if value}
+        return {"CONSOLE_ISSUER": self.issuer, **values}
+
     def list_problems(self) -> Iterator[str]:
         """What is wrong with it."""
+        yield from self._list_console_problems()
         if problem := _find_issuer_problem(self.issuer):
             yield f"issuer is {self.issuer!r}; {problem}"
         if not self.audience or not all(each.strip() for each in self.audience):
@@ -156,6 +180,17 @@ class OwnIssuer:
             yield f"audience has {len(self.audience)} entries; API Gateway takes {MAX_AUDIENCES}"
         yield from _list_wrong_claims(self, "tenant_claim", "groups_claim", "subject_claim")
         yield from _find_shared_claim(self)
+
+    def _list_console_problems(self) -> Iterator[str]:
+        needed = [getattr(self, name) for name in CONSOLE_OPTIONS[:3]]
+        if any((*needed, self.logout_url)) and not all(needed):
+            yield f"{', '.join(CONSOLE_OPTIONS[:3])} go together; logout_url needs them"
+        if self.console_client and self.console_client not in self.audience:
+            yield f"console_client is {self.console_client!r}, which is not in audience"
+        for name in CONSOLE_OPTIONS[1:]:
+            url = getattr(self, name)
+            if url and not _ENDPOINT.fullmatch(url):
+                yield f"{name} is {url!r}; it is an https URL without query and fragment"
 
 
 Identity = CognitoPool | OwnIssuer
@@ -199,6 +234,12 @@ def _find_issuer_problem(issuer: str) -> str | None:
     return None
 
 
+def get_origin(url: str) -> str:
+    """The scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def list_origin_problems(origins: Sequence[str]) -> Iterator[str]:
     """Which origins no browser sends, or that mean every page."""
     for origin in origins:
@@ -237,10 +278,12 @@ POOL_OPTIONS = ("access_tokens", "machines")
 
 def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
     """Read who signs the tokens from the context options; add what is wrong to ``wrong``."""
-    options = (*ISSUER_OPTIONS, *CLAIM_OPTIONS, *POOL_OPTIONS)
+    options = (*ISSUER_OPTIONS, *CLAIM_OPTIONS, *POOL_OPTIONS, *CONSOLE_OPTIONS)
     given = {name: value for name in options if (value := context(name))}
     claims = {name: str(given[name]) for name in CLAIM_OPTIONS if name in given}
+    console = {name: str(given[name]) for name in CONSOLE_OPTIONS if name in given}
     if not given.keys() & set(ISSUER_OPTIONS):
+        wrong += [f"{name} is for an issuer of your own" for name in console]
         access_tokens = parse_boolean("access_tokens", given.get("access_tokens"), wrong)
         machines = tuple(_read_machine(text, wrong) for text in split_list(given.get("machines")))
         return CognitoPool(**claims, access_tokens=access_tokens, machines=machines)
@@ -251,7 +294,12 @@ def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
     ]
     if not set(needed) <= given.keys():
         return COGNITO
-    return OwnIssuer(issuer=str(given["issuer"]), audience=split_list(given["audience"]), **claims)
+    return OwnIssuer(
+        issuer=str(given["issuer"]),
+        audience=split_list(given["audience"]),
+        **claims,
+        **console,
+    )
 
 
 def _read_machine(text: str, wrong: list[str]) -> Machine:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_cognito as cognito
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from daicho.cdk.api_access import CUSTOM_ATTRIBUTE_PREFIX, CognitoPool, Machine
+from daicho.cdk.api_access import CUSTOM_ATTRIBUTE_PREFIX, CognitoPool, Machine, get_origin
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 from daicho.runtime.token_claims import OPERATOR, RESOURCE_SERVER, list_machine_scopes
 
 ADMIN = "admin"
+CONSOLE_HOURS = 12
+"""How long a session of the console is renewed: a working day. Its tokens are in memory only."""
 TENANT_LENGTH = 63
 """A pool cannot check the characters of an attribute, only its length."""
 
@@ -37,6 +40,7 @@ class Auth(Construct):
         """
         super().__init__(scope, id)
         self._settings = settings
+        self._login_url: str | None = None
         tenant = identity.tenant_claim.removeprefix(CUSTOM_ATTRIBUTE_PREFIX)
         self.pool = cognito.UserPool(
             self,
@@ -80,6 +84,11 @@ class Auth(Construct):
         )
         # The tenant can be read and not written with a user's own token. (By default a client
         # may write every attribute, and anyone could move to another tenant.)
+        email = cognito.ClientAttributes().with_standard_attributes(email=True)
+        self._attributes: dict[str, Any] = {
+            "read_attributes": email.with_custom_attributes(tenant),
+            "write_attributes": email,
+        }
         self.client = self.pool.add_client(
             "Client",
             # USER_PASSWORD_AUTH is enabled at stage local only. ADMIN_USER_PASSWORD_AUTH requires
@@ -96,10 +105,7 @@ class Auth(Construct):
             refresh_token_validity=Duration.days(30),
             prevent_user_existence_errors=True,
             enable_token_revocation=True,
-            read_attributes=cognito.ClientAttributes()
-            .with_standard_attributes(email=True)
-            .with_custom_attributes(tenant),
-            write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
+            **self._attributes,
         )
         if trigger:
             self.pool.add_trigger(
@@ -137,13 +143,72 @@ class Auth(Construct):
             **machines,
         }
 
-    def _add_machines(self, machines: tuple[Machine, ...]) -> None:
-        """Create the endpoint for tokens, the scopes, and a client for each machine."""
-        prefix = _name_domain_prefix(self._settings.full_name)
-        domain = self.pool.add_domain(
-            "Domain", cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix)
+    def add_console(self, url: str) -> tuple[cognito.UserPoolClient, dict[str, str]]:
+        """Create the client of the console, whose address is ``url``, and its login pages.
+
+        Returns:
+            the client, and the variables of the function that serves the console.
+        """
+        client = self.pool.add_client(
+            "Console",
+            generate_secret=False,  # a page keeps no secret: the code has a proof key instead
+            o_auth=cognito.OAuthSettings(
+                flows=cognito.OAuthFlows(authorization_code_grant=True),
+                scopes=[cognito.OAuthScope.OPENID],
+                callback_urls=[url],
+                logout_urls=[url],
+            ),
+            id_token_validity=Duration.hours(self._settings.id_token_hours),
+            access_token_validity=Duration.hours(self._settings.id_token_hours),
+            # Cognito refuses less than the validity of the ID token.
+            refresh_token_validity=Duration.hours(
+                max(CONSOLE_HOURS, self._settings.id_token_hours)
+            ),
+            prevent_user_existence_errors=True,
+            enable_token_revocation=True,
+            **self._attributes,
         )
-        self.token_url = f"{domain.base_url()}/oauth2/token"
+        _refuse_passwords(client)
+        login = self._get_login_url()
+        if self._settings.stage != "local":  # the local AWS has no branding
+            # Without a style of its own, the client's login pages are "unavailable".
+            cognito.CfnManagedLoginBranding(
+                self,
+                "Branding",
+                user_pool_id=self.pool.user_pool_id,
+                client_id=client.user_pool_client_id,
+                use_cognito_provided_values=True,
+            )
+        return client, {
+            "CONSOLE_CLIENT": client.user_pool_client_id,
+            "CONSOLE_ISSUER": self.pool.user_pool_provider_url,
+            "CONSOLE_AUTHORIZE": f"{login}/oauth2/authorize",
+            "CONSOLE_TOKEN": f"{login}/oauth2/token",
+            "CONSOLE_LOGOUT": f"{login}/logout",
+        }
+
+    def _get_login_url(self) -> str:
+        """The address of the pool's endpoints for tokens and of its login pages.
+
+        It is a domain of the pool, which is created when it is first asked for. The local AWS
+        needs none: it has them at its own address.
+        """
+        if self._login_url is None:
+            prefix = _name_domain_prefix(self._settings.full_name)
+            self._login_url = (
+                get_origin(self._settings.address)
+                if self._settings.stage == "local"
+                else self.pool.add_domain(
+                    "Domain",
+                    cognito_domain=cognito.CognitoDomainOptions(domain_prefix=prefix),
+                    managed_login_version=cognito.ManagedLoginVersion.NEWER_MANAGED_LOGIN,
+                ).base_url()
+            )
+        return self._login_url
+
+    def _add_machines(self, machines: tuple[Machine, ...]) -> None:
+        """Create the scopes, and a client for each machine."""
+        self.token_url = f"{self._get_login_url()}/oauth2/token"
         names = {name: None for m in machines for name in list_machine_scopes(m.tenant, m.roles)}
         scopes = {
             name: cognito.ResourceServerScope(scope_name=name, scope_description=name)
@@ -172,17 +237,22 @@ class Auth(Construct):
             enable_token_revocation=True,
             write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
         )
-        # Without a list Cognito lets users sign in through the client.
-        resource = client.node.default_child
-        if not isinstance(resource, cognito.CfnUserPoolClient):
-            raise TypeError(f"{client.node.path} is no client of a user pool")
-        resource.explicit_auth_flows = ["ALLOW_REFRESH_TOKEN_AUTH"]
+        _refuse_passwords(client)
         return client
+
+
+def _refuse_passwords(client: cognito.UserPoolClient) -> None:
+    """Let no program sign users in through a client: without a list, Cognito lets each do so."""
+    resource = client.node.default_child
+    if not isinstance(resource, cognito.CfnUserPoolClient):
+        raise TypeError(f"{client.node.path} is no client of a user pool")
+    resource.explicit_auth_flows = ["ALLOW_REFRESH_TOKEN_AUTH"]
 
 
 def _name_domain_prefix(full_name: str) -> str:
     """The domain prefix of the pool: unique among all accounts of a Region, as Cognito requires.
 
+    It begins with ``machines``, the first that used it: another prefix would replace the domain.
     It does not contain the name of the project, because Cognito refuses a prefix that contains
     ``aws``, ``amazon`` or ``cognito`` ("Domain cannot contain reserved word",
     https://github.com/aws-solutions/content-analysis-on-aws/issues/8).

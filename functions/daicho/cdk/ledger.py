@@ -181,6 +181,7 @@ class Ledger(Construct):
         Observability(self, "Observability", metrics=metrics)
         self.outputs: Mapping[str, str] = {
             "ApiUrl": api.url,
+            **({"ConsoleUrl": api.console_url} if api.console_url else {}),
             "TableName": self.table.table_name,
             "ArchiveBucketName": buckets.archive.bucket_name,
             "ArchiveDatabaseName": catalog.database_name,

@@ -106,7 +106,7 @@ class Settings:
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``archive_window_seconds``: how long the archive gathers before it
     writes an object. ``snap_start``: the API starts from a snapshot of its memory, which each
-    deployment of a change takes in some minutes.
+    deployment of a change takes in some minutes. ``console``: the API serves the console.
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;
     ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
@@ -149,6 +149,7 @@ class Settings:
     rebuild_map_concurrency: int | None = None
     project_window_seconds: int = 1
     snap_start: bool = False
+    console: bool = True
     archive_window_seconds: int
     glacier_after_days: int
     query_gigabytes: int = 10
@@ -272,10 +273,9 @@ class Settings:
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
-        ``replica_index``, ``snap_start`` and ``warm_throughput`` (true or false), ``runbook_url``,
-        ``project_window_seconds``,
-        ``cors_origins`` (separated by commas), ``domain_name``, ``certificate_arn``,
-        ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
+        ``replica_index``, ``snap_start``, ``console`` and ``warm_throughput`` (true or false),
+        ``runbook_url``, ``project_window_seconds``, ``cors_origins`` (separated by commas),
+        ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
         ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
         Raises:
@@ -292,6 +292,8 @@ class Settings:
         wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         for name in ("replica_index", "alarms_without_action", "snap_start"):
             options[name] = parse_boolean(name, context(name), wrong)
+        console = context("console")
+        options["console"] = True if console is None else parse_boolean("console", console, wrong)
         warm = parse_boolean("warm_throughput", context("warm_throughput"), wrong)
         if warm and stage == "local":
             wrong.append("warm_throughput is for stages of an account only")
