@@ -275,8 +275,8 @@ class Settings:
         credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
         ``replica_index``, ``snap_start``, ``console`` and ``warm_throughput`` (true or false),
         ``runbook_url``, ``project_window_seconds``, ``cors_origins`` (separated by commas),
-        ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage local ``local_layer``,
-        ``local_ledger`` and ``api_url``, which are required, and ``faults``.
+        ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage
+        local ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.

@@ -31,7 +31,9 @@ PUBLIC_PATHS = (ROOT_PATH, DOCS_PATH, DOCUMENT_PATH, problem_types.PATH, CONSOLE
 PUBLIC_FOLDERS = (f"{DOCS_PATH}/", f"{problem_types.PATH}/", f"{CONSOLE_PATH}/")
 HTML = "text/html; charset=utf-8"
 _PROBLEMS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-_ROOT_POLICY = "default-src 'none'; img-src data:; frame-ancestors 'none'"
+_ROOT_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
+)
 _ROOT = """<!doctype html>
 <html lang="en">
 <head>
@@ -40,6 +42,12 @@ _ROOT = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <link rel="icon" href="data:,">
+<style>
+:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.6 }}
+body {{ color: light-dark(#1a1d21, #e6e8eb); background: light-dark(#fff, #16181b) }}
+a {{ color: light-dark(#0b57d0, #8ab4f8) }}
+main {{ max-width: 40rem; margin: 4rem auto; padding: 0 1rem }}
+</style>
 </head>
 <body>
 <main>
