@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from daicho.project import Project
+from daicho.runtime.token_claims import OPERATOR
 from daicho.web.routes.builder import build_operations
 from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.deploy import bootstrap, deploy
@@ -19,7 +20,7 @@ from daicho_cli.local.instance import REGION, LocalError, LocalInstance
 from daicho_cli.local.process import Background
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
 from daicho_cli.local.server import find_program, lock_instance, start, stop
-from daicho_cli.local.users import list_admins, make_tokens
+from daicho_cli.local.users import PASSWORD, list_admins, make_operator, make_tokens, name_user
 
 FUNCTION = "FunctionName"
 """The suffix of the outputs with function names."""
@@ -84,6 +85,7 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         "url": instance.url,
         "tokens": make_tokens(instance, pool, client_id, roles),
         "admins": list_admins(instance, pool, client_id, roles),
+        "operator": make_operator(instance, pool, client_id, roles),
         "table": outputs["TableName"],
         "bucket": outputs["ArchiveBucketName"],
         "archive_database": outputs["ArchiveDatabaseName"],
@@ -191,7 +193,11 @@ That was {tenant}; {other} sees none of it:
   TOKEN=$({_render_relative(Path(sys.executable), root)} -c '{read}')
 
 In {file}: both tokens (good for a day), the table, the bucket.
-In a browser: {stack["url"]}/docs
+In a browser:
+
+  {stack["url"]}/console  user {name_user(tenant, OPERATOR)}, password {PASSWORD}
+  {stack["url"]}/docs
+
 To stop: make down"""
 
 

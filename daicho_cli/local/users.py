@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from daicho.runtime.token_claims import OPERATOR
 from daicho_cli.local.instance import LocalInstance
 from daicho_cli.user.pool_user import PoolUser, create_or_update_user
 
@@ -40,6 +41,19 @@ def list_admins(
     }
 
 
+def make_operator(
+    instance: LocalInstance, pool: str, client_id: str, roles: Sequence[str] = ()
+) -> str:
+    """An ID token of a user who may do everything: the one that signs in to the console."""
+    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
+    return make_token(cognito, pool, client_id, TENANTS[0], OPERATOR, [ADMIN, *roles])
+
+
+def name_user(tenant: str, group: str | None = None) -> str:
+    """The name that a demo user signs in with."""
+    return f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
+
+
 def make_token(
     cognito: CognitoIdentityProviderClient,
     pool: str,
@@ -52,7 +66,7 @@ def make_token(
 
     ``roles``: further groups of the user.
     """
-    name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
+    name = name_user(tenant, group)
     groups = list(dict.fromkeys([*([group] if group else []), *roles]))
     user = PoolUser(name=name, tenant=tenant, email=f"{name}@{tenant}.example", groups=groups)
     create_or_update_user(cognito, pool, user, PASSWORD)
