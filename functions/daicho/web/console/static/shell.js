@@ -70,7 +70,33 @@ export const PAGES = [
   { route: "item", name: "Item", load: () => import("console/pages/item.js") },
   { route: "new", name: "New item", load: () => import("console/pages/create.js") },
   { route: "limits", name: "Limits", icon: "limits", section: "Tenant", load: () => import("console/pages/limits.js") },
+  ...[
+    ["health", "Health", "operate"],
+    ["quarantine", "Quarantine", "warning"],
+    ["redrives", "Redrives", ""],
+    ["series", "Series", "chart"],
+    ["generations", "Generations", "code"],
+    ["audit", "Audit", "archive"],
+    ["tenants", "Tenants", "table"],
+    ["log", "Log", "jobs"],
+  ].map(([word, name, icon]) => makeOperatorPage(word, name, /** @type {any} */ (icon))),
 ];
+
+/**
+ * A page about the stack. Without an icon it is not in the navigation.
+ * @param {string} word @param {string} name @param {import("console/parts/icons.js").IconName | ""} icon
+ * @returns {Page}
+ */
+function makeOperatorPage(word, name, icon) {
+  const loads = {
+    health: () => import("console/pages/ops-health.js"),
+    quarantine: () => import("console/pages/ops-quarantine.js"),
+    redrives: () => import("console/pages/ops-redrives.js"),
+    series: () => import("console/pages/ops-series.js"),
+  };
+  const load = loads[/** @type {keyof typeof loads} */ (word)] ?? (() => import("console/pages/ops-stack.js"));
+  return { route: `ops/${word}`, name, role: "operator", load, ...(icon && { icon, section: "Stack" }) };
+}
 
 /** Whether the user may open a page. @param {Page} page */
 export function mayOpen(page) {

@@ -1,0 +1,102 @@
+"""The pages of operators: what failed is found, redriven and counted; nobody else sees them."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.browser import check_accessibility, sign_in
+from tests.console.stack import OPERATOR, TENANTS, ConsoleStack
+from tests.console.test_items import call
+
+PAGES = {
+    "health": "Health",
+    "quarantine": "Quarantine",
+    "redrives": "Redrives",
+    "series": "Series",
+    "generations": "Generations",
+    "audit": "Audit of the archive",
+    "tenants": "Tenants",
+    "log": "Log",
+}
+
+
+@pytest.fixture
+def operator(anonymous: Page, server: ConsoleStack) -> Page:
+    """The console, signed in as an operator."""
+    sign_in(anonymous, server.url, OPERATOR)
+    return anonymous
+
+
+def open_address(page: Page, address: str, heading: str) -> None:
+    page.evaluate(f"location.hash = '{address}'; 0")
+    expect(page.get_by_role("heading", name=heading, exact=True, level=1)).to_be_visible()
+
+
+def test_a_newcomer_finds_and_redrives_what_failed(operator: Page, server: ConsoleStack) -> None:
+    poll = call(server, "POST", "/polls", {"candidates": ["tea", "coffee"]})["id"]
+    server.catch_up()
+    page = operator
+
+    # Search.
+    page.evaluate("location.hash = '#/search/list_contacts'; 0")
+    page.get_by_role("searchbox").fill("yama")
+    expect(page.locator("mark").first).to_be_visible()
+
+    # Vote, and see the bars move.
+    page.evaluate(f"location.hash = '#/polls/{poll}'; 0")
+    page.get_by_role("button", name="Vote for tea").click()
+    expect(page.locator(".poll-line .total")).to_have_text("1")
+
+    # Poison votes: the next one is not counted.
+    open_address(page, "#/ops/health", "Health")
+    page.get_by_role("button", name="Poison votes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Poison votes").click()
+    expect(page.get_by_role("status").filter(has_text="Votes fail from now on")).to_be_visible()
+    page.evaluate(f"location.hash = '#/polls/{poll}'; 0")
+    page.get_by_role("button", name="Vote for coffee").click()
+    expect(page.get_by_text("You voted for coffee")).to_be_visible()
+    server.catch_up()
+    expect(page.locator(".poll-line .total")).to_have_text("1")
+
+    # It is in quarantine, with both images.
+    open_address(page, "#/ops/quarantine", "Quarantine")
+    page.get_by_role("link", name="Ballot").first.click()
+    expect(page.get_by_role("heading", name="Images")).to_be_visible()
+    expect(page.get_by_role("cell", name="coffee").first).to_be_visible()
+    check_accessibility(page)
+
+    # The cause is removed, and the record redriven with its number confirmed.
+    open_address(page, "#/ops/health", "Health")
+    page.get_by_role("button", name="Remove the fault").click()
+    expect(page.get_by_role("status").filter(has_text="counted again")).to_be_visible()
+    open_address(page, "#/ops/quarantine", "Quarantine")
+    page.get_by_role("checkbox").first.check()
+    page.get_by_role("button", name="Redrive 1 chosen").click()
+    page.get_by_role("dialog").get_by_role("button", name="Redrive 1").click()
+    expect(page.get_by_text("succeeded")).to_be_visible(timeout=20_000)
+
+    # It is counted.
+    page.evaluate(f"location.hash = '#/polls/{poll}'; 0")
+    expect(page.locator(".poll-line .total")).to_have_text("2")
+    open_address(page, "#/ops/log", "Log")
+    expect(page.get_by_role("cell", name="start redrive").first).to_be_visible()
+
+
+def test_every_page_of_operators_is_accessible(operator: Page) -> None:
+    for word, heading in PAGES.items():
+        open_address(operator, f"#/ops/{word}", heading)
+        expect(operator.locator(".skeleton")).to_have_count(0)
+        check_accessibility(operator)
+
+
+def test_others_neither_see_nor_may_read_them(page: Page, server: ConsoleStack) -> None:
+    expect(page.get_by_role("link", name="Home")).to_be_visible()
+    expect(page.get_by_role("link", name="Quarantine")).to_have_count(0)
+    page.evaluate("location.hash = '#/ops/quarantine'; 0")
+    expect(page.get_by_role("heading", level=1)).not_to_have_text("Quarantine")
+    for path in ("/ops/health", "/ops/quarantine", "/ops/series", "/ops/log"):
+        for user in (TENANTS[0], f"{TENANTS[0]}-admin"):
+            headers = {"authorization": f"Bearer {server.issuer.make_token(user)}"}
+            assert httpx.get(server.gateway.url + path, headers=headers).status_code == 403
