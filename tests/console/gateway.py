@@ -63,11 +63,11 @@ class Switches:
 
 @dataclass
 class Gateway:
-    """One address for the handlers: requests below ``/ops/`` go to ``ops`` if it exists."""
+    """One address for the handlers: requests below ``/ops/`` go to ``ops``."""
 
     issuer: Issuer
     api: Handler
-    ops: Handler | None = None
+    ops: Handler
     switches: Switches = field(default_factory=Switches)
     calls: list[str] = field(default_factory=list)
     """Method and path with query of each request, in order."""
@@ -89,7 +89,6 @@ class Gateway:
     ) -> Mapping[str, Any]:
         """The answer to a request, as a handler or the gateway itself makes it."""
         path, _, query = target.partition("?")
-        is_ops = path.startswith("/ops/") and self.ops is not None
         claims = self.issuer.read_token(headers.get("authorization", "").removeprefix("Bearer "))
         is_open = method in ("GET", "HEAD") and is_public(path)
         if claims is None and not is_open:
@@ -104,7 +103,7 @@ class Gateway:
             return {"statusCode": status, "headers": headers, "body": json.dumps(content)}
         if self.switches.delay_seconds and re.search(self.switches.slow, path):
             time.sleep(self.switches.delay_seconds)
-        handler = self.ops if is_ops and self.ops else self.api
+        handler = self.ops if path.startswith("/ops/") else self.api
         event = _make_event(method, path, query, headers, body, claims)
         return handler(event, Context())
 

@@ -6,8 +6,6 @@ The stream is read by a thread, as Lambda would do it, so that a page sees deriv
 from __future__ import annotations
 
 import datetime as dt
-import importlib
-import importlib.util
 import os
 import tempfile
 import threading
@@ -21,10 +19,12 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.handlers import api, jobs, project, rollup
+from daicho.handlers import api, jobs, ops, project, redrive, rollup
+from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.plan import Ledger
 from daicho.project import Project
+from daicho.redrive.job import JOB_PREFIX
 from daicho.storage.bucket import Bucket
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho_cli.local.lifecycle import find_sample_data
@@ -107,12 +107,13 @@ class ConsoleStack:
         )
         self._rollup = rollup.build(settings, self.ledger, dependencies)
         self._jobs = jobs.build(settings, self.ledger, dependencies)
-        projector = project.build(settings, self.ledger, dependencies)
+        self._redrives = redrive.build(settings, self.ledger, dependencies)
+        projector = with_poison_switch(project.build)(settings, self.ledger, dependencies)
         self.pump = Pump(dynamodb, endpoint, name, [Consumer(projector, self.ledger.derived_types)])
         self.gateway = Gateway(
             self.issuer,
             api.build(settings, self.ledger, dependencies),
-            _build_ops(settings, self.ledger, dependencies),
+            ops.build(settings, self.ledger, dependencies),
         )
         self._servers.append(self.gateway.start(int(os.environ.get("CONSOLE_PORT", "0"))))
         self.switches = self.gateway.switches
@@ -171,7 +172,8 @@ class ConsoleStack:
     def _advance_jobs(self) -> None:
         """One step of each job."""
         for given in [*self.machine.open]:
-            if self._jobs(given, Context())["done"]:
+            work = self._redrives if given["job"].startswith(JOB_PREFIX) else self._jobs
+            if work(given, Context())["done"]:
                 self.machine.open.remove(given)
 
 
@@ -191,13 +193,6 @@ class _Instance:
 
     def invoke(self, **_: Any) -> None:
         self.stack.catch_up()
-
-
-def _build_ops(settings: Mapping[str, str], ledger: Ledger, dependencies: Any) -> Any:
-    """The operators' API, if this version has one."""
-    if importlib.util.find_spec("daicho.handlers.ops") is None:
-        return None
-    return importlib.import_module("daicho.handlers.ops").build(settings, ledger, dependencies)
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def test_a_newcomer_finds_and_redrives_what_failed(operator: Page, server: Conso
 
     # It is in quarantine, with both images.
     open_address(page, "#/ops/quarantine", "Quarantine")
-    page.get_by_role("link", name="Ballot").first.click()
+    page.get_by_role("table").get_by_role("link", name="Ballot").first.click()
     expect(page.get_by_role("heading", name="Images")).to_be_visible()
     expect(page.get_by_role("cell", name="coffee").first).to_be_visible()
     check_accessibility(page)
