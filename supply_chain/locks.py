@@ -19,6 +19,7 @@ PYTHON_LOCKS = (
 NODE_LOCKS = (
     "package-lock.json",
     *(f"daicho_cli/{name}/node/package-lock.json" for name in ("local", "clients", "upgrade")),
+    "tests/console/package-lock.json",
 )
 PYPI, NPM = "pypi", "npm"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from aws_cdk import Aws, Duration
+from aws_cdk import Aws, Duration, Stack
 from aws_cdk import aws_cognito as cognito
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -170,6 +170,7 @@ class Auth(Construct):
         )
         _refuse_passwords(client)
         login = self._get_login_url()
+        region, pool_id = Stack.of(self).region, self.pool.user_pool_id
         if self._settings.stage != "local":  # the local AWS has no branding
             # Without a style of its own, the client's login pages are "unavailable".
             cognito.CfnManagedLoginBranding(
@@ -181,7 +182,8 @@ class Auth(Construct):
             )
         return client, {
             "CONSOLE_CLIENT": client.user_pool_client_id,
-            "CONSOLE_ISSUER": self.pool.user_pool_provider_url,
+            # As the authorizer builds it; the local AWS has no attribute ProviderURL.
+            "CONSOLE_ISSUER": f"https://cognito-idp.{region}.amazonaws.com/{pool_id}",
             "CONSOLE_AUTHORIZE": f"{login}/oauth2/authorize",
             "CONSOLE_TOKEN": f"{login}/oauth2/token",
             "CONSOLE_LOGOUT": f"{login}/logout",

@@ -25,7 +25,7 @@ def test_choices_are_listed(acme: Client) -> None:
 
 def test_paths_that_lead_nowhere(acme: Client) -> None:
     for path in (
-        *("/", "//", "/song", "/songs/", "/songs/1/", "/songs//playlists", "/artists/a%2Fb/x"),
+        *("//", "/song", "/songs/", "/songs/1/", "/songs//playlists", "/artists/a%2Fb/x"),
         *("/docs/x", "/charts/2026-11/x/y", "/songs%0A", "/SONGS"),
     ):
         refused(acme("GET", path), 404)
