@@ -55,6 +55,9 @@ ADMIN_READS: Mapping[str, tuple[ItemKey, str]] = {
         "1, then one transaction of two writes; again: 2",
     ),
     "Job.GET": (build_job_key("t", "{id}"), "1"),
+    "Job.list": (build_job_key("t", "{id}"), "1"),
+    "Archive.list": (build_closed_mark_key("t"), "1, and at most 16 objects of the archive"),
+    "Archive.restore": (build_job_key("t", "{id}"), "2, then one write"),
 }
 """The reads of a tenant administrator's routes: their items belong to no domain."""
 
@@ -89,7 +92,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
             else:
                 row = _find_row(function, daicho, ledger)
             sections.setdefault(operation.tag, []).append((route, *row))
-    for operation in routes.build_admin_operations():
+    for operation in routes.build_admin_operations(daicho):
         for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
             question = f"{variant.summary} (role `{variant.roles[0]}`): `{variant.name}`"

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.handlers import api, jobs, ops, project, redrive, rollup
+from daicho.handlers import api, archive, jobs, ops, project, redrive, rollup
 from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.plan import Ledger
@@ -28,6 +28,7 @@ from daicho.redrive.job import JOB_PREFIX
 from daicho.storage.bucket import Bucket
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho_cli.local.lifecycle import find_sample_data
+from daicho_cli.local.ttl_process import delete_expired
 from tests.console.gateway import Gateway
 from tests.console.issuer import CLIENT, Issuer, User
 from tests.support.dynoxide import create_table
@@ -93,6 +94,7 @@ class ConsoleStack:
             name,
             STAGE="local",
             ARCHIVE_BUCKET="archive",
+            EMULATED_STREAM="true",
             SETTLE_SECONDS="1",
             SCAN_UNITS="1000000",
             STACK_NAME=self.project.name,
@@ -109,7 +111,13 @@ class ConsoleStack:
         self._jobs = jobs.build(settings, self.ledger, dependencies)
         self._redrives = redrive.build(settings, self.ledger, dependencies)
         projector = with_poison_switch(project.build)(settings, self.ledger, dependencies)
-        self.pump = Pump(dynamodb, endpoint, name, [Consumer(projector, self.ledger.derived_types)])
+        archiver = archive.build(settings, self.ledger, dependencies)
+        consumers = [
+            Consumer(projector, self.ledger.derived_types),
+            Consumer(archiver, self.ledger.archived_types),
+        ]
+        self._dynamodb = dynamodb
+        self.pump = Pump(dynamodb, endpoint, name, consumers)
         self.gateway = Gateway(
             self.issuer,
             api.build(settings, self.ledger, dependencies),
@@ -153,6 +161,13 @@ class ConsoleStack:
             while self._rollup({}, Context())["rolled"]:
                 pass
             self._advance_jobs()
+            self.pump.run()
+
+    def expire_items(self, days: int) -> None:
+        """DynamoDB deletes the items that expire within ``days``, and they are archived."""
+        with self._working:
+            self.pump.run()
+            delete_expired(self._dynamodb, self.table_name, time.time() + days * 86_400)
             self.pump.run()
 
     def _work(self) -> None:

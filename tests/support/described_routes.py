@@ -15,7 +15,7 @@ from daicho.plan import Ledger
 from daicho.web.http.operation import VARIABLE, Operation
 from daicho.web.openapi.document import describe_api
 from daicho.web.routes.builder import build_operations
-from daicho.web.routes.tenant_admin import build_admin_operations
+from daicho.web.routes.tenant.operations import build_admin_operations
 from tests.support.api_client import segment
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class DescribedRoutes:
     @cached_property
     def served(self) -> Sequence[Operation]:
         """Every operation, with those of a tenant's administrator."""
-        return [*self.all, *build_admin_operations()]
+        return [*self.all, *build_admin_operations(self.daicho)]
 
     @cached_property
     def served_bodies(self) -> Sequence[Operation]:

@@ -123,21 +123,29 @@ class ArchiveReader:
             yield head.removeprefix(ARCHIVE_PREFIX)
             behind = f"{head}{END}"
 
-    def list_objects(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
-        """The objects of an entity and a range of deletion days, in order, with foreign ones."""
+    def list_objects(
+        self, entity: str, days: DayRange = ALL_DAYS, *, behind: str = ""
+    ) -> Iterator[StoredObjectInfo]:
+        """The objects of an entity and a range of deletion days, in order, with foreign ones.
+
+        ``behind``: only those that sort behind this name.
+        """
         prefix = f"{ARCHIVE_PREFIX}{entity}/"
         begin = "" if days.first == dt.date.min else f"{prefix}dt={days.first.isoformat()}"
         end = f"{prefix}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
-        entries = self.bucket.list_objects(prefix, behind=begin)
+        entries = self.bucket.list_objects(prefix, behind=max(begin, behind))
         for entry in takewhile(lambda entry: end is None or entry.name < end, entries):
             day = _parse_day(entry.name.removeprefix(prefix))
             yield StoredObjectInfo(
                 entry.name, entry.size, entry.modified, entity, day, Link.parse(entry.name)
             )
 
-    def list_links(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
+    def list_links(
+        self, entity: str, days: DayRange = ALL_DAYS, *, behind: str = ""
+    ) -> Iterator[StoredObjectInfo]:
         """The same without foreign objects: links and side objects."""
-        return (info for info in self.list_objects(entity, days) if info.link is not None)
+        listed = self.list_objects(entity, days, behind=behind)
+        return (info for info in listed if info.link is not None)
 
     def read_chain(self, link: Link) -> Iterator[StoredObjectInfo]:
         """The objects of one chain."""
@@ -167,7 +175,7 @@ class ArchiveReader:
     ) -> Iterator[StoredObjectInfo]:
         """The objects that can hold selected rows and sort behind a name, in order of name."""
         for entity in sorted(selection.folders or self.list_entities()):
-            for info in self.list_links(entity, selection.days):
+            for info in self.list_links(entity, selection.days, behind=behind):
                 if info.name > behind:
                     yield info
 

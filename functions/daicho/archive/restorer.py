@@ -135,7 +135,7 @@ class Restorer:
         Of the rows of one key only the newest is restored. A live item is replaced only if
         ``over_newer`` is set. ``resume``: the cursor of an unfinished report. ``on_progress``
         receives the report after each object. It may be run again: restored items stay as they
-        are.
+        are. ``retry_budget``: no object is begun after its end, so the report is not ``finished``.
 
         Raises:
             ReleaseRefusedError: a generation was released meanwhile that the ledger lacks.
@@ -160,6 +160,8 @@ class Restorer:
                 return report
             report.cursor = stored.name
             on_progress(report)
+            if not retry_budget.has_time_left:
+                return report
         report.finished = True
         return report
 

@@ -83,6 +83,7 @@ class Api(Construct):
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.address,
                 "OBJECT_BUCKET": shared.objects.bucket_name,
+                "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
                 # Pydantic reads the metadata of all packages to find plugins: a tenth of its

@@ -22,6 +22,7 @@ with pause_garbage_collection():
     from daicho.release.older_writers import OlderWriters
     from daicho.runtime.settings import Settings
     from daicho.storage.item_cache import ItemCache
+    from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
     from daicho.web.http.claims import ClaimNames
     from daicho.write.counter_writer import CounterSettings
@@ -40,9 +41,7 @@ def build(
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     older = OlderWriters(table, ledger, dependencies.sleep)
-    if older.is_needed:
-        older.announce()
-        table = table.with_announcement(older.announce)
+    table = older.announce_writes(table)
     now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
     item_cache, machine = ItemCache(now), dependencies.machine(settings.job_machine)
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
@@ -53,7 +52,8 @@ def build(
     claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
     more = {"console": settings.console, "tenants": Tenants(table, item_cache, machine, now)}
-    api = ApiOnFirstRequest(daicho, open_book, claim_names=claims, **names, **more)
+    archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
+    api = ApiOnFirstRequest(daicho, open_book, claim_names=claims, archive=archive, **names, **more)
     return with_telemetry(add_snapshot_hooks(api, table, older), traced=settings.stage != "local")
 
 

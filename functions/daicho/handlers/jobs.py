@@ -32,12 +32,13 @@ def build(
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
         if failure:
-            fail = partial(jobs.deletion.fail_job, tenant) if tenant else jobs.stack_jobs.fail_job
+            of_tenant = jobs.choose_of_tenant(job) if tenant else None
+            fail = partial(of_tenant.fail_job, tenant) if of_tenant else jobs.stack_jobs.fail_job
             fail(job, failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
         if tenant:
-            return jobs.deletion.run_step(tenant, job, budget).to_json()
+            return jobs.choose_of_tenant(job).run_step(tenant, job, budget).to_json()
         step = jobs.stack_jobs.run_step(job, budget, event.get("range"))
         emit({"JobsBlocked": int(step.blocked)})
         return step.to_json()

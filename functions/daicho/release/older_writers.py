@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from threading import Lock
+from typing import Protocol, Self, TypeVar
 
 from daicho.errors import ConditionFailedError
 from daicho.layout.backfill_state import (
@@ -18,12 +19,20 @@ from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.protocols import UpdatesItems, apply_update
 
+Announcing = TypeVar("Announcing", bound="AnnouncesWrites")
 READERS_KNOW_S = STATE_CACHE_S + 1.0
 """Seconds after which every reader knows of a change of a backfill item: it may have read the item
 just before, and its clock may be a little late."""
 LEASE_S = 5.0
 """How long an announcement is valid, in seconds."""
 _log = logging.getLogger(__name__)
+
+
+class AnnouncesWrites(Protocol):
+    """A table that can call a function before each write."""
+
+    def with_announcement(self, announce: Callable[[], None]) -> Self:
+        """The same table, which calls ``announce`` before it writes."""
 
 
 class OlderWriters:
@@ -57,6 +66,17 @@ class OlderWriters:
     def is_needed(self) -> bool:
         """Whether this code writes an older generation of any entity."""
         return bool(self._written)
+
+    def announce_writes(self, table: Announcing) -> Announcing:
+        """The table with an announcement before each write, if it is needed; the first is made now.
+
+        Raises:
+            ReleaseRefusedError, StoreError: see `announce`.
+        """
+        if not self.is_needed:
+            return table
+        self.announce()
+        return table.with_announcement(self.announce)
 
     def announce(self) -> None:
         """Announce, unless the last announcement is valid still; then wait until readers know.

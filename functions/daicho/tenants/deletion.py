@@ -45,7 +45,7 @@ from daicho.tenants.item_remover import (
     RemovalCounts,
     is_of_tenant,
 )
-from daicho.tenants.jobs import PHASES, Job, Jobs
+from daicho.tenants.jobs import PHASES, Job, Jobs, JobStep
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
 """The longest stretch of work that is repeated after an interruption."""
@@ -62,18 +62,6 @@ class DeletionTable(ItemRemoverTable, FailedRecordTable, ScansItems, QueriesItem
     @property
     def units(self) -> CapacityUnits:
         """The units that were consumed since the last reading."""
-
-
-@dataclass(frozen=True)
-class DeletionStep:
-    """The result of a step: whether the job is done, or how many seconds to wait."""
-
-    done: bool
-    wait: int = 0
-
-    def to_json(self) -> dict[str, object]:
-        """As the state machine reads it."""
-        return {"done": self.done, "wait": self.wait}
 
 
 @dataclass(frozen=True)
@@ -121,7 +109,7 @@ class TenantDeletionJob:
             written=RateLimiter(WRITES_PER_SECOND),
         )
 
-    def run_step(self, tenant: str, id: str, retry_budget: RetryBudget) -> DeletionStep:
+    def run_step(self, tenant: str, id: str, retry_budget: RetryBudget) -> JobStep:
         """Do as much work as there is time for.
 
         Raises:
@@ -129,9 +117,9 @@ class TenantDeletionJob:
         """
         job = self.jobs.find(tenant, id)
         if job is None or job.state == "succeeded":
-            return DeletionStep(done=True)
+            return JobStep(done=True)
         if (wait := self._compute_wait(job)) > 0:
-            return DeletionStep(done=False, wait=wait)
+            return JobStep(done=False, wait=wait)
         return _Deletion(self, job, retry_budget).run_phases()
 
     def fail_job(self, tenant: str, id: str, reason: str) -> None:
@@ -157,7 +145,7 @@ class _Deletion:
         self._saved = on.now()
         self._lock = Lock()
 
-    def run_phases(self) -> DeletionStep:
+    def run_phases(self) -> JobStep:
         """Run the phases in order, as far as there is time, or up to a wait."""
         job = self._job
         job.state, job.waits = "running", ""
@@ -178,9 +166,9 @@ class _Deletion:
             if not self._patience.has_time_left:
                 break
         self._save()
-        return DeletionStep(done=False)
+        return JobStep(done=False)
 
-    def _finish_pass(self) -> DeletionStep:
+    def _finish_pass(self) -> JobStep:
         job, now = self._job, self._on.now()
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
@@ -192,11 +180,11 @@ class _Deletion:
                 )
             job.state, job.finished_at = "succeeded", keys.render_instant(now)
             self._save()
-            return DeletionStep(done=True)
+            return JobStep(done=True)
         job.passes, job.began, job.seen = job.passes + 1, "", {}
         job.waits = keys.render_instant(now + dt.timedelta(seconds=self._on.settle))
         self._save()
-        return DeletionStep(done=False, wait=self._on.settle)
+        return JobStep(done=False, wait=self._on.settle)
 
     # --- Phases: each returns whether it is complete ------------------------------------------
 

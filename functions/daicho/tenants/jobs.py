@@ -3,7 +3,8 @@
 A job's item is in a partition of the stack's own, beside the mark that its tenant is closed::
 
     PK #tenant#<tenant>   SK closed     the mark: whose job closed it, and when
-    PK #tenant#<tenant>   SK job#<id>   the job, in the list of all deletions (GSI2)
+    PK #tenant#<tenant>   SK job#<id>   the job: a deletion, in the list of all of them (GSI2), or
+                                        a restore (`daicho.tenants.restore_job`)
 
 Each save raises the item's revision, so one of two concurrent workers on a job gives up.
 """
@@ -17,12 +18,17 @@ from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
-from daicho.layout.tenant_items import build_job_index_key, build_job_key
+from daicho.layout.tenant_items import (
+    CLOSED_SORT_KEY,
+    build_job_index_key,
+    build_job_key,
+    render_tenant_partition,
+)
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import GetsItems, PutsItems
-from daicho.storage.requests import Put, to_key_image
+from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems
+from daicho.storage.requests import Put, Query, to_key_image
 
 State = Literal["running", "succeeded", "failed"]
 Archive = Literal["keep", "forget"]
@@ -31,6 +37,8 @@ Phase = Literal["items", "objects", "payloads", "recounts"]
 PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
 
 
+KIND = "kind"
+"""The attribute with a job's kind. Deletions do not have it."""
 _STORED_NAMES = {"finding_pass": "found"}
 """Attributes of the item that have another name than the field."""
 
@@ -52,6 +60,18 @@ class JobTable(GetsItems, PutsItems, Protocol):
 
 class OvertakenError(StoreError):
     """Another process works on the same job."""
+
+
+@dataclass(frozen=True)
+class JobStep:
+    """The result of a step: whether the job is done, or how many seconds to wait."""
+
+    done: bool
+    wait: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """As the state machine reads it."""
+        return {"done": self.done, "wait": self.wait}
 
 
 @dataclass
@@ -125,9 +145,13 @@ class Jobs:
     now: Callable[[], dt.datetime]
 
     def find(self, tenant: str, id: str) -> Job | None:
-        """A tenant's job."""
-        image = self.store.get(build_job_key(tenant, id), consistent=True)
-        return None if image is None else Job.from_image(image)
+        """A tenant's deletion."""
+        image = self.get_image(tenant, id)
+        return None if image is None or KIND in image else Job.from_image(image)
+
+    def get_image(self, tenant: str, id: str) -> Image | None:
+        """The item of a tenant's job of any kind."""
+        return self.store.get(build_job_key(tenant, id), consistent=True)
 
     def save(self, job: SavedJob) -> None:
         """Save a job.
@@ -149,6 +173,22 @@ class Jobs:
         condition = "rev = :rev" if previous else "attribute_not_exists(rev)"
         values = {":rev": {"N": str(previous)}} if previous else {}
         return Put(job.to_image(), condition, values=values)
+
+
+def list_job_images(
+    store: QueriesItems, tenant: str, limit: int, below: str | None
+) -> tuple[list[Image], bool]:
+    """A page of a tenant's jobs of all kinds, newest first, and whether there are more.
+
+    ``below``: the sort key of the last job of the previous page; None for the first page.
+    """
+    query = Query(
+        render_tenant_partition(tenant), below=below, forward=False, limit=limit, consistent=True
+    )
+    page = next(iter(store.query_pages(query)))
+    # The mark of a closed tenant is the last item in this order.
+    images = [image for image in page.items if image["SK"]["S"] != CLOSED_SORT_KEY]
+    return images, page.last is not None and len(images) == len(page.items)
 
 
 def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:

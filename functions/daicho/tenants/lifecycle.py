@@ -20,6 +20,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
+from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Put, Write, to_key_image
 from daicho.tenants.jobs import Archive, Job, Jobs, JobTable, OvertakenError
 
@@ -32,7 +33,7 @@ STALLED_AFTER = dt.timedelta(hours=1)
 ATTEMPTS = 4
 
 
-class TenantTable(JobTable, Protocol):
+class TenantTable(JobTable, QueriesItems, Protocol):
     """The table operations that tenants need."""
 
     def transact(self, writes: Sequence[Write]) -> None:

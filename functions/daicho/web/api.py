@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from daicho.archive.reader import ArchiveReader
 from daicho.declare.rules.caller import Caller
 from daicho.query.access import Access
 from daicho.web.console.pages import ConsolePages
@@ -15,13 +16,18 @@ from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
 from daicho.web.openapi.pages import ApiPages, is_public
 from daicho.web.routes.builder import build_operations
-from daicho.web.routes.tenant_admin import build_admin_operations
+from daicho.web.routes.tenant.operations import build_admin_operations
+from daicho.web.routes.tenant.session import ReadableArchive, TenantSession
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
     from daicho.declare.registry import Daicho
-    from daicho.tenants.lifecycle import TenantAdmin, Tenants
+    from daicho.tenants.archive_source import ArchiveSource
+    from daicho.tenants.lifecycle import Tenants
     from daicho.web.http.endpoint import BookOpener
+
+ARCHIVE_SECONDS = 10.0
+"""How long the read of an object of the archive is retried. A request has 29 seconds."""
 
 
 class Api(HttpApi):
@@ -37,22 +43,25 @@ class Api(HttpApi):
         title: str = "Daicho",
         claim_names: ClaimNames = COGNITO_CLAIMS,
         console: Mapping[str, str] | None = None,
+        archive: ArchiveSource | None = None,
     ) -> None:
         """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
         groups and subject; Cognito's by default. ``console``: the settings of the console; None
-        for an API without one.
+        for an API without one. ``archive``: what its routes read; None for an API that has
+        none.
         """
         super().__init__(server, claim_names)
         served = build_operations(daicho)
-        administered = build_admin_operations() if tenants else []
+        administered = build_admin_operations(daicho) if tenants else []
         self.operations = [*served, *administered]
         self._tenants, self._open_caller_book = tenants, open_book
+        self._archive = archive
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
-        self.route(administered, cast("BookOpener", self._open_admin))
+        self.route(administered, cast("BookOpener", self._open_session))
         get_request = self.resolver.get_current_request
         pages = ApiPages(
             self.operations,
@@ -84,7 +93,16 @@ class Api(HttpApi):
             self._tenants.check_open(caller.tenant)
         return self._open_caller_book(Access(caller, self._access_rules))
 
-    def _open_admin(self, caller: Caller) -> TenantAdmin | None:
+    def _open_session(self, caller: Caller) -> TenantSession:
         """What an administrator does with a whole tenant, closed or not."""
-        tenants = self._tenants
-        return tenants.open_admin(caller.tenant, caller.subject) if tenants else None
+        if self._tenants is None:
+            raise AssertionError("an API without tenants has no route of their administrators")
+        access = Access(caller, self._access_rules)
+        return TenantSession(self._tenants, access, caller.subject, self._archive_reader)
+
+    @cached_property
+    def _archive_reader(self) -> ReadableArchive | None:
+        if self._archive is None:
+            return None
+        reader = ArchiveReader(self._archive.open_bucket(), seconds=ARCHIVE_SECONDS)
+        return ReadableArchive(reader, self._archive.ledger)

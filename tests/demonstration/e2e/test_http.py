@@ -103,12 +103,13 @@ def test_the_description_leads_to_items_and_pages_and_shares_no_key(stack: dict[
                     assert not written & {"example", "examples", "default"}, path
 
 
-def test_the_root_and_unknown_paths_are_answered_with_a_problem(stack: dict[str, Any]) -> None:
+def test_unknown_paths_are_answered_with_a_problem(stack: dict[str, Any]) -> None:
     with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
-        for path in ("/", "/nothing", "/docs/nothing"):
+        for path in ("/nothing", "/docs/nothing"):
             answer = api.get(path)
             assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM), path
-        assert nobody.get("/").status_code == 401
+        assert nobody.get("/").status_code == 200
+        assert nobody.get("/nothing").status_code == 401
         assert nobody.get("/problems/nothing").headers["content-type"] == PROBLEM
 
 

@@ -325,6 +325,13 @@ DOCUMENTS: Sequence[Step] = (
     delete("/documents/{d}"),
 )
 
+ARCHIVED_DAYS = "since=2026-11-01T00:00:00Z&until=2026-11-08T00:00:00Z"
+ARCHIVED_MESSAGES = {
+    "entity": "Message",
+    "since": "2026-11-01T00:00:00Z",
+    "until": "2026-11-08T00:00:00Z",
+}
+
 TENANT: Sequence[Step] = (
     put("/users/sato", {"name": "Sato"}),
     get("/nowhere"),
@@ -333,6 +340,14 @@ TENANT: Sequence[Step] = (
     get("/problems/not-found"),
     get("/openapi.json"),
     get("/docs"),
+    get("/jobs"),
+    get(f"/archive?entity=Message&{ARCHIVED_DAYS}", role="admin"),
+    get(f"/archive?entity=User&{ARCHIVED_DAYS}", role="admin"),
+    get("/archive?entity=Message", role="admin"),
+    post("/archive/restorations", ARCHIVED_MESSAGES),
+    post("/archive/restorations", ARCHIVED_MESSAGES, role="admin"),
+    post("/archive/restorations", ARCHIVED_MESSAGES, role="admin"),
+    get("/jobs", role="admin"),
     delete("/tenant"),
     delete("/tenant", role="admin", save={"job": "id"}),
     delete("/tenant?archive=forget", role="admin"),

@@ -181,7 +181,7 @@ def golden_system() -> Iterator[GoldenSystem]:
 
 
 def _environment() -> dict[str, str]:
-    return environment(TABLE, DIRTY_SHARDS="2", STAGE="local")
+    return environment(TABLE, DIRTY_SHARDS="2", STAGE="local", ARCHIVE_BUCKET="archive")
 
 
 def _now() -> dt.datetime:

@@ -11,7 +11,8 @@ GOOD = {"TABLE_NAME": "daicho", "STAGE": "local", "DIRTY_SHARDS": "1", "EMULATED
 
 
 def test_what_is_set_and_what_is_not() -> None:
-    assert Settings.parse(GOOD) == Settings("daicho", "local", 1, emulated_stream=True)
+    expected = Settings("daicho", "local", 1, emulated_stream=True, console={"stage": "local"})
+    assert Settings.parse(GOOD) == expected
     assert Settings.parse({"TABLE_NAME": "t", "STAGE": "prod"}).dirty_shards == 16
 
 

@@ -45,13 +45,15 @@ REMOVE_VERSIONS = ("DeleteObject", "DeleteObjectVersion")
 # A transaction is granted by what is in it; a check of what is only read has an action of its own.
 # BatchWriteItem is for versions that are forgotten, and for sections. An object that is removed is
 # removed with all its versions. Who holds a URL that the API has signed may do what the API may,
-# with that one object: so it may get and put.
+# with that one object: so it may get and put. Administrators of tenants read the archive.
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),
         *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
+    archive=("GetObject",),
+    archive_bucket=("ListBucket",),
     objects=("GetObject", "PutObject", *REMOVE_VERSIONS),
     object_bucket=("ListBucketVersions",),
 )

@@ -1,4 +1,4 @@
-"""The two kinds of jobs, each imported and built for the first step of such a job (ADR 0158)."""
+"""The kinds of jobs, each imported and built for the first step of such a job (ADR 0158)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from daicho.stream.shard_progress import EmulatedStream
 if TYPE_CHECKING:
     from daicho.rebuild.stack_jobs import StackJobs
     from daicho.tenants.deletion import TenantDeletionJob
+    from daicho.tenants.restore_job import RestoreJobs
+
+RESTORE_PREFIX = "restore-"
+"""How the names of restores begin, as `daicho.tenants.restore_job` gives them."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,25 @@ class JobKinds:
             threads=threads,
             now=self.dependencies.now,
         )
+
+    def choose_of_tenant(self, job: str) -> TenantDeletionJob | RestoreJobs:
+        """What works on a tenant's job, by its name in the input of the state machine."""
+        return self.restores if job.startswith(RESTORE_PREFIX) else self.deletion
+
+    @cached_property
+    def restores(self) -> RestoreJobs:
+        """Restores of archived items. They write as the API does."""
+        from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
+        from daicho.release.older_writers import OlderWriters  # noqa: PLC0415
+        from daicho.tenants.restore_job import RestoreJobs  # noqa: PLC0415
+
+        settings, dependencies, table = self.settings, self.dependencies, self.table
+        ledger = self.ledger or Ledger.load_newest(settings.lock_file)
+        ledger = ledger.with_migrations(settings.migration_package)
+        older = OlderWriters(table, ledger, dependencies.sleep, ledger.archived_types)
+        table = older.announce_writes(table)
+        archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
+        return RestoreJobs(table, archive, ledger, dependencies.now, dependencies.parallelism)
 
     @cached_property
     def stack_jobs(self) -> StackJobs:

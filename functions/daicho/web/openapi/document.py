@@ -24,7 +24,7 @@ from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.openapi.query_kinds import add_queries
 from daicho.web.routes.builder import build_operations
-from daicho.web.routes.tenant_admin import build_admin_operations
+from daicho.web.routes.tenant.operations import build_admin_operations
 
 TITLE = "Daicho"
 ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
@@ -65,7 +65,7 @@ def describe_api(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[st
         DeclarationError: the declarations differ from the ledger.
     """
     daicho.check_locked(ledger)
-    served = [*build_operations(daicho), *build_admin_operations()]
+    served = [*build_operations(daicho), *build_admin_operations(daicho)]
     title = ledger.project or TITLE
     return describe_operations(served, server=server, examples=daicho.examples, title=title)
 

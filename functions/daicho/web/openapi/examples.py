@@ -90,6 +90,8 @@ class Examples:
                 key: self.make_example(subschema, domain, key)
                 for key, subschema in schema["properties"].items()
             }
+        if schema.get("additionalProperties") is True:  # fields of any name and type
+            return {}
         if schema.get("additionalProperties"):
             return {"name": self.make_example(schema["additionalProperties"], domain)}
         match schema.get("type"):

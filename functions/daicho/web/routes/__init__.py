@@ -11,9 +11,9 @@ from daicho.runtime.lazy_names import lazy_imports
 
 if TYPE_CHECKING:
     from daicho.web.routes.builder import build_operations as build_operations
-    from daicho.web.routes.tenant_admin import build_admin_operations as build_admin_operations
+    from daicho.web.routes.tenant.operations import build_admin_operations as build_admin_operations
 
 __getattr__ = lazy_imports(
     __name__,
-    {"builder": ("build_operations",), "tenant_admin": ("build_admin_operations",)},
+    {"builder": ("build_operations",), "tenant.operations": ("build_admin_operations",)},
 )

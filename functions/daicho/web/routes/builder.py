@@ -37,7 +37,6 @@ from daicho.web.routes import (
     list_options,
     resources,
     several_values,
-    tenant_admin,
     time_window,
 )
 from daicho.web.routes.access import OPEN
@@ -45,6 +44,7 @@ from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.routes.includes import Includes
 from daicho.web.routes.objects import ObjectUrls
 from daicho.web.routes.operation_names import name_operations
+from daicho.web.routes.tenant.operations import NAMES
 
 FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate | Unique
 
@@ -74,7 +74,7 @@ def build_operations(daicho: Daicho) -> list[Operation]:
                 _list_reserved_values(operation, builder.operations)
             )
     entity_names = (entity.__name__ for entity in daicho.entities)
-    name_operations(builder.operations.values(), entity_names, taken=tenant_admin.NAMES)
+    name_operations(builder.operations.values(), entity_names, taken=NAMES)
     return sorted(builder.operations.values(), key=_sort_literals_first)
 
 

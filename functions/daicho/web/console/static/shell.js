@@ -22,7 +22,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html, joinClasses } from "console/html.js";
-import { listAllQueries, entities, isPoll, renderPlural } from "console/catalog.js";
+import { findOperation, listAllQueries, entities, isPoll, renderPlural } from "console/catalog.js";
 import { config, isAdmin, isOperator, signOut, state, user } from "console/session.js";
 import { LoginDialog } from "console/pages/login.js";
 import { makeHash, navigate, route } from "console/router.js";
@@ -69,6 +69,16 @@ export const PAGES = [
   { route: "list", name: "List", load: () => import("console/pages/list.js") },
   { route: "item", name: "Item", load: () => import("console/pages/item.js") },
   { route: "new", name: "New item", load: () => import("console/pages/create.js") },
+  {
+    route: "archive",
+    name: "Archive",
+    icon: "archive",
+    section: "Tenant",
+    role: "admin",
+    isShown: () => findOperation("list_archived_items") !== null,
+    load: () => import("console/pages/archive.js"),
+  },
+  { route: "jobs", name: "Jobs", icon: "jobs", section: "Tenant", role: "admin", load: () => import("console/pages/jobs.js") },
   { route: "limits", name: "Limits", icon: "limits", section: "Tenant", load: () => import("console/pages/limits.js") },
   ...[
     ["health", "Health", "operate"],

@@ -1,36 +1,16 @@
-"""The routes of a whole tenant: its deletion, and the job that performs it.
-
-These routes are mounted beside those of the domains. They are for the tenant's administrator, and
-stay open when all other routes answer that the tenant is closed.
-"""
+"""Jobs of a tenant, as the API answers them."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.tenants.jobs import Archive, Job
-from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
-
-if TYPE_CHECKING:
-    from daicho.tenants.lifecycle import TenantAdmin
-
-ARCHIVE = Parameter(
-    "archive",
-    Archive,
-    "`forget` also removes the archived rows of the tenant for good, within days after the job is "
-    "done. It can be requested later, but not revoked.",
-    default="keep",
-)
-ADMIN = "admin"
-"""The role that these routes require: a group of the user pool."""
-TAG = "tenant"
-NAMES = ("delete_tenant", "get_job")
-"""The names of the operations, which no operation of a domain has."""
+from daicho.tenants.restore_job import RestoreJob
 
 
 class Removed(BaseModel):
@@ -111,35 +91,88 @@ class JobView(BaseModel):
     proof: Proof | None = None
 
 
-def build_admin_operations() -> list[Operation]:
-    """The routes."""
-    delete = QueryVariant(
-        "Tenant.DELETE",
-        "Close the tenant for good, and start a job that removes its data",
-        _delete,
-        JobView,
-        optional=(ARCHIVE,),
-        roles=(ADMIN,),
+class RestoreCounts(BaseModel):
+    """What became of the selected items. After a dry run: what a restore would do."""
+
+    restored: int = Field(description="Items that were written.")
+    replaced: int = Field(description="Those of them that replaced a live item.")
+    already: int = Field(description="Items that an earlier restore has written.")
+    newer: int = Field(description="Items that were left alone, because a live item exists.")
+    waiting: int = Field(
+        description="Items that were left alone, because an expired item still exists: it is "
+        "archived first."
     )
-    show = QueryVariant("Job.GET", "Show the progress of a job", _show, JobView, roles=(ADMIN,))
-    variable = Parameter("id", str, place="path")
-    deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202, errors=(503,))
-    job = Operation("GET", "/jobs/{id}", TAG, [show], (variable,))
-    deletion.name, job.name = NAMES
-    return [deletion, job]
+    failed: int = Field(description="Items that do not fit the declarations of today.")
 
 
-def _delete(call: Call) -> Reply:
-    job = _get_admin(call).delete(call.values["archive"])
-    return Reply(202, build_view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
+class RestoreFailure(BaseModel):
+    """An item that cannot be restored."""
+
+    item: str = Field(description="The sort key of the item.")
+    reason: str
 
 
-def _show(call: Call) -> Reply:
-    return Reply(200, build_view(_get_admin(call).get_job(call.values["id"])).model_dump_json())
+class RestoreJobView(BaseModel):
+    """A restore of archived items, and its progress."""
+
+    id: str
+    kind: Literal["restore"] = "restore"
+    state: Literal["running", "succeeded", "failed"]
+    entity: str
+    since: dt.datetime = Field(description="The first time of deletion that is included.")
+    until: dt.datetime = Field(description="The first time of deletion that is not included.")
+    is_one_item: bool = Field(description="Whether one item was selected by its key.")
+    dry_run: bool = Field(description="Whether nothing is written.")
+    over_newer: bool = Field(description="Whether live items are replaced.")
+    rows: int = Field(description="The rows that were selected.")
+    items: int = Field(description="The items of these rows: the newest row of each is restored.")
+    counts: RestoreCounts
+    failures: list[RestoreFailure] = Field(description="The first items that have failed.")
+    unreadable: int = Field(description="Objects of the archive that could not be read.")
+    asked_by: str | None
+    asked_at: dt.datetime
+    updated_at: dt.datetime
+    finished_at: dt.datetime | None
+    error: str | None = Field(description="Why the job failed. It can be requested again.")
 
 
-def _get_admin(call: Call) -> TenantAdmin:
-    return cast("TenantAdmin", call.book)
+AnyJobView = JobView | RestoreJobView
+
+
+class JobPage(BaseModel):
+    """A page of jobs, newest first; the cursor is null on the last page only."""
+
+    items: list[AnyJobView]
+    cursor: str | None
+
+
+def build_any_view(job: Job | RestoreJob) -> AnyJobView:
+    """A job of any kind as it is shown."""
+    return build_restore_view(job) if isinstance(job, RestoreJob) else build_view(job)
+
+
+def build_restore_view(job: RestoreJob) -> RestoreJobView:
+    """A restore as it is shown."""
+    return RestoreJobView(
+        id=job.id,
+        state=job.state,
+        entity=job.entity,
+        since=_parse_instant(job.since),
+        until=_parse_instant(job.until),
+        is_one_item=job.key is not None,
+        dry_run=job.dry_run,
+        over_newer=job.over_newer,
+        rows=job.rows,
+        items=job.items,
+        counts=RestoreCounts(**job.counts),
+        failures=[RestoreFailure(**failure) for failure in job.failures],
+        unreadable=len(job.unreadable),
+        asked_by=job.asked_by or None,
+        asked_at=_parse_instant(job.asked_at),
+        updated_at=_parse_instant(job.updated_at),
+        finished_at=_parse_instant(job.finished_at) if job.finished_at else None,
+        error=job.error or None,
+    )
 
 
 def build_view(job: Job) -> JobView:

@@ -1,0 +1,1 @@
+"""The routes of a whole tenant, for its administrator: deletion, jobs, archive."""

@@ -1,0 +1,278 @@
+"""A tenant's administrator reads the archive and restores it: pages, roles, jobs, kills."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from daicho.archive import page_reader
+from daicho.book.book import Book
+from daicho.declare.domain import Domain
+from daicho.declare.registry import Daicho
+from daicho.errors import UnavailableError
+from daicho.handlers import jobs
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.storage.item_cache import ItemCache
+from daicho.tenants.archive_source import ArchiveSource
+from daicho.tenants.lifecycle import STALLED_AFTER, Tenants
+from daicho.tenants.restore_job import RETENTION, RestoreJob
+from daicho.web.api import Api
+from tests.support.api_client import Client
+from tests.support.archive_deployment import BUCKET, LEDGER, Deployed, Entry, write
+from tests.support.stream_pump import Context, environment
+from tests.support.two_tenants import Killed, Life, Machine, Mortal
+
+DAICHO = Daicho(Domain("test", Entry))
+
+
+class Administered:
+    """The API and the jobs of the archive's deployment."""
+
+    def __init__(self, deployed: Deployed) -> None:
+        self.deployed, self.machine = deployed, Machine()
+        machine: Any = self.machine
+        tenants = Tenants(
+            deployed.table, ItemCache(lambda: deployed.now), machine, lambda: deployed.now
+        )
+        self.api = Api(
+            DAICHO,
+            lambda access: Book(deployed.table, LEDGER, access.tenant, access=access),
+            tenants=tenants,
+            archive=ArchiveSource(LEDGER, lambda: deployed.bucket),
+        )
+        self.environment = environment(
+            deployed.name,
+            ARCHIVE_BUCKET=BUCKET,
+            FAILURE_BUCKET="failures",
+            SETTLE_SECONDS="1",
+            SCAN_UNITS="1000",
+        )
+
+    def client(self, tenant: str = "one", *groups: str) -> Client:
+        claims = {"cognito:groups": f"[{' '.join(groups or ('admin',))}]"}
+        return Client(self.api, tenant, {"sub": "ada", **claims})
+
+    def step(self, lives: int | None = None) -> dict[str, Any]:
+        """A step of the newest job, by a process that lives for so many operations."""
+        life = Life(lives)
+        dependencies = Dependencies(
+            table=lambda *_, **__: Mortal(self.deployed.table, life),  # type: ignore[arg-type]
+            bucket=lambda *_, **__: Mortal(self.deployed.bucket, life),  # type: ignore[arg-type]
+            now=lambda: self.deployed.now,
+            parallelism=1,
+        )
+        handler = jobs.build(self.environment, LEDGER, dependencies)
+        return handler(list(self.machine.started.values())[-1], Context())
+
+    @cached_property
+    def period(self) -> dict[str, str]:
+        """Days that include the one on which the entries have expired."""
+        today = dt.datetime.now(dt.UTC)
+        first, last = today - dt.timedelta(days=1), today + dt.timedelta(days=10)
+        return {"since": first.isoformat(), "until": last.isoformat()}
+
+    def url(self, **values: Any) -> str:
+        parameters = {"entity": "Entry", **self.period, **values}
+        return "/archive?" + "&".join(
+            f"{name}={str(value).replace('+', '%2B')}" for name, value in parameters.items()
+        )
+
+    def rows(self, tenant: str = "one", **values: Any) -> list[dict[str, Any]]:
+        """All pages."""
+        found: list[dict[str, Any]] = []
+        cursor: dict[str, str] = {}
+        for _ in range(50):
+            page = self.client(tenant).good("GET", self.url(**values, **cursor))
+            found += page["items"]
+            if page["cursor"] is None:
+                return found
+            cursor = {"cursor": page["cursor"]}
+        raise AssertionError("the list does not end")
+
+
+@pytest.fixture
+def administered(deployed: Deployed) -> Administered:
+    """Nine entries of two tenants have expired."""
+    write(deployed)
+    deployed.now += dt.timedelta(days=8)
+    deployed.expire()
+    deployed.now -= dt.timedelta(days=8)
+    return Administered(deployed)
+
+
+def test_pages_have_each_row_of_the_tenant_once(
+    administered: Administered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = administered.rows()
+    assert sorted(row["item"]["text"] for row in whole) == [f"note {n}" for n in range(5)]
+    assert {row["entity"] for row in whole} == {"Entry"}
+    for limit in (1, 2, 3):
+        assert administered.rows(limit=limit) == whole
+    monkeypatch.setattr(page_reader, "MAX_OBJECTS", 1)
+    assert administered.rows(limit=2) == whole
+    assert len(administered.rows("two")) == 4
+    assert administered.rows("three") == []
+
+
+def test_only_administrators_of_the_tenant_read_it(administered: Administered) -> None:
+    url = administered.url(limit=2)
+    cursor = administered.client().good("GET", url)["cursor"]
+    for method, address, body in (
+        ("GET", url, None),
+        ("GET", "/jobs", None),
+        ("POST", "/archive/restorations", {"entity": "Entry", **administered.period}),
+    ):
+        refused = administered.client("one", "staff")(method, address, body)
+        assert (refused.status, "admin" in refused.text) == (403, True)
+    other = administered.client("two")("GET", f"{url}&cursor={cursor}")
+    assert other.status == 400
+    key = administered.rows()[0]["key"]
+    body = {"entity": "Entry", **administered.period, "key": key}
+    assert administered.client("two")("POST", "/archive/restorations", body).status == 422
+    job = administered.client().good(
+        "POST", "/archive/restorations", {"entity": "Entry", **administered.period}
+    )
+    assert administered.client("two")("GET", f"/jobs/{job['id']}").status == 404
+    assert administered.client("two").good("GET", "/jobs")["items"] == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"entity": "Nothing"},
+        {"since": "yesterday"},
+        {"since": "2026-11-24T00:00:00"},
+        {"since": "2126-11-24T00:00:00Z"},
+        {"key": "x"},
+        {"key": "WyJvbmUiXQ"},
+        {"key": "日本語"},
+        {"over_newer": "yes"},
+        {"more": 1},
+    ],
+)
+def test_a_request_of_another_form_is_refused(
+    administered: Administered, changed: dict[str, Any]
+) -> None:
+    body = {"entity": "Entry", **administered.period} | changed
+    answer = administered.client()("POST", "/archive/restorations", body)
+    assert answer.status == 422, answer.text
+    if changed.keys() <= {"entity", "since"}:
+        assert administered.client()("GET", administered.url(**changed)).status == 422
+    assert administered.machine.started == {}
+
+
+def test_a_restore_is_a_job_with_counts(administered: Administered) -> None:
+    deployed, client = administered.deployed, administered.client()
+    before = deployed.counts("a")
+    body = {"entity": "Entry", **administered.period}
+    tried = client.good("POST", "/archive/restorations", {**body, "dry_run": True})
+    assert tried["state"] == "running"
+    assert administered.step() == {"done": True, "wait": 0}
+    shown = client.good("GET", f"/jobs/{tried['id']}")
+    assert (shown["state"], shown["counts"]["restored"], shown["rows"]) == ("succeeded", 5, 5)
+    assert deployed.texts() == []
+
+    one = next(row for row in administered.rows() if row["item"]["id"] == "3")
+    job = client.good("POST", "/archive/restorations", {**body, "key": one["key"]})
+    administered.step()
+    assert client.good("GET", f"/jobs/{job['id']}")["counts"]["restored"] == 1
+    deployed.settle()
+    assert deployed.texts() == ["note 3"]
+
+    deployed.now += dt.timedelta(seconds=1)
+    client.good("POST", "/archive/restorations", body)
+    administered.step()
+    deployed.settle()
+    assert sorted(deployed.texts()) == [f"note {n}" for n in range(5)]
+    assert deployed.counts("a")[1] == before[1]
+    listed = client.good("GET", "/jobs")["items"]
+    assert [each["counts"]["restored"] for each in listed] == [4, 1, 5]
+    assert [each["counts"]["already"] for each in listed] == [1, 0, 0]
+    first = client.good("GET", "/jobs?limit=2")
+    rest = client.good("GET", f"/jobs?limit=2&cursor={first['cursor']}")
+    assert [*first["items"], *rest["items"]] == listed
+    assert rest["cursor"] is None
+    assert deployed.texts("two") == []
+
+
+@pytest.mark.parametrize("place", range(1, 26, 3))
+def test_a_killed_step_counts_each_row_once(administered: Administered, place: int) -> None:
+    client, chance = administered.client(), random.Random(place)
+    job = client.good("POST", "/archive/restorations", {"entity": "Entry", **administered.period})
+    lives: list[int | None] = [place, place + chance.randrange(1, 9), None]
+    for life in lives:
+        try:
+            if administered.step(life)["done"]:
+                break
+        except Killed:
+            administered.deployed.settle()
+    shown = client.good("GET", f"/jobs/{job['id']}")
+    assert (shown["state"], shown["rows"], shown["items"]) == ("succeeded", 5, 5)
+    assert shown["counts"] == {
+        **dict.fromkeys(("replaced", "already", "newer", "waiting", "failed"), 0),
+        "restored": 5,
+    }
+    administered.deployed.settle()
+    assert sorted(administered.deployed.texts()) == [f"note {n}" for n in range(5)]
+
+
+def test_one_restore_of_a_tenant_at_a_time(administered: Administered) -> None:
+    client, body = administered.client(), {"entity": "Entry", **administered.period}
+    first = client.good("POST", "/archive/restorations", body)
+    refused = client("POST", "/archive/restorations", body)
+    assert (refused.status, first["id"] in refused.text) == (409, True)
+    administered.client("two").good("POST", "/archive/restorations", body)
+    administered.deployed.now += STALLED_AFTER + dt.timedelta(seconds=1)
+    client.good("POST", "/archive/restorations", body)
+
+
+def test_a_restore_that_cannot_be_started_or_finished_says_why(
+    administered: Administered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, body = administered.client(), {"entity": "Entry", **administered.period}
+
+    def fail(*_: Any) -> None:
+        raise UnavailableError("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(administered.machine, "start", fail)
+        assert client("POST", "/archive/restorations", body).status == 503
+    (job,) = client.good("GET", "/jobs")["items"]
+    assert (job["state"], "no answer" in job["error"]) == ("failed", True)
+    again = client.good("POST", "/archive/restorations", body)
+    given = list(administered.machine.started.values())[-1]
+    handler: Callable[..., Any] = jobs.build(
+        administered.environment,
+        LEDGER,
+        Dependencies(
+            table=lambda *_, **__: administered.deployed.table,
+            bucket=lambda *_, **__: administered.deployed.bucket,
+            now=lambda: administered.deployed.now,
+            parallelism=1,
+        ),
+    )
+    handler({**given, "failed": "the table does not answer"}, Context())
+    shown = client.good("GET", f"/jobs/{again['id']}")
+    assert (shown["state"], shown["error"]) == ("failed", "the table does not answer")
+    assert handler(given, Context()) == {"done": True, "wait": 0}
+
+
+def test_a_job_expires_after_its_retention() -> None:
+    job = RestoreJob(
+        id="01KAKZ0C7SJ7W9V0E3M4N5P6Q7",
+        tenant="one",
+        asked_by="",
+        asked_at="2026-11-24T00:00:00.000000Z",
+        entity="Entry",
+        since="2026-11-01T00:00:00.000000Z",
+        until="2026-11-02T00:00:00.000000Z",
+    )
+    image = job.to_image()
+    asked_at = dt.datetime(2026, 11, 24, tzinfo=dt.UTC)
+    assert int(image["ttl"]["N"]) == (asked_at + RETENTION).timestamp()
+    assert RestoreJob.from_image(image) == job
