@@ -105,6 +105,11 @@ bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expir
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.unique
 
+.PHONY: bench-console
+bench-console: $(TOOLS) ## The console over 60,000 contacts: requests a letter, longest task of 1,000 scrolled rows, bytes
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.console
+
 .PHONY: simulate-votes
 simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
@@ -186,6 +191,11 @@ mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds 
 
 test-console: $(TOOLS) ## The console in a browser; the first run installs it (230 MB) into .local/console
 	@test ! -d tests/console || { $(BIN)/python -m tests.console.install && $(call timed,$(PYTEST) tests/console -q); }
+
+.PHONY: screenshots
+screenshots: $(TOOLS) ## The pictures of the console in README and documentation, in docs/images/console
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m tests.console.screenshots
 
 .PHONY: serve-console
 serve-console: $(TOOLS) ## The console over demo data in memory (CONSOLE_PORT=8080 for that port)

@@ -19,8 +19,10 @@ HOSTILE = {
 }
 
 
-def call(server: ConsoleStack, method: str, path: str, body: Any = None) -> Any:
+def call(server: ConsoleStack, method: str, path: str, body: Any = None, *, key: str = "") -> Any:
+    """Send a request of the first tenant; ``key``: the Idempotency-Key."""
     headers = {"authorization": f"Bearer {server.issuer.make_token(TENANTS[0])}"}
+    headers |= {"idempotency-key": key} if key else {}
     answer = httpx.request(method, server.gateway.url + path, headers=headers, json=body)
     assert answer.is_success, answer.text
     return answer.json() if answer.content else None

@@ -28,7 +28,7 @@ def test_an_idle_stack_costs_what_the_benchmarks_say() -> None:
     bill = compute_idle_bill(ledger(SONG), PRICES)
     assert bill.dollars == pytest.approx(5.74, abs=0.01)  # docs/benchmarks/costs.md
     services = bill.sum_by_service()
-    assert services["CloudWatch"] == pytest.approx(4.80 + 0.60, abs=0.03)
+    assert services["CloudWatch"] == pytest.approx(5.00 + 0.60, abs=0.03)
     assert services["DynamoDB"] == pytest.approx(43_200 * 9 * 0.125e-6, abs=0.01)
     half = compute_idle_bill(ledger(SONG), PRICES, days=15)
     assert half.dollars == pytest.approx(bill.dollars / 2)

@@ -1,8 +1,9 @@
 /**
  * A table of items that reads its next page while it is scrolled.
  *
- * Rows have one height. Beyond `VIRTUAL_FROM` rows only those in view are in the document; they are
- * moved to their place by `transform`. It has the roles of a table, so that screen readers find
+ * Rows have one height. Beyond `VIRTUAL_FROM` rows only those in view are in the document, below a
+ * padding as high as the rows before them. So a row keeps its place in the layout: with `transform`
+ * instead of the padding, the browser would report a layout shift of every row. It has the roles of a table, so that screen readers find
  * rows and columns.
  */
 
@@ -18,7 +19,7 @@ import { ErrorState, Skeleton } from "console/parts/states.js";
  */
 
 const ROW_HEIGHT = 40;
-const VIRTUAL_FROM = 200;
+const VIRTUAL_FROM = 100;
 const OVERSCAN = 12;
 const MORE_WITHIN_PX = 800;
 
@@ -125,7 +126,7 @@ export function Table(props) {
           </div>
         </div>
         <div role="rowgroup" class="body" style=${{ height: isVirtual ? `${rows.length * ROW_HEIGHT}px` : "auto" }}>
-          <div class="window" role="presentation" style=${{ transform: first ? `translateY(${first * ROW_HEIGHT}px)` : "none" }}>
+          <div class="window" role="presentation" style=${{ paddingTop: `${first * ROW_HEIGHT}px` }}>
             ${rows.slice(first, last).map((row, offset) => {
               const place = first + offset;
               return html`<${Row}
@@ -144,7 +145,7 @@ export function Table(props) {
       ${error && !rows.length && html`<${ErrorState} error=${error} onRetry=${props.onRetry} />`}
       ${!rows.length && isLoading && !error && html`<${Skeleton} />`}
       ${!rows.length && !isLoading && !error && !hasMore && props.empty}
-      ${hasMore && rows.length > 0 && !error && html`<p class="more muted" aria-hidden="true">Loading more…</p>`}
     </div>
+    ${hasMore && rows.length > 0 && isLoading && !error && html`<p class="more muted" aria-hidden="true">Loading more…</p>`}
   </div>`;
 }

@@ -1,0 +1,1 @@
+"""The console over 60,000 contacts: requests, main-thread tasks, layout shifts, bytes."""
