@@ -67,7 +67,16 @@ class Machine:
 class ConsoleStack:
     """Everything that the page talks to. ``url``: of the console."""
 
-    def __init__(self, endpoint: str, dynamodb: DynamoDBClient, name: str) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        dynamodb: DynamoDBClient,
+        name: str,
+        *,
+        ledger: Ledger | None = None,
+        **environment_variables: str,
+    ) -> None:
+        """``ledger`` and ``environment_variables``: of another project than this repository's."""
         self.project = Project.find(ROOT)
         roles = self.project.discover().roles
         self.issuer = Issuer(
@@ -83,7 +92,7 @@ class ConsoleStack:
             for bucket in ("failures", "objects", "archive")
         }
         self.buckets, self.machine = stores, Machine()
-        self.ledger, self.table_name = Ledger.load(), name
+        self.ledger, self.table_name = ledger or Ledger.load(), name
         dependencies = replace(
             AWS_DEPENDENCIES,
             bucket=lambda bucket, *_, **__: stores[bucket],
@@ -106,6 +115,7 @@ class ConsoleStack:
             CONSOLE_AUTHORIZE=f"{self.issuer.url}/oauth2/authorize",
             CONSOLE_TOKEN=f"{self.issuer.url}/oauth2/token",
             CONSOLE_LOGOUT=f"{self.issuer.url}/logout",
+            **environment_variables,
         )
         self._rollup = rollup.build(settings, self.ledger, dependencies)
         self._jobs = jobs.build(settings, self.ledger, dependencies)
