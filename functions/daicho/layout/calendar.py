@@ -1,0 +1,230 @@
+"""Time buckets in a time zone: hours, days, weeks, months, quarters and years. Pure.
+
+A bucket has a label, which is a component of a key, so labels sort by time. An hour's label is its
+beginning in UTC, because a local hour may occur twice: ``2026-10-25T00:00Z``. The labels of other
+buckets are local: ``2026-11-21`` for a day and for the week that begins with it, ``2026-11``,
+``2026-Q4``, ``2026``. A day may have 23 or 25 hours, and a day that a zone left out has none.
+
+Rules of time zones are those of the package tzdata, in the version that is deployed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from daicho.runtime.frozen_dataclasses import dataclass
+
+CalendarUnit = Literal["hour", "day", "week", "month", "quarter", "year"]
+UNITS: tuple[CalendarUnit, ...] = ("year", "quarter", "month", "week", "day", "hour")
+"""From the coarsest to the finest. A week does not divide a month; it divides into days."""
+HOUR = dt.timedelta(hours=1)
+DAY = dt.timedelta(days=1)
+_SECOND = dt.timedelta(seconds=1)
+_LABELS = {
+    "hour": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII),
+    "day": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "week": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "month": re.compile(r"\d{4}-\d\d", re.ASCII),
+    "quarter": re.compile(r"\d{4}-Q[1-4]", re.ASCII),
+    "year": re.compile(r"\d{4}", re.ASCII),
+}
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket, and the instants in it: from ``start`` (inclusive) to ``end`` (exclusive), in UTC.
+
+    ``is_whole``: it has every instant between the two. Otherwise a clock was set back over the
+    midnight at an edge, and instants of the neighbour are in between.
+    """
+
+    label: str
+    start: dt.datetime
+    end: dt.datetime
+    is_whole: bool = True
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """The buckets of one unit in one time zone. ``first_weekday``: of weeks; 0 is Monday."""
+
+    unit: CalendarUnit
+    zone: str = "UTC"
+    first_weekday: int = 0
+
+    def render(self, instant: dt.datetime) -> str:
+        """The label of the bucket of an instant, which has a time zone."""
+        local = instant.astimezone(_load_zone(self.zone))
+        if self.unit == "hour":
+            return _render_hour(local)
+        return self._render_day(local.date())
+
+    def find_bucket(self, instant: dt.datetime) -> Bucket:
+        """The bucket of an instant, which has a time zone."""
+        return self.parse(self.render(instant))
+
+    def parse(self, label: str) -> Bucket:
+        """The bucket with a label. One of a day that the zone left out has no instant.
+
+        Raises:
+            ValueError: no bucket has that label.
+        """
+        if not _LABELS[self.unit].fullmatch(label):
+            raise ValueError(f"{label!r} is no {self.unit}")
+        if self.unit == "hour":
+            return self._parse_hour(label)
+        first = self._parse_first_day(label)
+        if self._render_day(first) != label:
+            raise ValueError(f"{label!r} is no {self.unit}")
+        following = self._add_unit(first)
+        start, begins_once = _find_midnight(self.zone, first, latest=False)
+        end, ends_once = _find_midnight(self.zone, following, latest=True)
+        return Bucket(label, start, end, is_whole=begins_once and ends_once)
+
+    def list_buckets(self, since: dt.datetime, until: dt.datetime) -> Iterator[Bucket]:
+        """The buckets that have an instant from ``since`` to before ``until``, in order."""
+        bucket = self.find_bucket(since)
+        while bucket.start < until:
+            if bucket.start < bucket.end and bucket.end > since:
+                yield bucket
+            bucket = self._find_next(bucket)
+
+    def _find_next(self, bucket: Bucket) -> Bucket:
+        if self.unit == "hour":
+            return self.find_bucket(bucket.end)
+        return self.parse(self._render_day(self._add_unit(self._parse_first_day(bucket.label))))
+
+    def _render_day(self, day: dt.date) -> str:
+        match self.unit:
+            case "week":
+                return (day - DAY * ((day.weekday() - self.first_weekday) % 7)).isoformat()
+            case "month":
+                return day.isoformat()[:7]
+            case "quarter":
+                return f"{day.year:04}-Q{(day.month + 2) // 3}"
+            case "year":
+                return f"{day.year:04}"
+            case _:
+                return day.isoformat()
+
+    def _parse_first_day(self, label: str) -> dt.date:
+        match self.unit:
+            case "month":
+                return dt.date.fromisoformat(f"{label}-01")
+            case "quarter":
+                return dt.date(int(label[:4]), 3 * int(label[-1]) - 2, 1)
+            case "year":
+                return dt.date(int(label), 1, 1)
+            case _:
+                return dt.date.fromisoformat(label)
+
+    def _add_unit(self, first: dt.date) -> dt.date:
+        months = {"month": 1, "quarter": 3, "year": 12}.get(self.unit)
+        if months is None:
+            return first + DAY * (7 if self.unit == "week" else 1)
+        month = first.month - 1 + months
+        return dt.date(first.year + month // 12, month % 12 + 1, 1)
+
+    def _parse_hour(self, label: str) -> Bucket:
+        """An hour: the instants of one local hour with one offset from UTC.
+
+        If the clock is set within the hour, it is shorter.
+        """
+        zone = _load_zone(self.zone)
+        first = dt.datetime.fromisoformat(label)
+        last = first + HOUR - _SECOND
+        start, end = first, first + HOUR
+        if _render_hour(first.astimezone(zone)) != label:
+            start = _search(first, last, lambda at: _render_hour(at.astimezone(zone)) == label)
+        elif _render_hour(last.astimezone(zone)) != label:
+            end = _search(first, last, lambda at: _render_hour(at.astimezone(zone)) != label)
+        if _render_hour(start.astimezone(zone)) != label:
+            raise ValueError(f"{label!r} is no hour of {self.zone}")
+        return Bucket(label, start, end)
+
+
+def cover_range(
+    calendars: dict[CalendarUnit, Calendar], since: dt.datetime, until: dt.datetime
+) -> list[tuple[CalendarUnit, Bucket]]:
+    """The coarsest buckets that have each instant of a range exactly once, in order.
+
+    ``calendars``: those that are stored, of one zone.
+
+    Raises:
+        ValueError: ``since`` or ``until`` is within a bucket of the finest unit. The message has
+            the instant.
+    """
+    units = [unit for unit in UNITS if unit in calendars]
+    return list(_cover(calendars, units, since, until))
+
+
+def _cover(
+    calendars: dict[CalendarUnit, Calendar],
+    units: list[CalendarUnit],
+    since: dt.datetime,
+    until: dt.datetime,
+) -> Iterator[tuple[CalendarUnit, Bucket]]:
+    if since >= until:
+        return
+    if not units:
+        raise ValueError(since.astimezone(dt.UTC).isoformat())
+    unit, finer = units[0], units[1:]
+    position = since
+    for bucket in calendars[unit].list_buckets(since, until):
+        if not bucket.is_whole or bucket.start < position or bucket.end > until:
+            continue
+        yield from _cover(calendars, finer, position, bucket.start)
+        yield unit, bucket
+        position = bucket.end
+    yield from _cover(calendars, finer, position, until)
+
+
+@lru_cache(maxsize=64)
+def _load_zone(name: str) -> ZoneInfo:
+    """A time zone.
+
+    Raises:
+        zoneinfo.ZoneInfoNotFoundError, ValueError: there is none of that name.
+    """
+    return ZoneInfo(name)
+
+
+def _render_hour(local: dt.datetime) -> str:
+    begin = local.replace(minute=0, second=0, microsecond=0, tzinfo=None)
+    return f"{(begin - (local.utcoffset() or dt.timedelta())).isoformat()[:16]}Z"
+
+
+def _find_midnight(zone: str, day: dt.date, *, latest: bool) -> tuple[dt.datetime, bool]:
+    """The beginning of a local day in UTC, and whether the clock shows this midnight at most once.
+
+    ``latest``: of two midnights, the second one. If the clock is set over midnight, the day begins
+    when it is set.
+    """
+    place = _load_zone(zone)
+    midnight = dt.datetime.combine(day, dt.time(), place)
+    first = midnight.astimezone(dt.UTC)
+    second = midnight.replace(fold=1).astimezone(dt.UTC)
+    if second < first:  # a gap
+        begin = _search(second, first, lambda at: at.astimezone(place).date() >= day)
+        return begin, True
+    return (second if latest else first), first == second
+
+
+def _search(
+    low: dt.datetime, high: dt.datetime, holds: Callable[[dt.datetime], bool]
+) -> dt.datetime:
+    """The first second from ``low`` to ``high`` for which something holds, as for later ones."""
+    seconds = int((high - low).total_seconds())
+    begin, end = 0, seconds
+    while begin < end:
+        middle = (begin + end) // 2
+        if holds(low + _SECOND * middle):
+            end = middle
+        else:
+            begin = middle + 1
+    return low + _SECOND * begin

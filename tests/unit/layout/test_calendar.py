@@ -1,0 +1,158 @@
+"""Time buckets: clocks that are set, weeks and quarters, and ranges that are covered exactly."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections import defaultdict
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from daicho.layout.calendar import UNITS, Calendar, CalendarUnit, cover_range
+
+ZONES = (
+    "UTC",
+    "Europe/Berlin",
+    "America/Santiago",  # set at midnight
+    "America/St_Johns",  # half hours; until 2011 set at one minute past midnight
+    "Australia/Lord_Howe",  # set by half an hour
+    "Asia/Kolkata",
+    "Asia/Kathmandu",
+    "Asia/Beirut",
+    "Pacific/Apia",  # left out 30 December 2011
+)
+UTC = dt.UTC
+
+
+def instant(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text)
+
+
+@pytest.mark.parametrize(
+    ("unit", "at", "label"),
+    [
+        ("hour", "2026-10-25T00:30:00Z", "2026-10-25T00:00Z"),
+        ("hour", "2026-10-25T01:30:00Z", "2026-10-25T01:00Z"),
+        ("day", "2026-10-24T22:00:00Z", "2026-10-25"),
+        ("week", "2026-10-24T22:00:00Z", "2026-10-19"),
+        ("month", "2026-10-31T23:00:00Z", "2026-11"),
+        ("quarter", "2026-12-31T22:59:59Z", "2026-Q4"),
+        ("year", "2026-12-31T23:00:00Z", "2027"),
+    ],
+)
+def test_labels_are_local_and_hours_are_in_utc(unit: CalendarUnit, at: str, label: str) -> None:
+    assert Calendar(unit, "Europe/Berlin").render(instant(at)) == label
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "hours"),
+    [
+        ("Europe/Berlin", "2026-03-29", 23),
+        ("Europe/Berlin", "2026-10-25", 25),
+        ("Europe/Berlin", "2026-11-24", 24),
+        ("Australia/Lord_Howe", "2026-04-05", 24.5),
+        ("Australia/Lord_Howe", "2026-10-04", 23.5),
+        ("Pacific/Apia", "2011-12-30", 0),
+    ],
+)
+def test_days_are_as_long_as_the_clock_makes_them(zone: str, day: str, hours: float) -> None:
+    bucket = Calendar("day", zone).parse(day)
+    assert bucket.end - bucket.start == dt.timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("first", range(7))
+def test_a_week_begins_at_its_first_weekday(first: int) -> None:
+    calendar = Calendar("week", "Europe/Berlin", first)
+    for day in range(1, 29):
+        bucket = calendar.find_bucket(dt.datetime(2026, 2, day, 12, tzinfo=UTC))
+        begin = dt.date.fromisoformat(bucket.label)
+        assert begin.weekday() == first
+        assert 0 <= (dt.date(2026, 2, day) - begin).days < 7
+
+
+@pytest.mark.parametrize(
+    ("unit", "label"),
+    [
+        ("hour", "2026-10-25T00:30Z"),
+        ("hour", "2026-10-25T00:00"),
+        ("day", "2026-02-30"),
+        ("week", "2026-11-24"),
+        ("month", "2026-13"),
+        ("quarter", "2026-Q5"),
+        ("year", "26"),
+        ("year", "0000"),
+        ("day", "２０２６-11-24"),
+    ],
+)
+def test_a_text_that_no_bucket_has_is_refused(unit: CalendarUnit, label: str) -> None:
+    with pytest.raises(ValueError):  # also those of Python's own parsers
+        Calendar(unit, "Europe/Berlin").parse(label)
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("begin", ["2011-12-28", "2010-11-06", "2026-03-27", "2026-10-23"])
+def test_every_instant_is_in_its_bucket_and_labels_sort(
+    zone: str, unit: CalendarUnit, begin: str
+) -> None:
+    """Each minute of four days, by the clock of the zone, which the calendar does not compute."""
+    calendar, place = Calendar(unit, zone), ZoneInfo(zone)
+    at = instant(f"{begin}T00:00:00+00:00")
+    minutes: dict[str, list[dt.datetime]] = defaultdict(list)
+    for _ in range(4 * 24 * 60):
+        minutes[calendar.render(at)].append(at)
+        at += dt.timedelta(minutes=1)
+    labels = list(minutes)
+    assert labels == sorted(labels)
+    for label, members in minutes.items():
+        bucket = calendar.parse(label)
+        assert bucket.label == label
+        assert all(bucket.start <= member < bucket.end for member in members)
+        if unit == "day":
+            assert {str(member.astimezone(place).date()) for member in members} == {label}
+    for label in labels[1:-1]:  # whole ones
+        bucket, members = calendar.parse(label), minutes[label]
+        assert members[0] == bucket.start
+        if bucket.is_whole:
+            assert dt.timedelta(minutes=len(members)) == bucket.end - bucket.start
+        else:
+            assert dt.timedelta(minutes=len(members)) < bucket.end - bucket.start
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_range_is_covered_once_by_the_coarsest_buckets(zone: str) -> None:
+    chance = random.Random(zone)
+    calendars = {unit: Calendar(unit, zone) for unit in UNITS}
+    for _ in range(40):
+        hour = calendars["hour"]
+        since = hour.find_bucket(
+            dt.datetime(chance.choice((2010, 2011, 2026)), 1, 1, tzinfo=UTC)
+            + dt.timedelta(hours=chance.randrange(9_000))
+        ).start
+        until = hour.find_bucket(since + dt.timedelta(hours=chance.randrange(1, 20_000))).start
+        covered = cover_range(calendars, since, until)
+        edges = [since, *(bucket.end for _, bucket in covered)]
+        assert [bucket.start for _, bucket in covered] == edges[:-1]
+        assert edges[-1] == until
+        units = [unit for unit, _ in covered]
+        for unit, most in (("hour", 60), ("day", 26), ("week", 10), ("month", 6), ("quarter", 8)):
+            assert units.count(unit) <= most, (units, since, until)
+
+
+def test_an_edge_within_the_finest_bucket_is_refused() -> None:
+    calendars: dict[CalendarUnit, Calendar] = {"day": Calendar("day", "Europe/Berlin")}
+    since, until = instant("2026-11-01T00:00:00Z"), instant("2026-11-09T23:00:00Z")
+    with pytest.raises(ValueError, match="2026-11-01T00:00:00"):
+        cover_range(calendars, since, until)
+    since = instant("2026-10-31T23:00:00Z")
+    assert [bucket.label for _, bucket in cover_range(calendars, since, until)] == [
+        f"2026-11-{day:02}" for day in range(1, 10)
+    ]
+
+
+def test_a_day_that_was_left_out_is_in_no_series() -> None:
+    calendar = Calendar("day", "Pacific/Apia")
+    since, until = instant("2011-12-29T00:00:00Z"), instant("2012-01-02T00:00:00Z")
+    labels = [bucket.label for bucket in calendar.list_buckets(since, until)]
+    assert labels == ["2011-12-28", "2011-12-29", "2011-12-31", "2012-01-01", "2012-01-02"]
