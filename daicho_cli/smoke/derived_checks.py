@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.parts import ConditionSpec, PartSpec
+from daicho.plan.calendar import find_calendar
 from daicho.web.http.operation import Operation
 from daicho.web.routes.declared_queries import MAX_KEYWORD_CHARACTERS
 from daicho.web.routes.scores import render_part_name
@@ -21,7 +22,6 @@ MAX_PAGES = 50
 SETTLED_S, LOCAL_SETTLED_S = 5.0, 1.0
 """How long a figure must stay the same before everything written counts as derived. On AWS another
 shard, or a function that starts, may be some seconds late."""
-BUCKET_CHARACTERS = {"month": 7, "day": 10}
 
 
 class DerivedChecks:
@@ -234,6 +234,8 @@ def _name_parts(parts: tuple[PartSpec, ...], values: Mapping[str, Any]) -> dict[
         if part.each or value is None or value == "" or isinstance(value, list | dict):
             raise RefusedError(f"the example has no {part.field.name}")
         named[render_part_name(part)] = (
-            str(value)[: BUCKET_CHARACTERS[part.bucket]] if part.bucket else value
+            find_calendar(part.bucket, part.zone, part.first_weekday).render_text(str(value))
+            if part.bucket
+            else value
         )
     return named

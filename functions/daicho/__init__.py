@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     from daicho.declare.parts import day as day
     from daicho.declare.parts import each as each
     from daicho.declare.parts import folded as folded
+    from daicho.declare.parts import hour as hour
     from daicho.declare.parts import month as month
     from daicho.declare.parts import one_of as one_of
+    from daicho.declare.parts import quarter as quarter
+    from daicho.declare.parts import week as week
+    from daicho.declare.parts import year as year
     from daicho.declare.results import Page as Page
     from daicho.declare.results import Score as Score
     from daicho.declare.results import SectionValue as SectionValue
@@ -75,7 +79,9 @@ _NAMES = {
     ),
     "declare.keys": ("CopiedTo", "Edge", "Key"),
     "declare.listings": ("Listing",),
-    "declare.parts": ("day", "each", "folded", "month", "one_of"),
+    "declare.parts": (
+        *("day", "each", "folded", "hour", "month", "one_of", "quarter", "week", "year"),
+    ),
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
     "declare.rules.access": ("owned_by_caller",),
     "declare.rules.caller": ("Caller",),

@@ -345,11 +345,12 @@ class _Compiler:
         if part.each:
             kinds = ("set",)
         elif part.bucket:
-            kinds = ("datetime", "date")
+            kinds = ("datetime",) if part.bucket == "hour" else ("datetime", "date")
         elif part.folded:
             kinds = ("str",)
         name = self._compile_field(declaration, part.field, kinds)
-        return plan.Part(name, part.bucket, part.folded, part.each)
+        part.check_zone(declaration)
+        return plan.Part(name, part.bucket, part.folded, part.each, part.zone, part.first_weekday)
 
     def _compile_condition(
         self, declaration: Declaration, where: ConditionSpec | None

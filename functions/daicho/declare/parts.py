@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec
 from daicho.errors import DeclarationError
 from daicho.plan import TimeBucket
+from daicho.plan.calendar import check_zone
 
 MAX_SHARDS = 100
 """Of a listing or a ranking: each is read for a page."""
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
 T = TypeVar("T")
 
 
@@ -24,6 +27,20 @@ class PartSpec:
     bucket: TimeBucket | None = None
     folded: bool = False
     each: bool = False
+    zone: str = "UTC"
+    first_weekday: int = 0
+
+    def check_zone(self, declaration: Declaration) -> None:
+        """Refuse a zone for a field that is a day.
+
+        Raises:
+            DeclarationError: it names the declaration.
+        """
+        if self.zone != "UTC" and self.field.kind == "date":
+            raise DeclarationError(
+                f"{declaration}: {self.field.name} is a day, which has no time zone; "
+                f"write {self.bucket}({self.field.name}) without the zone"
+            )
 
     @classmethod
     def from_argument(cls, value: Any) -> PartSpec:
@@ -55,14 +72,54 @@ def get_spec(value: Any) -> FieldSpec:
     return value
 
 
-def month(moment: dt.datetime | dt.date) -> str:
-    """The month of an instant or day, in UTC: ``2026-11``."""
-    return cast_declared(str, PartSpec(get_spec(moment), bucket="month"))
+def hour(moment: dt.datetime, zone: str = "UTC") -> str:
+    """The hour of an instant by the clock of a time zone, named by its beginning in UTC.
+
+    ``2026-10-25T00:00Z``. ``zone``: a name of the IANA database, such as ``Europe/Berlin``.
+    """
+    return _bucket(moment, "hour", zone)
 
 
-def day(moment: dt.datetime) -> str:
-    """The day of an instant, in UTC: ``2026-11-21``."""
-    return cast_declared(str, PartSpec(get_spec(moment), bucket="day"))
+def day(moment: dt.datetime, zone: str = "UTC") -> str:
+    """The day of an instant in a time zone: ``2026-11-21``."""
+    return _bucket(moment, "day", zone)
+
+
+def week(
+    moment: dt.datetime | dt.date, zone: str = "UTC", *, first_weekday: Weekday = "monday"
+) -> str:
+    """The week of an instant or day, named by its first day: ``2026-11-16``."""
+    if first_weekday not in WEEKDAYS:
+        raise DeclarationError(
+            f"a week begins with one of {', '.join(WEEKDAYS)}, not {first_weekday!r}"
+        )
+    return _bucket(moment, "week", zone, WEEKDAYS.index(first_weekday))
+
+
+def month(moment: dt.datetime | dt.date, zone: str = "UTC") -> str:
+    """The month of an instant or day: ``2026-11``."""
+    return _bucket(moment, "month", zone)
+
+
+def quarter(moment: dt.datetime | dt.date, zone: str = "UTC") -> str:
+    """The quarter of an instant or day: ``2026-Q4``."""
+    return _bucket(moment, "quarter", zone)
+
+
+def year(moment: dt.datetime | dt.date, zone: str = "UTC") -> str:
+    """The year of an instant or day: ``2026``."""
+    return _bucket(moment, "year", zone)
+
+
+def _bucket(moment: Any, bucket: TimeBucket, zone: str, first_weekday: int = 0) -> str:
+    try:
+        check_zone(zone)
+    except ValueError as error:
+        raise DeclarationError(
+            f"{error}; write a name of the IANA database, such as 'Europe/Berlin'"
+        ) from None
+    part = PartSpec(get_spec(moment), bucket=bucket, zone=zone, first_weekday=first_weekday)
+    return cast_declared(str, part)
 
 
 def folded(text: str) -> str:

@@ -6,8 +6,6 @@ invalid value is refused with the field's name.
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,11 +16,10 @@ from daicho.errors import Invalid
 from daicho.items.mapper import make_adapter, to_attribute_values
 from daicho.layout import components
 from daicho.plan import EntityPlan, Part
+from daicho.plan.calendar import find_calendar, is_label
 from daicho.search.normalise import fold
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue
-
-_BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\d\d")}
 
 
 def validate_value(entity: type[Entity], name: str, value: Any) -> Any:
@@ -69,13 +66,12 @@ def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any)
         return fold(_render_value(part.field, value))
     if part.each:
         return _render_value(part.field, value)
-    bucket = _BUCKETS.get(part.bucket or "")
-    if bucket and isinstance(value, str) and bucket.fullmatch(value):
-        whole = value if part.bucket == "day" else f"{value}-01"
+    if part.bucket and isinstance(value, str) and is_label(part.bucket, value):
         try:
-            return components.render_time_bucket(part, dt.date.fromisoformat(whole).isoformat())
-        except ValueError as error:
+            find_calendar(part.bucket, part.zone, part.first_weekday).parse(value)
+        except (ValueError, OverflowError) as error:
             raise Invalid(f"{value!r} is no {part.bucket}", field=part.bucket) from error
+        return value
     image = parse_arguments(entity, (part.field,), (value,))
     try:
         return components.render_part(plan, part, image) or ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from daicho.plan import Condition, EntityPlan, Part
+from daicho.plan.calendar import find_calendar
 from daicho.search.normalise import fold
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -34,14 +35,22 @@ def render_part(plan: EntityPlan, part: Part, image: Image) -> str | None:
 
 
 def render_time_bucket(part: Part, plain: str) -> str:
-    """The time bucket of an instant or day: ``2026-11`` or ``2026-11-21`` (UTC)."""
-    match part.bucket:
-        case "month":
-            return plain[:7]
-        case "day":
-            return plain[:10]
-        case None:
-            return plain
+    """The time bucket of an instant or day, as an image has it: see `daicho.plan.calendar`."""
+    if part.zone == "UTC":  # what most items need, without parsing the instant
+        match part.bucket:
+            case "year":
+                return plain[:4]
+            case "month":
+                return plain[:7]
+            case "day":
+                return plain[:10]
+            case "hour":
+                return f"{plain[:13]}:00Z"
+            case _:
+                pass
+    if part.bucket is None:
+        return plain
+    return find_calendar(part.bucket, part.zone, part.first_weekday).render_text(plain)
 
 
 def list_combinations(

@@ -22,13 +22,13 @@ from daicho.plan.model import EntityPlan as EntityPlan
 from daicho.plan.model import KeyPlan as KeyPlan
 from daicho.plan.model import ListingPlan as ListingPlan
 from daicho.plan.model import MigrationPlan as MigrationPlan
-from daicho.plan.model import Part as Part
 from daicho.plan.model import RetiringPlan as RetiringPlan
 from daicho.plan.model import RollupMode as RollupMode
 from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import ThroughPlan as ThroughPlan
-from daicho.plan.model import TimeBucket as TimeBucket
 from daicho.plan.model import VersionMode as VersionMode
+from daicho.plan.parts import Part as Part
+from daicho.plan.parts import TimeBucket as TimeBucket
 from daicho.plan.unique import Folding as Folding
 from daicho.plan.unique import UniquePlan as UniquePlan
 from daicho.runtime.settings import LOCK_FILE as LOCK_FILE

@@ -21,10 +21,10 @@ from daicho.plan.model import (
     EntityPlan,
     KeyPlan,
     ListingPlan,
-    Part,
     RetiringPlan,
     SearchPlan,
 )
+from daicho.plan.parts import Part
 from daicho.plan.unique import UniquePlan
 
 DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
@@ -297,7 +297,8 @@ def _describe_part(kinds: Mapping[str, str], part: Part) -> tuple[Any, ...]:
         return (part.field, "each")
     kind = kinds.get(part.field, "str")
     bucket = None if (kind, part.bucket) == ("date", "day") else part.bucket
-    return (part.field, classify_kind(kind), bucket, part.folded)
+    zone = part.zone if bucket else "UTC"
+    return (part.field, classify_kind(kind), bucket, part.folded, zone, part.first_weekday)
 
 
 def _describe_condition(kinds: Mapping[str, str], where: Condition | None) -> object:

@@ -14,24 +14,14 @@ from typing import Any, Literal
 
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
+from daicho.plan.parts import Part, omit_part_defaults, parse_parts
 from daicho.plan.unique import UniquePlan
 from daicho.runtime.frozen_dataclasses import dataclass
 
-TimeBucket = Literal["month", "day"]
 RollupMode = Literal["by schedule", "at once"]
 TextKind = Literal["text", "company", "phone"]
 VersionMode = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A component of a key: a field, as it is, by its time bucket, folded, or each of a set."""
-
-    field: str
-    bucket: TimeBucket | None = None
-    folded: bool = False
-    each: bool = False
 
 
 @dataclass(frozen=True)
@@ -296,6 +286,7 @@ class EntityPlan:
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        omit_part_defaults(plain)
         # Default values are left out, as in lock files from before these attributes existed.
         for declared in (plain, plain["retiring"]):
             for aggregate in declared["aggregates"]:
@@ -354,28 +345,24 @@ def _lists_to_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
 
 
-def _parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
-    return tuple(Part(**part) for part in data)
-
-
 def _parse_search(data: Mapping[str, Any]) -> SearchPlan:
     through = tuple(ThroughPlan(**entry) for entry in data.get("through", ()))
     return SearchPlan(**{**_lists_to_tuples(data), "through": through})
 
 
 def _parse_listing(data: Mapping[str, Any]) -> ListingPlan:
-    parts = {"partition": _parse_parts(data["partition"]), "where": parse_condition(data["where"])}
+    parts = {"partition": parse_parts(data["partition"]), "where": parse_condition(data["where"])}
     return ListingPlan(**{**_lists_to_tuples(data), **parts})
 
 
 def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
     return CounterPlan(
-        **{**data, "by": _parse_parts(data["by"]), "within": _parse_parts(data["within"])}
+        **{**data, "by": parse_parts(data["by"]), "within": parse_parts(data["within"])}
     )
 
 
 def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
-    parts = {name: _parse_parts(data[name]) for name in ("by", "within")}
+    parts = {name: parse_parts(data[name]) for name in ("by", "within")}
     return AggregatePlan(
         **{**_lists_to_tuples(data), **parts, "where": parse_condition(data["where"])}
     )

@@ -42,7 +42,7 @@ from daicho.web.routes.scores import (
 )
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
-from daicho.web.schema.text_forms import BucketDay, Month
+from daicho.web.schema.text_forms import BUCKET_TYPES
 from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
@@ -369,10 +369,8 @@ def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Para
 
 
 def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
-    if part.bucket == "month":
-        return Month
-    if part.bucket == "day":
-        return BucketDay
+    if part.bucket:
+        return BUCKET_TYPES[part.bucket]
     if part.each:
         return str
     return models.choose_parameter_type(entity, part.field.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, WithJsonSchema
@@ -66,3 +66,21 @@ BucketDay = build_text_type(
     is_valid=_is_day,
 )
 """The name of a day as an aggregate stores it: text, unlike `wire_types.Day`."""
+BUCKET_TYPES: Mapping[str, Any] = {
+    "hour": build_text_type(
+        "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}Z",
+        "an hour by its beginning in UTC, such as 2026-11-21T05:00Z",
+        example="2026-11-21T05:00Z",
+    ),
+    "day": BucketDay,
+    "week": build_text_type(
+        "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+        "a week by its first day, such as 2026-11-16",
+        example="2026-11-16",
+        is_valid=_is_day,
+    ),
+    "month": Month,
+    "quarter": build_text_type("[0-9]{4}-Q[1-4]", "a quarter, such as 2026-Q4", example="2026-Q4"),
+    "year": build_text_type("[0-9]{4}", "a year, such as 2026", example="2026"),
+}
+"""The names of time buckets, by unit."""

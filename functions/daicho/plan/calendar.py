@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from daicho.runtime.frozen_dataclasses import dataclass
 
@@ -24,7 +23,9 @@ UNITS: tuple[CalendarUnit, ...] = ("year", "quarter", "month", "week", "day", "h
 """From the coarsest to the finest. A week does not divide a month; it divides into days."""
 HOUR = dt.timedelta(hours=1)
 DAY = dt.timedelta(days=1)
+DAY_CHARACTERS = len("2026-11-21")
 _SECOND = dt.timedelta(seconds=1)
+_ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _LABELS = {
     "hour": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII),
     "day": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
@@ -62,7 +63,27 @@ class Calendar:
         local = instant.astimezone(_load_zone(self.zone))
         if self.unit == "hour":
             return _render_hour(local)
-        return self._render_day(local.date())
+        return self.render_day(local.date())
+
+    def render_day(self, day: dt.date) -> str:
+        """The label of the bucket of a local day. A day is in no single hour."""
+        match self.unit:
+            case "week":
+                return (day - DAY * ((day.weekday() - self.first_weekday) % 7)).isoformat()
+            case "month":
+                return day.isoformat()[:7]
+            case "quarter":
+                return f"{day.year:04}-Q{(day.month + 2) // 3}"
+            case "year":
+                return f"{day.year:04}"
+            case _:
+                return day.isoformat()
+
+    def render_text(self, plain: str) -> str:
+        """The label of the bucket of an instant or a day, as its text."""
+        if len(plain) == DAY_CHARACTERS:
+            return self.render_day(dt.date.fromisoformat(plain))
+        return self.render(dt.datetime.fromisoformat(plain))
 
     def find_bucket(self, instant: dt.datetime) -> Bucket:
         """The bucket of an instant, which has a time zone."""
@@ -79,7 +100,7 @@ class Calendar:
         if self.unit == "hour":
             return self._parse_hour(label)
         first = self._parse_first_day(label)
-        if self._render_day(first) != label:
+        if self.render_day(first) != label:
             raise ValueError(f"{label!r} is no {self.unit}")
         following = self._add_unit(first)
         start, begins_once = _find_midnight(self.zone, first, latest=False)
@@ -97,20 +118,7 @@ class Calendar:
     def _find_next(self, bucket: Bucket) -> Bucket:
         if self.unit == "hour":
             return self.find_bucket(bucket.end)
-        return self.parse(self._render_day(self._add_unit(self._parse_first_day(bucket.label))))
-
-    def _render_day(self, day: dt.date) -> str:
-        match self.unit:
-            case "week":
-                return (day - DAY * ((day.weekday() - self.first_weekday) % 7)).isoformat()
-            case "month":
-                return day.isoformat()[:7]
-            case "quarter":
-                return f"{day.year:04}-Q{(day.month + 2) // 3}"
-            case "year":
-                return f"{day.year:04}"
-            case _:
-                return day.isoformat()
+        return self.parse(self.render_day(self._add_unit(self._parse_first_day(bucket.label))))
 
     def _parse_first_day(self, label: str) -> dt.date:
         match self.unit:
@@ -184,14 +192,39 @@ def _cover(
     yield from _cover(calendars, finer, position, until)
 
 
-@lru_cache(maxsize=64)
-def _load_zone(name: str) -> ZoneInfo:
-    """A time zone.
+@lru_cache(maxsize=256)
+def find_calendar(unit: CalendarUnit, zone: str = "UTC", first_weekday: int = 0) -> Calendar:
+    """The one calendar of these values."""
+    return Calendar(unit, zone, first_weekday)
+
+
+def is_label(unit: CalendarUnit, text: str) -> bool:
+    """Whether a text has the form of a label."""
+    return _LABELS[unit].fullmatch(text) is not None
+
+
+def check_zone(name: str) -> None:
+    """Check the name of a time zone.
 
     Raises:
-        zoneinfo.ZoneInfoNotFoundError, ValueError: there is none of that name.
+        ValueError: the database has no zone of that name.
     """
-    return ZoneInfo(name)
+    _load_zone(name)
+
+
+@lru_cache(maxsize=64)
+def _load_zone(name: str) -> dt.tzinfo:
+    """A time zone, of the package tzdata: that of the system may have another version."""
+    if name == "UTC":
+        return dt.UTC
+    from importlib import resources  # noqa: PLC0415  # most projects have no other zone
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
+    file = resources.files("tzdata").joinpath("zoneinfo", name)
+    if not _ZONE_NAME.fullmatch(name) or not file.is_file():
+        raise ValueError(f"there is no time zone {name!r}")
+    with file.open("rb") as opened:
+        return ZoneInfo.from_file(opened, key=name)
 
 
 def _render_hour(local: dt.datetime) -> str:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from daicho.layout.calendar import UNITS, Calendar, CalendarUnit, cover_range
+from daicho.plan.calendar import UNITS, Calendar, CalendarUnit, check_zone, cover_range
 
 ZONES = (
     "UTC",
@@ -23,6 +23,8 @@ ZONES = (
     "Pacific/Apia",  # left out 30 December 2011
 )
 UTC = dt.UTC
+MOST = {"hour": 60, "day": 26, "week": 10, "month": 6, "quarter": 8}
+"""Buckets of a unit in a range: those of both edges."""
 
 
 def instant(text: str) -> dt.datetime:
@@ -136,8 +138,15 @@ def test_a_range_is_covered_once_by_the_coarsest_buckets(zone: str) -> None:
         assert [bucket.start for _, bucket in covered] == edges[:-1]
         assert edges[-1] == until
         units = [unit for unit, _ in covered]
-        for unit, most in (("hour", 60), ("day", 26), ("week", 10), ("month", 6), ("quarter", 8)):
-            assert units.count(unit) <= most, (units, since, until)
+        most: dict[CalendarUnit, int] = {
+            "hour": 60,
+            "day": 26,
+            "week": 10,
+            "month": 6,
+            "quarter": 8,
+        }
+        for unit, number in most.items():
+            assert units.count(unit) <= number, (units, since, until)
 
 
 def test_an_edge_within_the_finest_bucket_is_refused() -> None:
@@ -156,3 +165,9 @@ def test_a_day_that_was_left_out_is_in_no_series() -> None:
     since, until = instant("2011-12-29T00:00:00Z"), instant("2012-01-02T00:00:00Z")
     labels = [bucket.label for bucket in calendar.list_buckets(since, until)]
     assert labels == ["2011-12-28", "2011-12-29", "2011-12-31", "2012-01-01", "2012-01-02"]
+
+
+@pytest.mark.parametrize("name", ["Europe/Atlantis", "", "../tzdata", "/etc/localtime", "Europe"])
+def test_a_zone_that_the_database_lacks_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="no time zone"):
+        check_zone(name)

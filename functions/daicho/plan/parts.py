@@ -1,0 +1,47 @@
+"""Parts of keys: a field as a listing or an aggregate uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daicho.plan.calendar import CalendarUnit
+from daicho.runtime.frozen_dataclasses import dataclass
+
+TimeBucket = CalendarUnit
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component of a key: a field, as it is, by its time bucket, folded, or each of a set.
+
+    ``zone`` and ``first_weekday`` (0 is Monday) are of the bucket: see `daicho.plan.calendar`.
+    """
+
+    field: str
+    bucket: TimeBucket | None = None
+    folded: bool = False
+    each: bool = False
+    zone: str = "UTC"
+    first_weekday: int = 0
+
+
+_PART_NAMES = {"field", "bucket", "folded", "each", "zone", "first_weekday"}
+
+
+def parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
+    """Read the parts of a declaration."""
+    return tuple(Part(**part) for part in data)
+
+
+def omit_part_defaults(plain: Any) -> None:
+    """Leave the default zone and weekday out of all parts, as in older lock files."""
+    if isinstance(plain, dict):
+        if plain.keys() == _PART_NAMES:
+            for name, default in (("zone", Part.zone), ("first_weekday", Part.first_weekday)):
+                if plain[name] == default:
+                    del plain[name]
+        for value in plain.values():
+            omit_part_defaults(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            omit_part_defaults(value)
