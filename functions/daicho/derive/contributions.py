@@ -16,23 +16,36 @@ from daicho.storage.attributes import Image
 # Decimal's own context would round sums to 28 digits; this one raises before it rounds.
 _EXACT = Context(prec=60, traps=[Inexact])
 _ZERO = Decimal(0)
+Parts = tuple[tuple[str, Decimal], ...]
+"""Names and values, sorted."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A contribution to a tally: the number of items, and the sum of their measured values."""
+    """A contribution to a tally: the number of items, and the sum of their measured values.
+
+    ``parts``: further numbers that are added up, such as a sum of squares: sorted names, and values
+    other than 0. Equal amounts have equal parts.
+    """
 
     items: int = 0
     total: Decimal = Decimal(0)
+    parts: Parts = ()
 
     def __add__(self, other: Amount) -> Amount:
-        return Amount(self.items + other.items, _EXACT.add(self.total, other.total))
+        total = _EXACT.add(self.total, other.total)
+        return Amount(self.items + other.items, total, _add_parts((self.parts, other.parts)))
 
     def __neg__(self) -> Amount:
-        return Amount(-self.items, _EXACT.minus(self.total))
+        parts = tuple((name, _EXACT.minus(value)) for name, value in self.parts)
+        return Amount(-self.items, _EXACT.minus(self.total), parts)
 
     def __bool__(self) -> bool:
-        return bool(self.items or self.total)
+        return bool(self.items or self.total or self.parts)
+
+    def get_part(self, name: str) -> Decimal:
+        """One of the further numbers; 0 if nothing was added to it."""
+        return dict(self.parts).get(name, _ZERO)
 
 
 ONE_ITEM = Amount(1, Decimal(1))
@@ -42,10 +55,25 @@ ONE_ITEM = Amount(1, Decimal(1))
 def sum_amounts(amounts: Iterable[Amount]) -> Amount:
     """The sum of some amounts; exact, as each addition of two is."""
     items, total = 0, _ZERO
+    parts: list[Parts] = []
     for amount in amounts:
         items += amount.items
         total = _EXACT.add(total, amount.total)
-    return Amount(items, total)
+        if amount.parts:
+            parts.append(amount.parts)
+    return Amount(items, total, _add_parts(parts))
+
+
+def _add_parts(summands: Sequence[Parts]) -> Parts:
+    """The sum of parts by name; exact."""
+    filled = [parts for parts in summands if parts]
+    if len(filled) < 2:  # one has nothing to be added to it
+        return filled[0] if filled else ()
+    sums: dict[str, Decimal] = {}
+    for parts in filled:
+        for name, value in parts:
+            sums[name] = _EXACT.add(sums[name], value) if name in sums else value
+    return tuple(sorted((name, value) for name, value in sums.items() if value))
 
 
 def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:

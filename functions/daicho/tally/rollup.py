@@ -129,7 +129,8 @@ class TotalWriter:
             slot_items = read_slots(self._store, tally)
             amount = slots.read_base(total) + sum_slots(slot_items)
             place = build_ranking_key(name, plan, aggregate, amount)
-            totalling = slots.write_total(tally, amount, slots.read_revision(total), place)
+            stale = slots.list_stale_parts(total, amount)
+            totalling = slots.write_total(tally, amount, slots.read_revision(total), place, stale)
             if try_update(self._store, totalling):
                 return True, slot_items
         return False, slot_items

@@ -20,10 +20,10 @@ always. See docs/explanation/exactness-proof.md.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from daicho.derive.contributions import Amount
+from daicho.derive.contributions import Amount, Parts
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -40,10 +40,14 @@ IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
 """The retention of the stream, rounded up: no older record can come again. So the sequence number
 of the slot has nothing left to refuse, and may be deleted (rule 11)."""
 AMOUNT_NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
+PART_PREFIX = "f."
+"""How the attributes with the parts of an amount begin, before the name of the part."""
 AT_NAMES: Mapping[str, str] = {"#at": "at"}
 FENCE = "attribute_not_exists(seq) OR seq < "
 """The condition that a write is newer than the stored item; append the value's placeholder."""
 
+_PLAIN_ATTRIBUTES = 5
+"""An item with no more attributes has no parts: it has its keys, and the three of an amount."""
 _COUNT_ACTIONS = (
     "#at = :at, GSI2PK = if_not_exists(GSI2PK, :dirty), GSI2SK = if_not_exists(GSI2SK, :now)"
     " ADD #items :items, #total :total, rev :one"
@@ -132,7 +136,17 @@ def read_amount(image: Image | None) -> Amount:
     """The amount that a slot or a total holds."""
     if image is None or "items" not in image:
         return Amount()
-    return Amount(int(image["items"]["N"]), attributes.parse_number(image["total"]["N"]))
+    total = attributes.parse_number(image["total"]["N"])
+    return Amount(int(image["items"]["N"]), total, _read_parts(image, PART_PREFIX))
+
+
+def list_stale_parts(total: Image | None, amount: Amount) -> list[str]:
+    """The parts that a stored total has and ``amount`` does not have."""
+    if total is None:
+        return []
+    kept = dict(amount.parts)
+    stored = (name for name in total if name.startswith(PART_PREFIX))
+    return sorted(name for each in stored if (name := each.removeprefix(PART_PREFIX)) not in kept)
 
 
 def read_base(total: Image | None) -> Amount:
@@ -141,8 +155,21 @@ def read_base(total: Image | None) -> Amount:
     for base in ("base", "kept"):
         if total is not None and f"{base}_items" in total:
             items, value = total[f"{base}_items"], total[f"{base}_total"]
-            amount += Amount(int(items["N"]), attributes.parse_number(value["N"]))
+            parts = _read_parts(total, f"{base}_{PART_PREFIX}")
+            amount += Amount(int(items["N"]), attributes.parse_number(value["N"]), parts)
     return amount
+
+
+def _read_parts(image: Image, prefix: str) -> Parts:
+    """The parts of an amount, in order of name."""
+    if len(image) <= _PLAIN_ATTRIBUTES:
+        return ()
+    read = (
+        (name.removeprefix(prefix), attributes.parse_number(value["N"]))
+        for name, value in image.items()
+        if name.startswith(prefix)
+    )
+    return tuple(sorted(part for part in read if part[1]))
 
 
 def read_revision(image: Image | None) -> int:
@@ -212,29 +239,41 @@ def count_discarded(
     )
 
 
-def write_total(tally: str, amount: Amount, revision: int, ranking_key: ItemKey | None) -> Update:
+def write_total(
+    tally: str,
+    amount: Amount,
+    revision: int,
+    ranking_key: ItemKey | None,
+    stale: Sequence[str] = (),
+) -> Update:
     """The update that replaces the total of ``revision`` (rule 12); 0 if there is none yet.
 
     ``ranking_key`` holds its keys in GSI3. It is None if the aggregate has no ranking, or if the
     group has no items any more: then the update removes the keys, so that a ranking lists only
-    groups that exist.
+    groups that exist. ``stale``: parts of the total that is replaced, which are 0 now.
     """
-    values = {
+    values: dict[str, AttributeValue] = {
         ":items": attributes.to_value(amount.items),
         ":total": attributes.to_value(amount.total),
         ":new": attributes.to_value(revision + 1),
     }
-    set_clause, remove_clause = "SET #items = :items, #total = :total, rev = :new", ""
+    names = {**AMOUNT_NAMES, **_name_parts(amount.parts)}
+    values |= _value_parts(amount.parts)
+    parts = "".join(f", #f{place} = :f{place}" for place in range(len(amount.parts)))
+    set_clause, remove_clause = f"SET #items = :items, #total = :total{parts}, rev = :new", ""
     if ranking_key is None:
         remove_clause = " REMOVE GSI3PK, GSI3SK"
     else:
         set_clause += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
         values |= {":gsi3pk": {"S": ranking_key.pk}, ":gsi3sk": {"S": ranking_key.sk}}
+    for place, name in enumerate(stale):
+        names[f"#z{place}"] = f"{PART_PREFIX}{name}"
+        remove_clause += f"{',' if remove_clause else ' REMOVE'} #z{place}"
     if revision:
         values[":rev"] = attributes.to_value(revision)
     unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
     update = set_clause + remove_clause
-    return Update(build_total_key(tally), update, unchanged, AMOUNT_NAMES, values)
+    return Update(build_total_key(tally), update, unchanged, names, values)
 
 
 def clear_dirty_mark(slot: Image) -> Update:
@@ -287,10 +326,17 @@ def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
     add_actions = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
     update = f"ADD {', '.join(add_actions)}, rev :one"
     sums: dict[str, AttributeValue] = {":one": {"N": "1"}}
+    names: dict[str, str] = {}
     for base, amount in amounts.items():
         sums[f":{base}_items"] = attributes.to_value(amount.items)
         sums[f":{base}_total"] = attributes.to_value(amount.total)
-    return [*writes, Update(build_total_key(tally), update, "attribute_exists(rev)", values=sums)]
+        for name, value in amount.parts:
+            place = len(names)
+            names[f"#f{place}"] = f"{base}_{PART_PREFIX}{name}"
+            sums[f":f{place}"] = attributes.to_value(value)
+            update += f", #f{place} :f{place}"
+    total_key = build_total_key(tally)
+    return [*writes, Update(total_key, update, "attribute_exists(rev)", names, sums)]
 
 
 def _parse_shard(sort_key: str) -> str:
@@ -317,6 +363,16 @@ def _require_unchanged(slot: Image) -> _Expression:
     return _Expression("rev = :rev AND #at = :read_at", AT_NAMES, values)
 
 
+def _name_parts(parts: Parts) -> dict[str, str]:
+    """The attributes of parts, by their placeholders."""
+    return {f"#f{place}": f"{PART_PREFIX}{name}" for place, (name, _) in enumerate(parts)}
+
+
+def _value_parts(parts: Parts) -> dict[str, AttributeValue]:
+    """The values of parts, by their placeholders."""
+    return {f":f{place}": attributes.to_value(value) for place, (_, value) in enumerate(parts)}
+
+
 def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) -> _Expression:
     """The actions that count ``amount`` in a slot. They continue a ``SET`` clause, then ``ADD``."""
     values: dict[str, AttributeValue] = {
@@ -327,4 +383,9 @@ def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) ->
         ":one": {"N": "1"},
         ":at": attributes.to_value(int(now.timestamp())),
     }
-    return _Expression(_COUNT_ACTIONS, {**AMOUNT_NAMES, **AT_NAMES}, values)
+    names = {**AMOUNT_NAMES, **AT_NAMES}
+    if not amount.parts:
+        return _Expression(_COUNT_ACTIONS, names, values)
+    actions = _COUNT_ACTIONS + "".join(f", #f{n} :f{n}" for n in range(len(amount.parts)))
+    names |= _name_parts(amount.parts)
+    return _Expression(actions, names, {**values, **_value_parts(amount.parts)})
