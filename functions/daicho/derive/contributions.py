@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Context, Decimal, Inexact
+from functools import lru_cache
+from typing import Any
 
+from daicho.derive.figures import MAX_SQUARED_DIGITS, Buckets
 from daicho.derive.limits import MAX_GROUPS
 from daicho.layout.components import UnderivableError, list_combinations, meets_condition
 from daicho.layout.item_keys import render_group_tally
@@ -15,7 +19,7 @@ from daicho.storage.attributes import Image
 
 # Decimal's own context would round sums to 28 digits; this one raises before it rounds.
 _EXACT = Context(prec=60, traps=[Inexact])
-_ZERO = Decimal(0)
+_ZERO, _ONE = Decimal(0), Decimal(1)
 Parts = tuple[tuple[str, Decimal], ...]
 """Names and values, sorted."""
 
@@ -102,7 +106,9 @@ def _compute_amounts(
         if not meets_condition(plan, aggregate.where, image):
             continue
         amount = _measure_item(aggregate, image)
-        if amount is None:
+        if aggregate.figures:
+            amount = replace(amount or Amount(), parts=_measure_parts(aggregate, image))
+        if not amount:
             continue
         for within in list_combinations(plan, aggregate.within, image):
             for by in list_combinations(plan, aggregate.by, image):
@@ -121,14 +127,65 @@ def _measure_item(aggregate: AggregatePlan, image: Image) -> Amount | None:
     value = image.get(aggregate.field or "")
     if value is None or "NULL" in value:
         return None
-    number = value["N"]
+    return Amount(1, _read_summable(value["N"], aggregate.field))
+
+
+def _measure_parts(aggregate: AggregatePlan, image: Image) -> Parts:
+    """The further numbers of one item: see ADR 0170 for their names.
+
+    Raises:
+        UnderivableError: a value has too many digits.
+    """
+    parts: dict[str, Decimal] = {}
+    if any(figure.kind == "count" for figure in aggregate.figures):
+        parts["c"] = _ONE
+    for place, measured in enumerate(aggregate.measured_fields):
+        stored = image.get(measured.field)
+        if stored is None or "NULL" in stored:
+            continue
+        value = _read_summable(stored["N"], measured.field)
+        parts[f"n{place}"], parts[f"s{place}"] = _ONE, value
+        if measured.has_squares:
+            parts[f"q{place}"] = square_value(value, measured.field)
+        if measured.edges:
+            parts[f"h{place}.{find_buckets(measured.edges).find(value)}"] = _ONE
+    return tuple(sorted((name, value) for name, value in parts.items() if value))
+
+
+def _read_summable(number: Any, field: str | None) -> Decimal:
+    """A number that may be added up.
+
+    Raises:
+        UnderivableError: it has too many digits.
+    """
     measured = attributes.parse_number(number)
     if isinstance(number, str) and keys.is_plain_score(number):
-        return Amount(1, measured)
+        return measured
     try:
         keys.render_inverted_score(measured)
     except ValueError as error:
         what = f"a number that is summed has at most {keys.INTEGER_DIGITS} digits before the point"
         message = f"{what} and {keys.SCORE_PLACES} behind it"
-        raise UnderivableError(message, aggregate.field) from error
-    return Amount(1, measured)
+        raise UnderivableError(message, field) from error
+    return measured
+
+
+def square_value(value: Decimal, field: str) -> Decimal:
+    """The square of a value with a variance.
+
+    Raises:
+        UnderivableError: it has more than 14 digits, so sums of squares could have too many.
+    """
+    _, digits, exponent = value.as_tuple()
+    length = max(len(digits) + max(int(exponent), 0), -int(exponent))
+    if length > MAX_SQUARED_DIGITS:
+        raise UnderivableError(
+            f"a number with a variance has at most {MAX_SQUARED_DIGITS} digits", field
+        )
+    return _EXACT.multiply(value, value)
+
+
+@lru_cache(maxsize=256)
+def find_buckets(edges: tuple[str, ...]) -> Buckets:
+    """The buckets of a plan."""
+    return Buckets(tuple(map(Decimal, edges)))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
+from daicho.plan.figures import FigurePlan, MeasuredField, list_measured_fields
 from daicho.plan.parts import Part, omit_part_defaults, parse_parts
 from daicho.plan.unique import UniquePlan
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -135,6 +136,12 @@ class AggregatePlan:
     where: Condition | None = None
     shards: int = 1
     rolled_up: RollupMode = "by schedule"
+    figures: tuple[FigurePlan, ...] = ()
+
+    @cached_property
+    def measured_fields(self) -> tuple[MeasuredField, ...]:
+        """What its further figures measure."""
+        return list_measured_fields(self.figures)
 
 
 @dataclass(frozen=True)
@@ -269,7 +276,7 @@ class EntityPlan:
             parts += listing.partition
             conditions.append(listing.where)
         for aggregate in self.derived_aggregates:
-            names.add(aggregate.field)
+            names |= {aggregate.field, *(each.field for each in aggregate.measured_fields)}
             parts += (*aggregate.by, *aggregate.within)
             conditions.append(aggregate.where)
         for counter in self.counters:
@@ -290,13 +297,10 @@ class EntityPlan:
         # Default values are left out, as in lock files from before these attributes existed.
         for declared in (plain, plain["retiring"]):
             for aggregate in declared["aggregates"]:
-                if aggregate["rolled_up"] == "by schedule":
-                    del aggregate["rolled_up"]
+                _omit_defaults(aggregate, rolled_up="by schedule", figures=[])
             for listing in declared["listings"]:
-                if not listing["copies"]:
-                    del listing["copies"]
-            if not declared["uniques"]:
-                del declared["uniques"]
+                _omit_defaults(listing, copies=[])
+            _omit_defaults(declared, uniques=[])
         if self.expires is not None:
             plain["expires"] = self.expires.to_json()
         if self.split is None:
@@ -341,6 +345,13 @@ def _parse_derived(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _omit_defaults(declared: dict[str, Any], **defaults: Any) -> None:
+    """Leave out what has its default value."""
+    for name, default in defaults.items():
+        if declared[name] == default:
+            del declared[name]
+
+
 def _lists_to_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
 
@@ -363,6 +374,6 @@ def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
 
 def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
     parts = {name: parse_parts(data[name]) for name in ("by", "within")}
-    return AggregatePlan(
-        **{**_lists_to_tuples(data), **parts, "where": parse_condition(data["where"])}
-    )
+    figures = tuple(map(FigurePlan.parse, data.get("figures", ())))
+    read = {"where": parse_condition(data["where"]), "figures": figures}
+    return AggregatePlan(**{**_lists_to_tuples(data), **parts, **read})
