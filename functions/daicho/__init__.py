@@ -15,9 +15,7 @@ from daicho.runtime.version import VERSION as _VERSION
 if TYPE_CHECKING:
     from daicho.book.book import Book as Book
     from daicho.declare.aggregates import Aggregate as Aggregate
-    from daicho.declare.aggregates import Count as Count
     from daicho.declare.aggregates import Counter as Counter
-    from daicho.declare.aggregates import Sum as Sum
     from daicho.declare.domain import Domain as Domain
     from daicho.declare.entity import Entity as Entity
     from daicho.declare.expires import Expires as Expires
@@ -31,6 +29,14 @@ if TYPE_CHECKING:
     from daicho.declare.fields import ref as ref
     from daicho.declare.fields import refs as refs
     from daicho.declare.fields import uid as uid
+    from daicho.declare.figures.measures import Count as Count
+    from daicho.declare.figures.measures import Mean as Mean
+    from daicho.declare.figures.measures import Percentiles as Percentiles
+    from daicho.declare.figures.measures import Sum as Sum
+    from daicho.declare.figures.measures import Variance as Variance
+    from daicho.declare.figures.measures import explicit as explicit
+    from daicho.declare.figures.measures import linear as linear
+    from daicho.declare.figures.measures import logarithmic as logarithmic
     from daicho.declare.keys import CopiedTo as CopiedTo
     from daicho.declare.keys import Edge as Edge
     from daicho.declare.keys import Key as Key
@@ -69,7 +75,10 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "book.book": ("Book",),
-    "declare.aggregates": ("Aggregate", "Count", "Counter", "Sum"),
+    "declare.aggregates": ("Aggregate", "Counter",),
+    "declare.figures.measures": (
+        *("Count", "Mean", "Percentiles", "Sum", "Variance", "explicit", "linear", "logarithmic"),
+    ),
     "declare.domain": ("Domain",),
     "declare.entity": ("Entity",),
     "declare.expires": ("Expires",),

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, get_spec, read_condition
+from daicho.declare.figures.measures import (
+    KINDS,
+    Count,
+    Figure,
+    Percentiles,
+    Sum,
+    resolve_figures,
+)
+from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_condition
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
 from daicho.plan import RollupMode
-from daicho.runtime.frozen_dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Count:
-    """Count items."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sum:
-    """Add up a field of whole numbers or exact decimals."""
-
-    field: Any
+from daicho.plan.figures import FigurePlan
 
 
 class TallyDeclaration(Declaration):
     """A declaration of figures: groups ``by`` some fields, ranked ``within`` others."""
 
     measure: Count | Sum = Count()
+    figures: tuple[Figure, ...] = ()
     by: tuple[PartSpec, ...]
     within: tuple[PartSpec, ...]
     ranked: bool
@@ -42,7 +40,8 @@ class Aggregate(TallyDeclaration):
     """A count or a sum for each group, exact, maintained through the stream.
 
     Args:
-        measure: ``Count()`` or ``Sum(field)``.
+        measure: ``Count()`` or ``Sum(field)``; or a tuple of figures, of which the first one ranks
+            the groups: ``(Count(), Mean(minutes), Percentiles(minutes, linear(0, 480, 15)))``.
         by: the fields that make a group.
         within: what groups are ranked within: a field, ``month(at)``, or a tuple of such.
         ranked: keep the groups in order of their total.
@@ -59,7 +58,7 @@ class Aggregate(TallyDeclaration):
 
     def __init__(
         self,
-        measure: Count | Sum,
+        measure: Count | Sum | tuple[Figure, ...],
         *by: Any,
         within: Any = (),
         ranked: bool = False,
@@ -68,7 +67,7 @@ class Aggregate(TallyDeclaration):
         shards: int = 1,
         rolled_up: RollupMode = "by schedule",
     ) -> None:
-        self.measure = Sum(get_spec(measure.field)) if isinstance(measure, Sum) else measure
+        self.measure, self.figures = resolve_figures(measure)
         self.by = tuple(PartSpec.from_argument(part) for part in by)
         within = within if isinstance(within, tuple) else (within,)
         self.within = tuple(PartSpec.from_argument(part) for part in within)
@@ -97,6 +96,22 @@ class Aggregate(TallyDeclaration):
                 "write one of the two, or leave rolled_up= out"
             )
         self.rolled_up = rolled_up
+
+
+def compile_figures(
+    aggregate: Aggregate, compile_field: Callable[[Declaration, FieldSpec, tuple[str, ...]], str]
+) -> tuple[FigurePlan, ...]:
+    """The plans of an aggregate's further figures; ``compile_field`` checks a field's kind."""
+    plans: list[FigurePlan] = []
+    for figure in aggregate.figures:
+        kind = KINDS[type(figure)]
+        if isinstance(figure, Count):
+            plans.append(FigurePlan(kind))
+            continue
+        name = compile_field(aggregate, figure.field, ("int", "decimal"))
+        edges = figure.buckets.edges if isinstance(figure, Percentiles) else ()
+        plans.append(FigurePlan(kind, name, tuple(map(str, edges))))
+    return tuple(plans)
 
 
 class TallyQueries:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from daicho import plan
-from daicho.declare.aggregates import Aggregate, Counter, Sum
+from daicho.declare.aggregates import Aggregate, Counter, compile_figures
 from daicho.declare.base import Declaration
 from daicho.declare.expires import INSTANT_KINDS, Expires
 from daicho.declare.fields import FieldSpec, changed_at, created_at
+from daicho.declare.figures.measures import Sum
 from daicho.declare.keys import Key, compile_copied_to
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
@@ -239,6 +240,7 @@ class _Compiler:
             where=self._compile_condition(aggregate, aggregate.where),
             shards=aggregate.shards,
             rolled_up=aggregate.rolled_up,
+            figures=compile_figures(aggregate, self._compile_field),
         )
 
     def _compile_counter(self, counter: Counter) -> plan.CounterPlan:

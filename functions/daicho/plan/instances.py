@@ -93,7 +93,9 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
             where = _describe_condition(kinds, declaration.where)
             shards = declaration.shards if declaration.ranked else 1
             measured = (declaration.measure, declaration.field)
-            return ("aggregate", measured, groups, declaration.on_expiry, where, shards)
+            figures = frozenset(declaration.figures)
+            on_expiry = declaration.on_expiry
+            return ("aggregate", measured, figures, groups, on_expiry, where, shards)
         case CounterPlan():
             within, by = (
                 tuple(_describe_part(kinds, part) for part in parts)
@@ -159,7 +161,8 @@ def _is_ranked(declaration: DerivedPlan) -> bool:
 
 
 def _get_question(aggregate: AggregatePlan) -> tuple[Any, ...]:
-    return (aggregate.measure, aggregate.field, aggregate.within, aggregate.by)
+    figures = frozenset(aggregate.figures)
+    return (aggregate.measure, aggregate.field, aggregate.within, aggregate.by, figures)
 
 
 def number_declarations(

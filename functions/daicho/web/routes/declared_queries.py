@@ -10,10 +10,11 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
+from daicho.declare.aggregates import TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
+from daicho.declare.figures.measures import Count
 from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec

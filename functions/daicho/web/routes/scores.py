@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declare.aggregates import Count, TallyDeclaration
+from daicho.declare.aggregates import TallyDeclaration
+from daicho.declare.figures.measures import Count
 from daicho.declare.parts import PartSpec
 from daicho.declare.results import Score
 from daicho.web.http.operation import Parameter

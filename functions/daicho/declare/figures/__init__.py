@@ -1,0 +1,1 @@
+"""The figures that an ``Aggregate`` can have of one group."""
