@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
+from decimal import Decimal
 from typing import Any, Generic, Literal
 
 from daicho.declare.entity import E
+from daicho.derive.figures import find_percentile
 from daicho.runtime.frozen_dataclasses import dataclass
 
 
@@ -37,6 +41,42 @@ class ForgetVersionsResult:
 
 
 @dataclass(frozen=True)
+class HistogramBucket:
+    """The items whose value is from ``low`` (inclusive) to ``high`` (exclusive); None: no bound."""
+
+    low: Decimal | None
+    high: Decimal | None
+    count: int
+
+
+@dataclass(frozen=True)
+class FieldFigures:
+    """The figures of one field in a group: of the items that have a value.
+
+    ``mean`` and ``variance`` are None if nothing was counted, and have 12 places. ``variance`` is
+    None too if it is not declared. ``histogram``: every declared bucket; empty without buckets.
+    """
+
+    count: int
+    total: Decimal
+    mean: Decimal | None
+    variance: Decimal | None = None
+    histogram: tuple[HistogramBucket, ...] = ()
+
+    def find_percentile(self, share: Decimal) -> HistogramBucket | None:
+        """The bucket with a percentile by nearest rank; ``share`` 0.5 is the median.
+
+        None if nothing was counted, or without buckets.
+
+        Raises:
+            ValueError: the share is not above 0 and at most 1.
+        """
+        counts = {place: bucket.count for place, bucket in enumerate(self.histogram)}
+        place = find_percentile(counts, share)
+        return None if place is None else self.histogram[place]
+
+
+@dataclass(frozen=True)
 class Score:
     """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1.
 
@@ -48,6 +88,8 @@ class Score:
     total: Any
     rank: int | None = None
     beyond: int | None = None
+    figures: Mapping[str, FieldFigures] = field(default_factory=dict)
+    """The further figures of the group, by measured field; a page of a ranking has none."""
 
 
 @dataclass(frozen=True)
