@@ -6,7 +6,8 @@ not delivered at the stop are lost. This program saves the records that some map
 handled with the table, and the position of the first of them. Then a stop is a pause in delivery,
 as on AWS.
 
-A function may also answer HTTP without a body, as on AWS; MiniStack would fail.
+A function may also answer HTTP without a body, as on AWS; MiniStack would fail. And a deployment
+ends no request that is about to reach a function.
 
 Started as a program: ``python emulator.py FOLDER``; the folder only marks the process.
 """
@@ -19,6 +20,9 @@ from typing import Any
 
 KEPT = "daicho_stream"
 Scope = tuple[str, str, str]
+UNSENT = "'NoneType' object has no attribute 'stdin'"
+"""The error of an event that was not written to a worker, because it has no process any more."""
+SENDINGS = 3
 
 
 def read_positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope, int]:
@@ -86,14 +90,35 @@ def allow_no_body(app: Any) -> None:
     app._send_response = _send_response
 
 
+def repeat_unsent_invocations(worker: Any) -> None:
+    """Send an event once more that a worker did not get, because a deployment just removed it.
+
+    On AWS a deployment does not end a request. MiniStack removes the process of a worker while
+    another thread is about to write an event to it. Then the event was not seen by anything.
+    """
+    invoke: Callable[..., dict[str, Any]] = worker.invoke
+
+    def invoke_again(self: Any, *given: Any, **named: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = {}
+        for _ in range(SENDINGS):
+            answer = invoke(self, *given, **named)
+            if answer.get("error") != UNSENT:
+                break
+        return answer
+
+    worker.invoke = invoke_again
+
+
 def main() -> None:
     """Start MiniStack; its settings are environment variables (see `daicho_cli.local.server`)."""
     # Only in MiniStack's virtual environment: the tests of the functions above need neither.
     from ministack import app  # noqa: PLC0415
+    from ministack.core import lambda_runtime  # noqa: PLC0415
     from ministack.services import dynamodb, lambda_svc  # noqa: PLC0415
 
     keep_stream(dynamodb, lambda_svc)
     allow_no_body(app)
+    repeat_unsent_invocations(lambda_runtime.Worker)
     sys.argv[1:] = []
     app.main()
 

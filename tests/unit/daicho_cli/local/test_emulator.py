@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from daicho_cli.local.emulator import Scope, list_pending, read_positions
+from typing import Any
+
+from daicho_cli.local.emulator import (
+    UNSENT,
+    Scope,
+    list_pending,
+    read_positions,
+    repeat_unsent_invocations,
+)
 
 TABLE: Scope = ("1", "r", "ledger")
 STREAM = "arn:aws:dynamodb:r:1:table/ledger/stream/2026-11-21T00:00:00.000"
@@ -40,3 +48,25 @@ def test_a_table_that_nobody_reads_keeps_only_its_position() -> None:
 
 def test_a_position_without_records_is_kept() -> None:
     assert list_pending({}, {TABLE: 7}, {TABLE: 7}) == {TABLE: (7, [])}
+
+
+def test_an_event_that_no_worker_got_is_sent_again() -> None:
+    class Worker:
+        def __init__(self, *answers: dict[str, Any]) -> None:
+            self.answers = list(answers)
+
+        def invoke(self, event: str, *, depth: int) -> dict[str, Any]:
+            assert (event, depth) == ("event", 1)
+            return self.answers.pop(0)
+
+    repeat_unsent_invocations(Worker)
+    unsent, died, fine = {"error": UNSENT}, {"error": "Worker process died"}, {"status": "ok"}
+    for answers, expected, left in (
+        ([unsent, fine], fine, 0),
+        ([died, fine], died, 1),  # the function may have seen it
+        ([fine, fine], fine, 1),
+        ([unsent] * 4, unsent, 1),
+    ):
+        worker = Worker(*answers)
+        assert worker.invoke("event", depth=1) == expected
+        assert len(worker.answers) == left
