@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from daicho.declare.aggregates import TallyDeclaration
 from daicho.declare.figures.measures import Count
 from daicho.declare.parts import PartSpec
-from daicho.declare.results import Score
+from daicho.declare.results import FieldFigures, Score
 from daicho.web.http.operation import Parameter
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import DecimalText, to_text_type
@@ -45,11 +46,54 @@ def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool
         # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
         whole = isinstance(score.total, int) and not _sums_decimals(declared)
         values["total"] = score.total if whole else str(score.total)
+    if score.figures:
+        values["figures"] = {
+            name: _render_figures(figures) for name, figures in score.figures.items()
+        }
     if ranked:
         values["rank"] = score.rank
         if score.beyond is not None:
             values["rank_more_than"] = score.beyond
     return values
+
+
+class BucketView(BaseModel):
+    """The items whose value is from ``low`` to below ``high``; null: no bound."""
+
+    low: DecimalText | None
+    high: DecimalText | None
+    count: int
+
+
+class FiguresView(BaseModel):
+    """The figures of one field, of the items that have a value."""
+
+    count: int
+    total: DecimalText
+    mean: DecimalText | None = Field(description="Null if nothing was counted. 12 places.")
+    variance: DecimalText | None = Field(None, description="Of the whole population. 12 places.")
+    histogram: list[BucketView] = Field(default=[], description="Every declared bucket.")
+
+
+def _render_figures(figures: FieldFigures) -> dict[str, Any]:
+    return {
+        "count": figures.count,
+        "total": str(figures.total),
+        "mean": _render_decimal(figures.mean),
+        "variance": _render_decimal(figures.variance),
+        "histogram": [
+            {
+                "low": _render_decimal(bucket.low),
+                "high": _render_decimal(bucket.high),
+                "count": bucket.count,
+            }
+            for bucket in figures.histogram
+        ],
+    }
+
+
+def _render_decimal(value: Decimal | None) -> str | None:
+    return None if value is None else f"{value:f}"
 
 
 def refer_to_score(declared: TallyDeclaration) -> ModelRef:
@@ -62,11 +106,24 @@ def _build_score_model(declared: TallyDeclaration) -> type[BaseModel]:
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):
         fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
+    if declared.figures:
+        fields["figures"] = (_build_figures_model(declared), Field(default=None))
     if declared.ranked:
         fields["rank"] = (Annotated[int | None, Field(description=RANK_DESCRIPTION)], ...)
         fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
     words = "".join(word.title() for word in declared.name.split("_"))
     return create_model(f"{declared.entity}{words}", **fields)
+
+
+def _build_figures_model(declared: TallyDeclaration) -> type[BaseModel]:
+    measured: dict[str, Any] = {
+        figure.field.name: (FiguresView, ...)
+        for figure in declared.figures
+        if not isinstance(figure, Count)
+    }
+    words = "".join(word.title() for word in declared.name.split("_"))
+    description = "The further figures, by field. A page of a ranking has none."
+    return create_model(f"{declared.entity}{words}Figures", __doc__=description, **measured)
 
 
 @cache
