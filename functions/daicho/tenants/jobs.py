@@ -39,6 +39,8 @@ PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
 
 KIND = "kind"
 """The attribute with a job's kind. Deletions do not have it."""
+RESTORE_PREFIX = "restore-"
+"""With the id of a restore: what the state machine gets as the job. A deletion has its id alone."""
 _STORED_NAMES = {"finding_pass": "found"}
 """Attributes of the item that have another name than the field."""
 

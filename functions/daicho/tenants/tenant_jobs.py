@@ -12,9 +12,9 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.tenants.jobs import KIND, Job, Jobs, list_job_images
+from daicho.tenants.jobs import KIND, RESTORE_PREFIX, Job, Jobs, list_job_images
 from daicho.tenants.lifecycle import JOB_ID, STALLED_AFTER, Tenants
-from daicho.tenants.restore_job import JOB_PREFIX, RestoreJob
+from daicho.tenants.restore_job import RestoreJob
 
 MAX_LISTED = 100
 """Among so many of the newest jobs of a tenant, a restore that is under way is looked for."""
@@ -92,7 +92,7 @@ class TenantJobs:
         )
         self._jobs.save(job)
         try:
-            self.tenants.machine.start(f"{JOB_PREFIX}{job.id}", job.machine_input)
+            self.tenants.machine.start(f"{RESTORE_PREFIX}{job.id}", job.machine_input)
         except StoreError as error:
             # It may have been started: a step finds that the job has failed, and does nothing.
             job.state, job.error = "failed", f"it could not be started: {error}"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from daicho.archive.reader import ArchiveReader
 from daicho.declare.rules.caller import Caller
 from daicho.query.access import Access
 from daicho.web.console.pages import ConsolePages
@@ -58,7 +57,7 @@ class Api(HttpApi):
         administered = build_admin_operations(daicho) if tenants else []
         self.operations = [*served, *administered]
         self._tenants, self._open_caller_book = tenants, open_book
-        self._archive = archive
+        self._archive_source = archive
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_session))
@@ -98,11 +97,13 @@ class Api(HttpApi):
         if self._tenants is None:
             raise AssertionError("an API without tenants has no route of their administrators")
         access = Access(caller, self._access_rules)
-        return TenantSession(self._tenants, access, caller.subject, self._archive_reader)
+        return TenantSession(self._tenants, access, caller.subject, lambda: self._archive)
 
     @cached_property
-    def _archive_reader(self) -> ReadableArchive | None:
-        if self._archive is None:
+    def _archive(self) -> ReadableArchive | None:
+        if self._archive_source is None:
             return None
-        reader = ArchiveReader(self._archive.open_bucket(), seconds=ARCHIVE_SECONDS)
-        return ReadableArchive(reader, self._archive.ledger)
+        from daicho.archive.reader import ArchiveReader  # noqa: PLC0415  # most requests need none
+
+        reader = ArchiveReader(self._archive_source.open_bucket(), seconds=ARCHIVE_SECONDS)
+        return ReadableArchive(reader, self._archive_source.ledger)

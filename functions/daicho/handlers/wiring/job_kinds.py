@@ -12,14 +12,12 @@ from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from daicho.stream.shard_progress import EmulatedStream
+from daicho.tenants.jobs import RESTORE_PREFIX
 
 if TYPE_CHECKING:
     from daicho.rebuild.stack_jobs import StackJobs
     from daicho.tenants.deletion import TenantDeletionJob
-    from daicho.tenants.restore_job import RestoreJobs
-
-RESTORE_PREFIX = "restore-"
-"""How the names of restores begin, as `daicho.tenants.restore_job` gives them."""
+    from daicho.tenants.restore_jobs import RestoreJobs
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class JobKinds:
         """Restores of archived items. They write as the API does."""
         from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
         from daicho.release.older_writers import OlderWriters  # noqa: PLC0415
-        from daicho.tenants.restore_job import RestoreJobs  # noqa: PLC0415
+        from daicho.tenants.restore_jobs import RestoreJobs  # noqa: PLC0415
 
         settings, dependencies, table = self.settings, self.dependencies, self.table
         ledger = self.ledger or Ledger.load_newest(settings.lock_file)

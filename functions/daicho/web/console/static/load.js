@@ -4,7 +4,9 @@
  */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { isAborted } from "console/request.js";
+import { isAborted, request } from "console/request.js";
+
+const JOB_EVERY_MS = 1_000;
 
 /**
  * Read something whenever `inputs` change.
@@ -31,6 +33,21 @@ export function useLoad(read, inputs) {
     return () => controller.abort();
   }, [...inputs, attempt]);
   return { ...result, reload: useCallback(() => setAttempt((before) => before + 1), []) };
+}
+
+/**
+ * Read a job, and again every second until it has ended.
+ * @param {string} path
+ */
+export function useJob(path) {
+  const loaded = useLoad(async (signal) => (await request(path, { signal })).data, [path]);
+  const { data, error, isLoading, reload } = loaded;
+  useEffect(() => {
+    if (data?.state !== "running" || isLoading || error) return undefined;
+    const timer = setTimeout(reload, JOB_EVERY_MS);
+    return () => clearTimeout(timer);
+  }, [data, isLoading, error]);
+  return loaded;
 }
 
 /**

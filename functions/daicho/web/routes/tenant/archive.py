@@ -10,10 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, Field, create_model
 
-from daicho.archive.page_reader import ArchivePosition, read_archive_page
-from daicho.archive.reader import Selection
-from daicho.archive.restored_image import to_storable
-from daicho.archive.row_format import ArchivedRow
 from daicho.declare.entity import Entity
 from daicho.declare.expires import Expires
 from daicho.declare.registry import Daicho
@@ -30,6 +26,7 @@ from daicho.web.schema import models
 from daicho.web.schema.wire_types import to_json_type, to_text_type
 
 if TYPE_CHECKING:
+    from daicho.archive.row_format import ArchivedRow
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.web.routes.tenant.session import TenantSession
@@ -130,11 +127,15 @@ def _build_body_model(names: Any) -> type[BaseModel]:
 
 
 def _list_rows(call: Call, archived: dict[str, type[Entity]]) -> Reply:
+    # Loaded by the first request that needs it (ADR 0158).
+    from daicho.archive.page_reader import ArchivePosition, read_archive_page  # noqa: PLC0415
+    from daicho.archive.reader import Selection  # noqa: PLC0415
+
     session, values = cast("TenantSession", call.book), call.values
     session.tenants.check_open(session.tenant)
     entity, since, until = values["entity"], values["since"], values["until"]
     _check_range(since, until)
-    archive = session.archive
+    archive = session.open_archive()
     if archive is None:
         raise refuse(404, "this API has no archive")
     identity = ("archive", entity, since.isoformat(), until.isoformat())
@@ -158,6 +159,8 @@ def _list_rows(call: Call, archived: dict[str, type[Entity]]) -> Reply:
 def _show_row(
     row: ArchivedRow, entity: type[Entity], access: Access, ledger: Ledger
 ) -> ArchivedItem:
+    from daicho.archive.restored_image import to_storable  # noqa: PLC0415
+
     item: dict[str, Any] | None
     try:
         image = {name: to_storable(value) for name, value in row.item.items()}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from daicho.archive.reader import ArchiveReader
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tenants.lifecycle import TenantAdmin, Tenants
 from daicho.tenants.tenant_jobs import TenantJobs
+
+if TYPE_CHECKING:
+    from daicho.archive.reader import ArchiveReader
 
 
 @dataclass(frozen=True)
@@ -20,12 +25,12 @@ class ReadableArchive:
 
 @dataclass(frozen=True)
 class TenantSession:
-    """The tenant of one request. ``archive``: None if there is no archive to read."""
+    """The tenant of one request. ``open_archive``: gives None if there is no archive."""
 
     tenants: Tenants
     access: Access
     subject: str
-    archive: ReadableArchive | None = None
+    open_archive: Callable[[], ReadableArchive | None]
 
     @property
     def tenant(self) -> str:

@@ -1,21 +1,19 @@
 /** Jobs of the tenant: restores of archived items, and its deletion. */
 
-import { useEffect } from "preact/hooks";
 import { html } from "console/html.js";
 import { renderPlural } from "console/catalog.js";
 import { renderNumber } from "console/format.js";
-import { useLoad, usePages } from "console/load.js";
+import { useJob, usePages } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash } from "console/router.js";
 import { CurlButton } from "console/parts/curl.js";
 import { PageHeader } from "console/parts/page.js";
-import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
+import { Empty, ErrorState, JobState, Skeleton } from "console/parts/states.js";
 import { Table } from "console/parts/table.js";
 import { Time } from "console/parts/value.js";
 
 const PATH = "/jobs";
 const PAGE = 50;
-const EVERY_MS = 1_000;
 const TRAIL = [{ text: "Jobs", href: "#/jobs" }];
 const COUNTS = [
   ["restored", "Restored"],
@@ -73,20 +71,14 @@ function JobList() {
 /** @param {{id: string}} props */
 function OneJob({ id }) {
   const path = `${PATH}/${encodeURIComponent(id)}`;
-  const { data, error, isLoading, reload } = useLoad(async (signal) => (await request(path, { signal })).data, [id]);
-  const isRunning = data?.state === "running";
-  useEffect(() => {
-    if (!isRunning || isLoading || error) return undefined;
-    const timer = setTimeout(reload, EVERY_MS);
-    return () => clearTimeout(timer);
-  }, [data, isLoading, error]);
+  const { data, error, reload } = useJob(path);
   return html`<div class="page narrow">
     <${PageHeader} title=${data ? renderKind(data) : "Job"} trail=${TRAIL}><${CurlButton} path=${path} /><//>
     ${error && html`<${ErrorState} error=${error} onRetry=${reload} compact />`}
     ${!data && !error && html`<${Skeleton} rows=${4} />`}
     ${data &&
     html`<p>
-        <span class=${`badge ${data.state === "failed" ? "bad" : data.state === "succeeded" ? "good" : ""}`}>${data.state}</span>
+        <${JobState} state=${data.state} />
       </p>
       ${data.kind === "restore" ? html`<${Restore} job=${data} />` : html`<${Deletion} job=${data} />`}
       ${data.error && html`<p><bdi>${data.error}</bdi></p>`}`}

@@ -1,20 +1,18 @@
 /** Redrives: all of the last 90 days, and the progress of one. */
 
-import { useEffect } from "preact/hooks";
 import { html } from "console/html.js";
-import { useLoad, usePages } from "console/load.js";
+import { useJob, usePages } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash } from "console/router.js";
 import { renderNumber } from "console/format.js";
 import { CurlButton } from "console/parts/curl.js";
 import { PageHeader } from "console/parts/page.js";
-import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
+import { Empty, ErrorState, JobState, Skeleton } from "console/parts/states.js";
 import { Table } from "console/parts/table.js";
 import { Time } from "console/parts/value.js";
 
 const PATH = "/ops/redrives";
 const PAGE = 50;
-const EVERY_MS = 1_000;
 const TRAIL = [
   { text: "Quarantine", href: "#/ops/quarantine" },
   { text: "Redrives", href: "#/ops/redrives" },
@@ -63,13 +61,7 @@ function Redrives() {
 /** @param {{id: string}} props */
 function OneRedrive({ id }) {
   const path = `${PATH}/${encodeURIComponent(id)}`;
-  const { data, error, isLoading, reload } = useLoad(async (signal) => (await request(path, { signal })).data, [id]);
-  const isRunning = data?.state === "running";
-  useEffect(() => {
-    if (!isRunning || isLoading || error) return undefined;
-    const timer = setTimeout(reload, EVERY_MS);
-    return () => clearTimeout(timer);
-  }, [data, isLoading, error]);
+  const { data, error, reload } = useJob(path);
   const worked = data ? COUNTS.reduce((sum, [name]) => sum + (data[name] ?? 0), 0) : 0;
   return html`<div class="page narrow">
     <${PageHeader} title="Redrive" trail=${TRAIL}><${CurlButton} path=${path} /><//>
@@ -77,7 +69,7 @@ function OneRedrive({ id }) {
     ${!data && !error && html`<${Skeleton} rows=${4} />`}
     ${data &&
     html`<p>
-        <span class=${`badge ${data.state === "failed" ? "bad" : data.state === "succeeded" ? "good" : ""}`}>${data.state}</span>
+        <${JobState} state=${data.state} />
         <span class="number"> ${renderNumber(Math.min(worked, data.count))} of ${renderNumber(data.count)}</span> records
       </p>
       <progress max=${Math.max(1, data.count)} value=${Math.min(worked, data.count)} aria-label="Records that were worked on"></progress>

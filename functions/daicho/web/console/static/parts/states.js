@@ -63,3 +63,9 @@ function useCountdown(error) {
   }, [error]);
   return wait;
 }
+
+/** The state of a job: running, succeeded or failed. @param {{state: string}} props */
+export function JobState({ state }) {
+  const kind = { failed: "bad", succeeded: "good" }[state] ?? "";
+  return html`<span class=${`badge ${kind}`}>${state}</span>`;
+}
