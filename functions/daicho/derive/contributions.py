@@ -71,9 +71,8 @@ class Group(NamedTuple):
     @property
     def parts(self) -> tuple[str, ...]:
         """All components, as in the keys of rows."""
-        return (
-            (*self.within, *self.by) if self.code is None else (*self.within, *self.by, self.code)
-        )
+        code = () if self.code is None else (self.code,)
+        return (*self.within, *self.by, *code)
 
 
 ONE_ITEM = Amount(1, Decimal(1))

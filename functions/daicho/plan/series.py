@@ -56,8 +56,7 @@ class BucketPlace(NamedTuple):
 
 def get_calendar(part: Part, unit: CalendarUnit | None = None) -> Calendar:
     """The calendar of a series, or that of another unit in its zone."""
-    stored = part.bucket
-    assert stored is not None  # checked where the declaration is read
+    stored = part.bucket or "day"  # a series always has one
     return find_calendar(unit or stored, part.zone, part.first_weekday)
 
 
@@ -72,6 +71,11 @@ def locate_bucket(part: Part, label: str) -> BucketPlace:
     else:
         chunk = find_calendar(coarser).render_day(calendar.parse_first_day(label))
     return BucketPlace(chunk, label[begin:].removesuffix("Z"))
+
+
+def get_chunk_name(part: Part) -> str:
+    """The unit of the chunks, for messages."""
+    return CHUNK_NAMES[get_calendar(part).unit]
 
 
 def get_chunk_unit(part: Part) -> CalendarUnit | None:

@@ -14,9 +14,15 @@ from typing import get_args
 from daicho.declare.results import Series, SeriesBucket
 from daicho.derive.contributions import Amount, sum_amounts, unpack_buckets
 from daicho.errors import Invalid
-from daicho.plan import Part
-from daicho.plan.calendar import Bucket, CalendarUnit
-from daicho.plan.series import DIVISIBLE_UNITS, StoredBucket, cover_range, get_calendar
+from daicho.plan import AggregatePlan, Part
+from daicho.plan.calendar import Bucket, CalendarUnit, parse_instant
+from daicho.plan.series import (
+    DIVISIBLE_UNITS,
+    StoredBucket,
+    cover_range,
+    get_calendar,
+    get_chunk_name,
+)
 from daicho.query.figures import Extremes, build_figures, join_extremes, read_extremes
 from daicho.query.totals import TallyGroup, Totals, to_plain_total
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -62,7 +68,7 @@ class SeriesReader:
             raise Invalid(f"{group.plan.name}.{group.aggregate.name} has no series", field="from")
         buckets = _list_steps(part, bounds, step)
         try:
-            covers = [tuple(cover_range(part, each.start, each.end)) for each in buckets]
+            covers = _cover_steps(part, buckets)
         except OverflowError as error:
             raise Invalid("the range is beyond the calendar", field="from") from error
         chunks = self._read_chunks(group, by, (each for cover in covers for each in cover), live)
@@ -98,7 +104,6 @@ class SeriesReader:
             with ThreadPoolExecutor(self.parallelism) as pool:
                 amounts = pool.map(lambda tally: read_live_amount(table, tally), tallies.values())
                 return dict(zip(labels, map(unpack_buckets, amounts), strict=True))
-        _check_chunk_count(labels)
         keys = {label: slots.build_total_key(tally) for label, tally in tallies.items()}
         images = table.batch_get(keys.values()).require_all()
         return {
@@ -131,6 +136,29 @@ class SeriesReader:
 
         with ThreadPoolExecutor(self.parallelism) as pool:
             return [join_extremes(list(pool.map(read, places))) for places in filled]
+
+
+def parse_bounds(
+    aggregate: AggregatePlan, since: dt.datetime | str, until: dt.datetime | str
+) -> tuple[dt.datetime, dt.datetime]:
+    """The instants of a range, in UTC; text without an offset is in the zone of the series.
+
+    Raises:
+        Invalid: it names ``from`` or ``to``.
+    """
+    zone = aggregate.series.zone if aggregate.series is not None else "UTC"
+    return _parse_bound("from", zone, since), _parse_bound("to", zone, until)
+
+
+def _parse_bound(name: str, zone: str, bound: dt.datetime | str) -> dt.datetime:
+    try:
+        if isinstance(bound, str):
+            return parse_instant(zone, bound)
+        if bound.tzinfo is None:
+            raise Invalid("an instant needs a time zone", field=name)
+        return bound.astimezone(dt.UTC)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(str(error), field=name) from error
 
 
 def _list_steps(
@@ -178,13 +206,26 @@ def _list_steps(
     return buckets
 
 
-def _check_chunk_count(labels: Sequence[str]) -> None:
-    if len(labels) > MAX_CHUNKS:
-        raise Invalid(
-            f"the range has {len(labels)} stored items, and at most {MAX_CHUNKS} are read; "
-            "ask for a shorter one, or declare a coarser series for long ranges",
-            field="to",
-        )
+def _cover_steps(part: Part, buckets: Sequence[Bucket]) -> list[list[StoredBucket]]:
+    """What is stored of each bucket of the answer.
+
+    Raises:
+        Invalid: that is more than one request reads.
+    """
+    covers: list[list[StoredBucket]] = []
+    chunks: set[str] = set()
+    for bucket in buckets:
+        covers.append([])
+        for stored in cover_range(part, bucket.start, bucket.end):
+            covers[-1].append(stored)
+            chunks.add(stored.chunk)
+            if len(chunks) > MAX_CHUNKS:
+                raise Invalid(
+                    f"the range has over {MAX_CHUNKS} {get_chunk_name(part)}s, each of which is a "
+                    "stored item; ask for a shorter one, or declare a coarser series",
+                    field="to",
+                )
+    return covers
 
 
 def _find_amount(chunks: Chunks, stored: StoredBucket) -> Amount:

@@ -1,4 +1,4 @@
-"""Figures of a group: ``Count``, ``Sum``, ``Mean``, ``Variance``, ``Percentiles``, ``Min``, ``Max``.
+"""Figures of a group: counts, sums, means, variances, percentiles, smallest and largest values.
 
 One ``Aggregate`` may have several. They share a slot and a total, so all of them cost what the
 first one costs: one write for each batch, one read for a group. ``Min`` and ``Max`` cost more:
