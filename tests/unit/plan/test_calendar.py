@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 import pytest
