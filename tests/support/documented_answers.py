@@ -104,7 +104,8 @@ class Replay:
             (each for each in operation.variants if set(query) <= each.allowed),
             operation.variants[0],
         )
-        asked = {name: self.values.get(name, "x") for name in sorted(variant.needed)} | query
+        asked = {name: self.values.get(name, "x") for name in sorted(variant.needed)}
+        asked |= {name: text for name, text in RANGE.items() if name in asked} | query
         pairs = "&".join(f"{name}={segment(value)}" for name, value in asked.items())
         return f"{shape}?{pairs}" if pairs else shape
 

@@ -185,4 +185,6 @@ def _parse(number: Number) -> Decimal:
     try:
         return Decimal(number)
     except ArithmeticError:
-        raise DeclarationError(f"{number!r} is no number; write a decimal as text, such as '0.5'") from None
+        raise DeclarationError(
+            f"{number!r} is no number; write a decimal as text, such as '0.5'"
+        ) from None

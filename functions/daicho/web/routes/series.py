@@ -24,10 +24,11 @@ from daicho.web.schema.model_refs import ModelRef
 
 MAX_BOUND_CHARACTERS = 40
 _BOUND = "A day (2026-11-21), a local time, or one with an offset."
-Bound = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS)]
+_BEGIN: Any = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS, examples=["2026-01-01"])]
+_END: Any = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS, examples=["2027-01-01"])]
 RANGE = (
-    Parameter("from", Bound, f"The beginning of the range. {_BOUND}"),
-    Parameter("to", Bound, f"The end of the range, which is not in it. {_BOUND}"),
+    Parameter("from", _BEGIN, f"The beginning of the range. {_BOUND}"),
+    Parameter("to", _END, f"The end of the range, which is not in it. {_BOUND}"),
 )
 STEP = Parameter("step", CalendarUnit, "The unit of the buckets; without it, one of the range.")
 _INSTANT = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
