@@ -67,6 +67,14 @@ export function listAllQueries(...kinds) {
   return [...entities.value.values()].flatMap((entity) => listQueries(entity, ...kinds));
 }
 
+/** All series, and the totals that have further figures of their group. */
+export function listFigureQueries() {
+  return listAllQueries("series", "total").filter(({ kind, operation: { answer } }) => {
+    const kinds = answer?.anyOf ?? [answer];
+    return kind === "series" || kinds.some((/** @type {Schema} */ one) => resolve(one).properties?.figures);
+  });
+}
+
 /**
  * Whether the user has a role that the query needs. The API checks it too.
  * @param {Query} query

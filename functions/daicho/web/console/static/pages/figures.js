@@ -1,0 +1,179 @@
+/** Figures of groups: series over time, histograms, and every text of them in a table. */
+
+import { useEffect, useState } from "preact/hooks";
+import { html } from "console/html.js";
+import { fillRequest, listFigureQueries, listNeeded, renderName, renderPlural, resolve } from "console/catalog.js";
+import { useLoad } from "console/load.js";
+import { request } from "console/request.js";
+import { makeHash, navigate } from "console/router.js";
+import { GroupAnswer, SeriesAnswer } from "console/pages/figures-answers.js";
+import { BUCKETS, browserZone, makeRange, STEPS } from "console/pages/figures-ranges.js";
+import { CurlButton } from "console/parts/curl.js";
+import { Icon } from "console/parts/icons.js";
+import { PageHeader } from "console/parts/page.js";
+import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
+
+/**
+ * @typedef {import("console/catalog.js").Query} Query
+ * @typedef {Record<string, string>} Values
+ */
+
+const WHOLE = "whole";
+const TYPED_MS = 400;
+const OF_RANGE = ["from", "to", "step", "live"];
+const DATE = /^\d{4}-\d\d-\d\d$/;
+const LOCAL_HOUR = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
+/** The zones that were answered, by operation: a range that nobody has chosen is of this zone. */
+const zones = /** @type {Map<string, string>} */ (new Map());
+
+/** @param {{route: import("console/router.js").Route}} props */
+export default function FiguresPage({ route }) {
+  const [, id] = route.path;
+  if (!id) return html`<${Overview} />`;
+  const view = route.query.get("$view");
+  const query = listFigureQueries().find(({ name, operation }) => operation.id === id && (!view || view === name));
+  if (!query) return html`<div class="page"><${Empty} isPage title="There is no such figure"><a href="#/figures">All figures</a><//></div>`;
+  const View = query.kind === "series" ? SeriesFigure : GroupFigure;
+  return html`<${View} key=${query.name + id} query=${query} values=${Object.fromEntries(route.query)} />`;
+}
+
+function Overview() {
+  const queries = listFigureQueries();
+  const entities = [...new Set(queries.map(({ entity }) => entity ?? ""))];
+  return html`<div class="page">
+    <${PageHeader} title="Figures" about="Series over time, averages, extremes and histograms of every group that is declared with them." />
+    ${!queries.length && html`<${Empty} title="No figures are declared">An aggregate with a series or with several figures appears here.<//>`}
+    ${entities.map(
+      (entity) => html`<section key=${entity}>
+        <h2>${renderPlural(entity)}</h2>
+        <ul class="ways boxed">
+          ${queries
+            .filter((query) => query.entity === entity)
+            .map(
+              (query) => html`<li key=${query.name + query.operation.id}>
+                <a href=${makeHash(["figures", query.operation.id], { $view: query.name })}
+                  ><${Icon} name=${query.kind === "series" ? "chart" : "poll"} /><span>${query.summary}</span
+                  ><code class="muted small">${query.operation.path}</code></a
+                >
+              </li>`,
+            )}
+        </ul>
+      </section>`,
+    )}
+  </div>`;
+}
+
+/**
+ * A figure of a group: its inputs, the request, and what is shown of the answer.
+ * @param {{query: Query, values: Values, sent: Values, inputs?: any, onChange: (changed: Record<string, any>) => void,
+ *   onAnswer?: (data: any) => void, show: (data: any) => any, problems?: (errors: Values) => any}} props
+ *   `sent`: all values of the request. `problems`: the further inputs, with what is wrong with each
+ */
+function Figure({ query, values, sent, onChange, onAnswer, show, problems }) {
+  const filled = fillRequest(query, sent);
+  const loaded = useLoad(
+    async (signal) => (filled ? (await request(filled.path, { query: filled.query, signal })).data : null),
+    [JSON.stringify(filled)],
+  );
+  const { data, error, isLoading, reload } = loaded;
+  useEffect(() => {
+    if (data && !isLoading && !error) onAnswer?.(data);
+  }, [data, isLoading, error]);
+  const groups = listNeeded(query).filter((name) => !OF_RANGE.includes(name));
+  const missing = groups.filter((name) => !values[name]);
+  const errors = Object.fromEntries((error?.errors ?? []).map((/** @type {any} */ one) => [one.field.split(".").at(-1), one.message]));
+  return html`<div class="page">
+    <${PageHeader} title=${query.summary} trail=${[{ text: "Figures", href: "#/figures" }]}>
+      ${filled && html`<${CurlButton} path=${filled.path} query=${filled.query} />`}
+    <//>
+    <form class="filters" aria-label="Group and range" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      ${groups.map((name) => {
+        const choices = resolve(query.operation.parameters.find((one) => one.name === name)?.schema).enum;
+        return html`<${Input} key=${name} name=${name} value=${values[name] ?? ""} choices=${choices} problem=${errors[name]} onChange=${onChange} />`;
+      })}
+      ${problems?.(errors)}
+      <label class="switch"
+        ><input type="checkbox" checked=${values.live === "true"} onChange=${(/** @type {any} */ event) => onChange({ live: event.currentTarget.checked ? "true" : "" })} />Count
+        live</label
+      >
+    </form>
+    ${missing.length > 0
+      ? html`<${Empty} title=${`Choose ${missing.map(renderName).join(" and ").toLowerCase()}`}>This figure has one value for each.<//>`
+      : error
+        ? html`<${ErrorState} error=${error} onRetry=${reload} />`
+        : data
+          ? html`<div class="answer" aria-busy=${isLoading}>${show(data)}</div>`
+          : html`<${Skeleton} rows=${6} />`}
+  </div>`;
+}
+
+/** @param {{query: Query, values: Values}} props */
+function SeriesFigure({ query, values }) {
+  const { id } = query.operation;
+  const [zone, setZone] = useState(zones.get(id) ?? browserZone);
+  const allowed = resolve(query.operation.parameters.find((one) => one.name === "step")?.schema).enum;
+  const steps = allowed ? STEPS.filter((step) => allowed.includes(step)) : STEPS.slice(1);
+  const step = values.step ?? steps[0];
+  const unit = step === WHOLE ? steps[0] : step;
+  const range = makeRange(unit, zone, new Date());
+  const { from = range.from, to = range.to } = values;
+  const change = (/** @type {Record<string, any>} */ changed) =>
+    navigate(makeHash(["figures", id], { $view: query.name, ...values, ...changed }), { replace: true });
+  // The address gets the range that was shown: the link shows the same tomorrow.
+  const keepRange = (/** @type {any} */ data) => {
+    zones.set(id, data.zone);
+    if (data.zone !== zone && !(values.from && values.to)) setZone(data.zone);
+    else if (!values.from || !values.to || !values.step) change({ from, to, step });
+  };
+  const isTyped = (/** @type {string} */ text) => (unit === "hour" ? LOCAL_HOUR : DATE).test(text);
+  const type = !isTyped(from) || !isTyped(to) ? "text" : unit === "hour" ? "datetime-local" : "date";
+  const inputs = (/** @type {Values} */ errors) => html`
+    ${[["from", from], ["to", to]].map(
+      ([name, value]) => html`<${Input} key=${name + type} name=${name} type=${type} value=${value} problem=${errors[name]} onChange=${change} />`,
+    )}
+    <${Input} name="step" value=${step} choices=${[...steps, WHOLE]} problem=${errors.step} onChange=${change} />
+    <button type="button" class="button" onClick=${() => change({ from: "", to: "" })}>Last ${BUCKETS} ${unit}s</button>
+  `;
+  return html`<${Figure}
+    query=${query}
+    values=${values}
+    sent=${{ ...values, from, to, step: step === WHOLE ? "" : step }}
+    problems=${inputs}
+    onChange=${change}
+    onAnswer=${keepRange}
+    show=${(/** @type {any} */ data) => html`<${SeriesAnswer} label=${query.summary} data=${data} chosen=${values.$figure} onChoose=${(/** @type {string} */ figure) => change({ $figure: figure })} />`}
+  />`;
+}
+
+/** @param {{query: Query, values: Values}} props */
+function GroupFigure({ query, values }) {
+  const change = (/** @type {Record<string, any>} */ changed) =>
+    navigate(makeHash(["figures", query.operation.id], { $view: query.name, ...values, ...changed }), { replace: true });
+  return html`<${Figure} query=${query} values=${values} sent=${values} onChange=${change} show=${(/** @type {any} */ data) => html`<${GroupAnswer} data=${data} />`} />`;
+}
+
+/**
+ * What a request is made of: a text, a choice, a date or a local time.
+ * @param {{name: string, value: string, type?: string, choices?: string[], problem?: string,
+ *   onChange: (changed: Values) => void}} props
+ */
+function Input({ name, value, type = "text", choices, problem, onChange }) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    const timer = setTimeout(() => typed !== value && onChange({ [name]: typed }), TYPED_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const id = `figure-${name}`;
+  const common = { id, name, "aria-invalid": problem ? "true" : undefined, "aria-describedby": problem ? `${id}-problem` : undefined };
+  return html`<div class=${problem ? "field invalid" : "field"}>
+    <label for=${id}>${renderName(name)}</label>
+    ${choices
+      ? html`<select ...${common} value=${value} onChange=${(/** @type {any} */ event) => onChange({ [name]: event.currentTarget.value })}>
+          ${!choices.includes(value) && html`<option value=${value}>${value || "Choose…"}</option>`}
+          ${choices.map((one) => html`<option key=${one} value=${one}>${one === WHOLE ? "the whole range" : one}</option>`)}
+        </select>`
+      : html`<input ...${common} type=${type} dir="auto" autocomplete="off" value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.currentTarget.value)} />`}
+    ${problem && html`<p class="field-problem" id=${`${id}-problem`}>${problem}</p>`}
+  </div>`;
+}
