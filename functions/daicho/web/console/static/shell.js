@@ -66,7 +66,7 @@ export const PAGES = [
     isShown: () => listAllQueries("ranking", "total").length > 0,
     load: () => import("console/pages/charts.js"),
   },
-  { route: "figures", name: "Figures", icon: "limits", section: "", isShown: () => listFigureQueries().length > 0, load: () => import("console/pages/figures.js") },
+  { route: "figures", name: "Figures", icon: "figures", section: "", isShown: () => listFigureQueries().length > 0, load: () => import("console/pages/figures.js") },
   { route: "list", name: "List", load: () => import("console/pages/list.js") },
   { route: "item", name: "Item", load: () => import("console/pages/item.js") },
   { route: "new", name: "New item", load: () => import("console/pages/create.js") },

@@ -44,7 +44,7 @@ export function SeriesAnswer({ label, data, chosen, onChoose }) {
   return html`<section>
       <div class="list-line">
         <p class="muted">${renderNumber(buckets.length)} ${buckets.length === 1 ? "bucket" : "buckets"} ${unit}, in the time zone <b>${zone}</b></p>
-        <label class="inline" for="figure-shown"
+        <label class="list-line" for="figure-shown"
           ><span>Show</span>
           <select id="figure-shown" class="button" value=${shown.id} onChange=${(/** @type {any} */ event) => onChoose(event.currentTarget.value)}>
             ${figures.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}

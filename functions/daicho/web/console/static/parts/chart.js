@@ -12,7 +12,7 @@ import { renderNumber } from "console/format.js";
  *   kind?: Kind, renderX?: (seconds: number) => string, labels?: string[], caption?: string}} Chart
  */
 
-const BARS = { bars: [0.6, 48], histogram: [0.94, 120] };
+const BARS = { bars: [0.6, 48], histogram: [0.96, 400] };
 const WHOLE_STEPS = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1_000, 10_000].map((power) => digit * power)).sort((a, b) => a - b);
 const PIXELS_OF_CHARACTER = 7;
 
@@ -102,7 +102,7 @@ function makeOptions(host, width, { label, points, unit, height, kind, renderX, 
         stroke: accent,
         width: 2,
         fill: `color-mix(in srgb, ${accent} ${bars ? 75 : 14}%, transparent)`,
-        paths: bars ? uPlot.paths.bars?.({ size: /** @type {any} */ (bars), radius: 0.12 }) : undefined,
+        paths: bars ? uPlot.paths.bars?.({ size: /** @type {any} */ (bars), radius: kind === "bars" ? 0.12 : 0 }) : undefined,
         points: { show: !bars && host.clientWidth / 12 > 1, size: width > points.length * 8 ? 5 : 3 },
         spanGaps: false,
       },
