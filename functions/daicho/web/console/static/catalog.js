@@ -19,6 +19,7 @@ import { makeHash } from "console/router.js";
  * @typedef {{kind: string, name: string, summary: string, entity: string | null,
  *   required: string[], optional: string[], fixed: Record<string, string>,
  *   search_parameter: string | null, searched: string[], max_items?: number,
+ *   series?: {unit: string, zone: string, first_weekday: number, steps: string[]},
  *   operation: Operation}} Query
  * @typedef {{name: string, tag: string, queries: Query[]}} Entity
  */

@@ -24,7 +24,7 @@ export function SeriesAnswer({ label, data, chosen, onChoose }) {
   const { buckets, zone, step } = data;
   const figures = useMemo(() => listShown(buckets), [buckets]);
   const shown = figures.find(({ id }) => id === chosen) ?? figures.find(({ id }) => id === "total") ?? figures[0];
-  const labels = useMemo(() => buckets.map((/** @type {any} */ bucket) => renderLabel(bucket.label, zone)), [buckets]);
+  const labels = useMemo(() => buckets.map((/** @type {any} */ bucket) => renderLabel(bucket, zone)), [buckets]);
   const points = useMemo(
     () => buckets.map((/** @type {any} */ bucket, /** @type {number} */ place) => [place, readNumber(shown?.read(bucket))]),
     [buckets, shown?.id],

@@ -1,11 +1,7 @@
 /** Ranges of time as they are typed: local dates of a time zone, or local hours. */
 
-/** From the finest to the coarsest. */
-export const STEPS = ["hour", "day", "week", "month", "quarter", "year"];
 /** The buckets of a range that nobody has chosen. */
 export const BUCKETS = 30;
-/** The zone of the browser. */
-export const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const HOUR_MS = 3_600_000;
 const MONTHS = { month: 1, quarter: 3, year: 12 };
@@ -21,32 +17,47 @@ export function renderLocal(instant, zone) {
 }
 
 /**
- * The label of a bucket as it is read. An hour is labelled by its beginning in UTC, and is shown by
- * the clock of the zone with its offset: an hour of autumn comes twice.
- * @param {string} label
+ * A bucket as it is read, by the clock of the zone. An hour has its offset, as an hour of autumn
+ * comes twice; its label is its beginning in UTC. The whole range has no label.
+ * @param {{label: string, start: string, end: string}} bucket
  * @param {string} zone
  */
-export function renderLabel(label, zone) {
+export function renderLabel({ label, start, end }, zone) {
+  if (!label) return [start, end].map((edge) => renderLocal(new Date(edge), zone).replace("T00:00", "").replace("T", " ")).join(" – ");
   if (!label.endsWith("Z")) return label;
   const instant = new Date(label);
-  const local = renderLocal(instant, zone);
-  const offset = Math.round((Date.parse(`${local}Z`) - instant.getTime()) / 60_000);
-  const clock = new Date(Math.abs(offset) * 60_000).toISOString().slice(11, 16);
-  return `${local.replace("T", " ")} ${offset < 0 ? "-" : "+"}${clock}`;
+  return `${renderLocal(instant, zone).replace("T", " ")} ${renderOffset(instant, zone)}`;
+}
+
+/** By how much the clock of a zone is ahead of UTC: `+02:00`. @param {Date} instant @param {string} zone */
+function renderOffset(instant, zone) {
+  const minutes = Math.round((Date.parse(`${renderLocal(instant, zone)}Z`) - instant.getTime()) / 60_000);
+  return `${minutes < 0 ? "-" : "+"}${new Date(Math.abs(minutes) * 60_000).toISOString().slice(11, 16)}`;
+}
+
+/**
+ * The beginning of the hour of an instant: `2026-11-24T13:00`, with the offset if the clock shows
+ * the hour twice.
+ * @param {Date} instant
+ * @param {string} zone
+ */
+function renderHour(instant, zone) {
+  const hour = renderLocal(instant, zone).slice(0, 13);
+  const isTwice = [-HOUR_MS, HOUR_MS].some((later) => renderLocal(new Date(instant.getTime() + later), zone).startsWith(hour));
+  return `${hour}:00${isTwice ? renderOffset(instant, zone) : ""}`;
 }
 
 /**
  * The range of the last buckets, with the one of now.
+ * @param {{zone: string, first_weekday: number}} series
  * @param {string} step
- * @param {string} zone
  * @param {Date} now
  * @returns {{from: string, to: string}} dates; local times for hours
  */
-export function makeRange(step, zone, now) {
+export function makeRange({ zone, first_weekday: firstWeekday }, step, now) {
   if (step === "hour") {
-    const render = (/** @type {number} */ hours) =>
-      `${renderLocal(new Date(now.getTime() + hours * HOUR_MS), zone).slice(0, 13)}:00`;
-    return { from: render(1 - BUCKETS), to: render(1) };
+    const [from, to] = [1 - BUCKETS, 1].map((hours) => renderHour(new Date(now.getTime() + hours * HOUR_MS), zone));
+    return { from, to };
   }
   const [year, month, day] = renderLocal(now, zone).slice(0, 10).split("-").map(Number);
   const size = MONTHS[/** @type {keyof typeof MONTHS} */ (step)];
@@ -56,8 +67,8 @@ export function makeRange(step, zone, now) {
     return { from: render(first - (BUCKETS - 1) * size), to: render(first + size) };
   }
   const days = step === "week" ? 7 : 1;
-  const sinceMonday = step === "week" ? (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + 6) % 7 : 0;
-  const first = day - sinceMonday;
+  const weekday = (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + 6) % 7; // 0 is Monday
+  const first = day - ((weekday - firstWeekday + 7) % days);
   return {
     from: renderDate(year, month - 1, first - (BUCKETS - 1) * days),
     to: renderDate(year, month - 1, first + days),

@@ -1,13 +1,13 @@
 /** Figures of groups: series over time, histograms, and every text of them in a table. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { fillRequest, listFigureQueries, listNeeded, renderName, renderPlural, resolve } from "console/catalog.js";
 import { useLoad } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { GroupAnswer, SeriesAnswer } from "console/pages/figures-answers.js";
-import { BUCKETS, browserZone, makeRange, STEPS } from "console/pages/figures-ranges.js";
+import { BUCKETS, makeRange } from "console/pages/figures-ranges.js";
 import { CurlButton } from "console/parts/curl.js";
 import { Icon } from "console/parts/icons.js";
 import { PageHeader } from "console/parts/page.js";
@@ -23,8 +23,6 @@ const TYPED_MS = 400;
 const OF_RANGE = ["from", "to", "step", "live"];
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const LOCAL_HOUR = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
-/** The zones that were answered, by operation: a range that nobody has chosen is of this zone. */
-const zones = /** @type {Map<string, string>} */ (new Map());
 
 /** @param {{route: import("console/router.js").Route}} props */
 export default function FiguresPage({ route }) {
@@ -65,20 +63,16 @@ function Overview() {
 
 /**
  * A figure of a group: its inputs, the request, and what is shown of the answer.
- * @param {{query: Query, values: Values, sent: Values, inputs?: any, onChange: (changed: Record<string, any>) => void,
- *   onAnswer?: (data: any) => void, show: (data: any) => any, problems?: (errors: Values) => any}} props
- *   `sent`: all values of the request. `problems`: the further inputs, with what is wrong with each
+ * @param {{query: Query, values: Values, sent: Values, onChange: (changed: Record<string, any>) => void,
+ *   show: (data: any) => any, inputs?: (errors: Values) => any}} props
+ *   `sent`: all values of the request. `inputs`: those of the range, with what is wrong with each
  */
-function Figure({ query, values, sent, onChange, onAnswer, show, problems }) {
+function Figure({ query, values, sent, onChange, show, inputs }) {
   const filled = fillRequest(query, sent);
-  const loaded = useLoad(
-    async (signal) => (filled ? (await request(filled.path, { query: filled.query, signal })).data : null),
+  const { data, error, isLoading, reload } = useLoad(
+    (signal) => readFigure(filled, signal),
     [JSON.stringify(filled)],
   );
-  const { data, error, isLoading, reload } = loaded;
-  useEffect(() => {
-    if (data && !isLoading && !error) onAnswer?.(data);
-  }, [data, isLoading, error]);
   const groups = listNeeded(query).filter((name) => !OF_RANGE.includes(name));
   const missing = groups.filter((name) => !values[name]);
   const errors = Object.fromEntries((error?.errors ?? []).map((/** @type {any} */ one) => [one.field.split(".").at(-1), one.message]));
@@ -91,7 +85,7 @@ function Figure({ query, values, sent, onChange, onAnswer, show, problems }) {
         const choices = resolve(query.operation.parameters.find((one) => one.name === name)?.schema).enum;
         return html`<${Input} key=${name} name=${name} value=${values[name] ?? ""} choices=${choices} problem=${errors[name]} onChange=${onChange} />`;
       })}
-      ${problems?.(errors)}
+      ${inputs?.(errors)}
       <label class="switch"
         ><input type="checkbox" checked=${values.live === "true"} onChange=${(/** @type {any} */ event) => onChange({ live: event.currentTarget.checked ? "true" : "" })} />Count
         live</label
@@ -107,40 +101,45 @@ function Figure({ query, values, sent, onChange, onAnswer, show, problems }) {
   </div>`;
 }
 
+/**
+ * The answer; an older API does not send whether it is rolled up, which is then what was asked for.
+ * @param {ReturnType<typeof fillRequest>} filled
+ * @param {AbortSignal} signal
+ */
+async function readFigure(filled, signal) {
+  if (!filled) return null;
+  const { data } = await request(filled.path, { query: filled.query, signal });
+  return { rolled_up: filled.query.live !== "true", ...data };
+}
+
 /** @param {{query: Query, values: Values}} props */
 function SeriesFigure({ query, values }) {
-  const { id } = query.operation;
-  const [zone, setZone] = useState(zones.get(id) ?? browserZone);
-  const allowed = resolve(query.operation.parameters.find((one) => one.name === "step")?.schema).enum;
-  const steps = allowed ? STEPS.filter((step) => allowed.includes(step)) : STEPS.slice(1);
-  const step = values.step ?? steps[0];
-  const unit = step === WHOLE ? steps[0] : step;
-  const range = makeRange(unit, zone, new Date());
-  const { from = range.from, to = range.to } = values;
+  const series = /** @type {NonNullable<Query["series"]>} */ (query.series);
+  const step = values.step ?? series.unit;
+  const unit = step === WHOLE ? series.unit : step;
+  const last = makeRange(series, unit, new Date());
+  const { from = last.from, to = last.to } = values;
   const change = (/** @type {Record<string, any>} */ changed) =>
-    navigate(makeHash(["figures", id], { $view: query.name, ...values, ...changed }), { replace: true });
-  // The address gets the range that was shown: the link shows the same tomorrow.
-  const keepRange = (/** @type {any} */ data) => {
-    zones.set(id, data.zone);
-    if (data.zone !== zone && !(values.from && values.to)) setZone(data.zone);
-    else if (!values.from || !values.to || !values.step) change({ from, to, step });
-  };
+    navigate(makeHash(["figures", query.operation.id], { $view: query.name, ...values, ...changed }), { replace: true });
+  // The address gets the range that is shown: the link shows the same tomorrow.
+  useEffect(() => {
+    if (!values.from || !values.to || !values.step) change({ from, to, step });
+  }, [values.from, values.to, values.step]);
   const isTyped = (/** @type {string} */ text) => (unit === "hour" ? LOCAL_HOUR : DATE).test(text);
   const type = !isTyped(from) || !isTyped(to) ? "text" : unit === "hour" ? "datetime-local" : "date";
   const inputs = (/** @type {Values} */ errors) => html`
     ${[["from", from], ["to", to]].map(
       ([name, value]) => html`<${Input} key=${name + type} name=${name} type=${type} value=${value} problem=${errors[name]} onChange=${change} />`,
     )}
-    <${Input} name="step" value=${step} choices=${[...steps, WHOLE]} problem=${errors.step} onChange=${change} />
-    <button type="button" class="button" onClick=${() => change({ from: "", to: "" })}>Last ${BUCKETS} ${unit}s</button>
+    <${Input} name="step" value=${step} choices=${[...series.steps, WHOLE]} problem=${errors.step} onChange=${change} />
+    <button type="button" class="button" onClick=${() => change(last)}>Last ${BUCKETS} ${unit}s</button>
   `;
   return html`<${Figure}
     query=${query}
     values=${values}
     sent=${{ ...values, from, to, step: step === WHOLE ? "" : step }}
-    problems=${inputs}
+    inputs=${inputs}
     onChange=${change}
-    onAnswer=${keepRange}
     show=${(/** @type {any} */ data) => html`<${SeriesAnswer} label=${query.summary} data=${data} chosen=${values.$figure} onChoose=${(/** @type {string} */ figure) => change({ $figure: figure })} />`}
   />`;
 }
@@ -159,9 +158,14 @@ function GroupFigure({ query, values }) {
  */
 function Input({ name, value, type = "text", choices, problem, onChange }) {
   const [typed, setTyped] = useState(value);
+  const commit = useRef(() => {});
+  // The newest one: another input may have changed the address since this one was typed in.
+  commit.current = () => {
+    if (typed !== value) onChange({ [name]: typed });
+  };
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
-    const timer = setTimeout(() => typed !== value && onChange({ [name]: typed }), TYPED_MS);
+    const timer = setTimeout(() => commit.current(), TYPED_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const id = `figure-${name}`;
@@ -173,7 +177,7 @@ function Input({ name, value, type = "text", choices, problem, onChange }) {
           ${!choices.includes(value) && html`<option value=${value}>${value || "Choose…"}</option>`}
           ${choices.map((one) => html`<option key=${one} value=${one}>${one === WHOLE ? "the whole range" : one}</option>`)}
         </select>`
-      : html`<input ...${common} type=${type} dir="auto" autocomplete="off" value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.currentTarget.value)} />`}
+      : html`<input ...${common} type=${type} dir="auto" autocomplete="off" value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.currentTarget.value)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && !event.isComposing && commit.current()} />`}
     ${problem && html`<p class="field-problem" id=${`${id}-problem`}>${problem}</p>`}
   </div>`;
 }
