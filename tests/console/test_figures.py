@@ -26,6 +26,14 @@ EMPTY_EVERY = 3
 LONG = "1234567890123456789.55"
 """A price with more digits than a number of JavaScript has."""
 DAILY, WEEKLY, OF_GROUP = "Sum up Sale by country", "Count all Sale", "Count Sale by country"
+BUCKETS = "Buckets: Distribution of price"
+DISTRIBUTION = [
+    ["–", "0", "0", "0%"],
+    ["0", "100", "5", "25%"],
+    ["100", "200", "7", "60%"],
+    ["200", "–", "8", "100%"],
+]
+"""Of all sales: bounds, count, and the share of all that is below the upper bound."""
 TRIES = 60
 _READ_CELLS = """(table) => [...table.querySelectorAll(".body [role=row]")].map(
   (row) => [...row.querySelectorAll("[role=cell]")].map((cell) => cell.innerText),
@@ -99,6 +107,8 @@ def list_cells(page: Page, label: str) -> list[list[str]]:
 def test_a_series_is_drawn_with_its_exact_texts(figures: Page, sales: ConsoleStack) -> None:
     page = figures
     page.get_by_role("link", name="Figures", exact=True).click()
+    page.get_by_role("link", name=DAILY).wait_for()
+    check_accessibility(page)
     page.get_by_role("link", name=DAILY).click()
     expect(page.get_by_role("heading", name="Choose country")).to_be_visible()
     sales.gateway.calls.clear()
@@ -134,6 +144,7 @@ def test_a_series_is_drawn_with_its_exact_texts(figures: Page, sales: ConsoleSta
         "290.500000000000",
         *["290.5"] * 2,
     ]
+    assert list_cells(page, BUCKETS) == DISTRIBUTION
 
     # The address shows the same elsewhere, and live.
     shared = urlsplit(page.url).fragment
@@ -188,12 +199,7 @@ def test_a_histogram_has_its_percentiles_and_bounds(figures: Page) -> None:
     shown = page.locator(".percentiles > div").all_inner_texts()
     percentiles = [" ".join(text.split()) for text in shown]
     assert percentiles == ["p50 between 100 and 200", "p90 200 or more", "p99 200 or more"]
-    assert list_cells(page, "Buckets: Distribution of price") == [
-        ["–", "0", "0", "0%"],
-        ["0", "100", "5", "25%"],
-        ["100", "200", "7", "60%"],
-        ["200", "–", "8", "100%"],
-    ]
+    assert list_cells(page, BUCKETS) == DISTRIBUTION
     expect_runs(page, 8, 3)
     check_accessibility(page)
 
@@ -205,7 +211,7 @@ def test_a_histogram_has_its_percentiles_and_bounds(figures: Page) -> None:
     expect(page.locator(".bar-name")).to_have_text("DE")
 
 
-def test_ranges_and_labels_are_of_the_zone(browser: Browser, sales: ConsoleStack) -> None:
+def test_ranges_labels_and_percentiles(browser: Browser, sales: ConsoleStack) -> None:
     ranges = {
         ("hour", "Asia/Kolkata", 0, "2026-04-04T15:10Z"): "2026-04-03T15:00 2026-04-04T21:00",
         (
@@ -227,11 +233,26 @@ def test_ranges_and_labels_are_of_the_zone(browser: Browser, sales: ConsoleStack
         ("2026-01-01T00:30Z", "America/St_Johns"): "2025-12-31 21:00 -03:30",
         ("2026-10-25", "Europe/Berlin"): "2026-10-25",
     }
+    percentiles = {
+        (50, 3, 1, 3): 1,
+        (50, 3, 0, 3): 0,
+        (50, 3, 0, 4): 2,
+        (99, 99, 1, 0): 0,
+        (99, 98, 1, 1): 1,
+        (100, 1, 0, 1): 2,
+        (50, 0, 0, 0): -1,
+    }
+    """The place of the bucket by percent and counts: by nearest rank."""
     with open_page(browser) as page:
         page.goto(sales.url)
-        made, shown = page.evaluate(
-            """async ([ranges, labels]) => {
+        made, shown, places = page.evaluate(
+            """async ([ranges, labels, percentiles]) => {
               const module = await import("console/pages/figures-ranges.js");
+              const { findPercentile } = await import("console/pages/figures-histogram.js");
+              const find = ([percent, ...counts]) => {
+                const histogram = counts.map((count) => ({ count }));
+                return histogram.indexOf(findPercentile(histogram, percent));
+              };
               const render = ([step, zone, first_weekday, now]) => {
                 const { from, to } = module.makeRange({ zone, first_weekday }, step, new Date(now));
                 return `${from} ${to}`;
@@ -239,9 +260,11 @@ def test_ranges_and_labels_are_of_the_zone(browser: Browser, sales: ConsoleStack
               return [
                 ranges.map(render),
                 labels.map(([label, zone]) => module.renderLabel({ label }, zone)),
+                percentiles.map(find),
               ];
             }""",
-            [[*ranges], [*labels]],
+            [[*ranges], [*labels], [*percentiles]],
         )
     assert dict(zip(ranges, made, strict=True)) == ranges
     assert dict(zip(labels, shown, strict=True)) == labels
+    assert dict(zip(percentiles, places, strict=True)) == percentiles
