@@ -11,8 +11,8 @@ from daicho.errors import Invalid
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.instances import list_replacing_generations
 from daicho.query.access import Access
+from daicho.query.figures.series import SeriesReader, parse_bounds
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
-from daicho.query.series import SeriesReader, parse_bounds
 from daicho.query.totals import TallyGroup, Totals
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.table import Table

@@ -18,7 +18,7 @@ from daicho.layout.components import (
 )
 from daicho.layout.item_keys import render_group_tally
 from daicho.plan import AggregatePlan, EntityPlan
-from daicho.plan.series import CODE_END, locate_bucket
+from daicho.plan.figures.series import CODE_END, locate_bucket
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -61,7 +61,7 @@ class Amount:
 class Group(NamedTuple):
     """A group of an aggregate. With a series, ``by`` ends with the chunk, and has a bucket's code.
 
-    See `daicho.plan.series`.
+    See `daicho.plan.figures.series`.
     """
 
     within: tuple[str, ...]
@@ -158,7 +158,7 @@ def list_groups(plan: EntityPlan, aggregate: AggregatePlan, image: Image) -> Ite
 
 
 def pack_bucket(code: str, amount: Amount) -> Amount:
-    """The amount of a chunk with one bucket that has this amount (`daicho.plan.series`)."""
+    """The amount of a chunk with one bucket that has this amount (`daicho.plan.figures.series`)."""
     packed = [(f"{code}{CODE_END}{name}", value) for name, value in amount.parts]
     packed.append((f"{code}{CODE_END}items", Decimal(amount.items)))
     packed.append((f"{code}{CODE_END}total", amount.total))

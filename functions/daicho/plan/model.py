@@ -138,7 +138,7 @@ class AggregatePlan:
     rolled_up: RollupMode = "by schedule"
     figures: tuple[FigurePlan, ...] = ()
     series: Part | None = None
-    """The time bucket by which each group has a series; see `daicho.plan.series`."""
+    """The time bucket by which each group has a series; see `daicho.plan.figures.series`."""
 
     @cached_property
     def measured_fields(self) -> tuple[MeasuredField, ...]:

@@ -18,7 +18,7 @@ from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
-from daicho.query.figures import Extremes, build_figures, read_extremes
+from daicho.query.figures.field_figures import Extremes, build_figures, read_extremes
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass

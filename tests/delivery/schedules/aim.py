@@ -16,6 +16,8 @@ REBUILD = ("rebuild", "rebuild disabled", "rebuild superseded", "rebuild replace
 """The profiles of rebuilds: as above."""
 CLOSING = ("closing shards", "closing without discards", "closing upgrade")
 """The profiles of shards that close and are retired."""
+FIGURES = ("figures changed", "figures: entities", "figures folded", "figures: entities redriven")
+"""The profiles of entities with every kind of figure, and with series."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),
     "2": ("poison", "uncertain"),
@@ -52,6 +54,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "48": CLOSING,
     "49": ("closing shards",),
     "fast": (LIKES,),
+    "figures": FIGURES,
     "expiry": ("expiry rules", "expiry restores"),
     "rules": ("rules",),
     "unique": ("unique",),

@@ -24,6 +24,7 @@ from tests.delivery.book_requests import BookRequests
 from tests.delivery.schedules.chosen_profiles import CHOSEN_PROFILES
 from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
+from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
@@ -340,6 +341,7 @@ PROFILES = (
         },
     ),
     *EXPIRY_PROFILES,
+    *FIGURE_PROFILES,
     *SERVICE_PROFILES,
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(

@@ -97,7 +97,7 @@ class FiguresView(BaseModel):
 def _render_figures(figures: FieldFigures) -> dict[str, Any]:
     return {
         "count": figures.count,
-        "total": str(figures.total),
+        "total": _render_decimal(figures.total),
         "mean": _render_decimal(figures.mean),
         "variance": _render_decimal(figures.variance),
         "min": _render_decimal(figures.min),
