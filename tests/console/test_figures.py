@@ -76,13 +76,21 @@ def sales(
         yield served
 
 
-@pytest.fixture
-def figures(browser: Browser, sales: ConsoleStack) -> Iterator[Page]:
-    """The console of the sales, signed in."""
+@pytest.fixture(scope="module")
+def opened(browser: Browser, sales: ConsoleStack) -> Iterator[Page]:
+    """The console of the sales, signed in once."""
     with open_page(browser) as page:
         page.clock.set_fixed_time(NOW)
         sign_in(page, sales.url, TENANTS[0])
         yield page
+
+
+@pytest.fixture
+def figures(opened: Page) -> Page:
+    """The console at its start."""
+    opened.set_viewport_size({"width": 1280, "height": 720})
+    opened.evaluate("location.hash = '#/'; 0")
+    return opened
 
 
 def expect_runs(page: Page, least_pixels: int, expected: int) -> None:
@@ -211,7 +219,7 @@ def test_a_histogram_has_its_percentiles_and_bounds(figures: Page) -> None:
     expect(page.locator(".bar-name")).to_have_text("DE")
 
 
-def test_ranges_labels_and_percentiles(browser: Browser, sales: ConsoleStack) -> None:
+def test_ranges_labels_and_percentiles(figures: Page) -> None:
     ranges = {
         ("hour", "Asia/Kolkata", 0, "2026-04-04T15:10Z"): "2026-04-03T15:00 2026-04-04T21:00",
         (
@@ -243,28 +251,26 @@ def test_ranges_labels_and_percentiles(browser: Browser, sales: ConsoleStack) ->
         (50, 0, 0, 0): -1,
     }
     """The place of the bucket by percent and counts: by nearest rank."""
-    with open_page(browser) as page:
-        page.goto(sales.url)
-        made, shown, places = page.evaluate(
-            """async ([ranges, labels, percentiles]) => {
-              const module = await import("console/pages/figures-ranges.js");
-              const { findPercentile } = await import("console/pages/figures-histogram.js");
-              const find = ([percent, ...counts]) => {
-                const histogram = counts.map((count) => ({ count }));
-                return histogram.indexOf(findPercentile(histogram, percent));
-              };
-              const render = ([step, zone, first_weekday, now]) => {
-                const { from, to } = module.makeRange({ zone, first_weekday }, step, new Date(now));
-                return `${from} ${to}`;
-              };
-              return [
-                ranges.map(render),
-                labels.map(([label, zone]) => module.renderLabel({ label }, zone)),
-                percentiles.map(find),
-              ];
-            }""",
-            [[*ranges], [*labels], [*percentiles]],
-        )
+    made, shown, places = figures.evaluate(
+        """async ([ranges, labels, percentiles]) => {
+          const module = await import("console/pages/figures-ranges.js");
+          const { findPercentile } = await import("console/pages/figures-histogram.js");
+          const find = ([percent, ...counts]) => {
+            const histogram = counts.map((count) => ({ count }));
+            return histogram.indexOf(findPercentile(histogram, percent));
+          };
+          const render = ([step, zone, first_weekday, now]) => {
+            const { from, to } = module.makeRange({ zone, first_weekday }, step, new Date(now));
+            return `${from} ${to}`;
+          };
+          return [
+            ranges.map(render),
+            labels.map(([label, zone]) => module.renderLabel({ label }, zone)),
+            percentiles.map(find),
+          ];
+        }""",
+        [[*ranges], [*labels], [*percentiles]],
+    )
     assert dict(zip(ranges, made, strict=True)) == ranges
     assert dict(zip(labels, shown, strict=True)) == labels
     assert dict(zip(percentiles, places, strict=True)) == percentiles

@@ -262,10 +262,9 @@ class DeclaredQuery:
             parameter for parameter in self.parameters if parameter.name not in inside
         )
         optional: tuple[Parameter, ...] = PAGING
-        series = None
+        series = describe_series(self.owner.declaration) if self.kind == "series" else None
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
-            series = None if self.mode else describe_series(self.owner.declaration)
             if series:
                 parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):

@@ -12,7 +12,7 @@ from daicho.declare.aggregates import Aggregate, TallyDeclaration
 from daicho.declare.queries import TotalQuery
 from daicho.declare.results import Series, SeriesBucket
 from daicho.plan.calendar import CalendarUnit
-from daicho.plan.series import DIVISIBLE_UNITS
+from daicho.plan.figures.series import DIVISIBLE_UNITS
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.routes.scores import (
     build_figure_fields,
