@@ -262,7 +262,7 @@ class DeclaredQuery:
             parameter for parameter in self.parameters if parameter.name not in inside
         )
         optional: tuple[Parameter, ...] = PAGING
-        series = describe_series(self.owner.declaration) if self.kind == "series" else None
+        series = describe_series(self.owner.declaration)
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
             if series:

@@ -39,7 +39,7 @@ def has_series(declared: TallyDeclaration) -> bool:
     return isinstance(declared, Aggregate) and declared.series is not None
 
 
-def describe_series(declared: TallyDeclaration) -> dict[str, Any] | None:
+def describe_series(declared: object) -> dict[str, Any] | None:
     """What a program needs to know of a series to ask for a range of it; None without one.
 
     ``first_weekday``: 0 is Monday. ``steps``: the units of which a bucket of the answer may be.
