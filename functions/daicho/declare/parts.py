@@ -91,7 +91,8 @@ def week(
     """The week of an instant or day, named by its first day: ``2026-11-16``."""
     if first_weekday not in WEEKDAYS:
         raise DeclarationError(
-            f"a week begins with one of {', '.join(WEEKDAYS)}, not {first_weekday!r}"
+            f"a week begins with one of {', '.join(WEEKDAYS)}, not {first_weekday!r}; "
+            'write first_weekday="sunday"'
         )
     return _bucket(moment, "week", zone, WEEKDAYS.index(first_weekday))
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
-from daicho.plan.figures import FigurePlan, MeasuredField, list_measured_fields
+from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
 from daicho.plan.parts import Part, omit_part_defaults, parse_parts
 from daicho.plan.unique import UniquePlan
 from daicho.runtime.frozen_dataclasses import dataclass

@@ -11,7 +11,7 @@ from daicho.derive.contributions import Amount, find_buckets
 from daicho.derive.figures import compute_mean, compute_variance
 from daicho.layout.item_keys import render_extremes_list
 from daicho.plan import AggregatePlan, EntityPlan
-from daicho.plan.figures import MeasuredField
+from daicho.plan.figures.figure_plans import MeasuredField
 from daicho.storage import keys
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
@@ -59,7 +59,8 @@ def read_extremes(
 ) -> dict[str, Extremes]:
     """The smallest and the largest value of each field that declares one, of the index.
 
-    ``group``: the components of `Group.parts`. Half a read unit for each value.
+    ``group``: the values of ``within`` and ``by``, and of a series the chunk and the code of the
+    bucket. Half a read unit for each value.
     """
     extremes: dict[str, Extremes] = {}
     for place, measured in enumerate(aggregate.measured_fields):
