@@ -258,3 +258,9 @@ def test_the_api_answers_a_series(shop: Shop) -> None:
     operation = describe_api(daicho, LEDGER)["paths"]["/shops/{shop}/days"]["get"]
     (query,) = operation["x-daicho-queries"]
     assert (query["kind"], query["required"]) == ("series", ["from", "to"])
+    assert query["series"] == {
+        "unit": "day",
+        "zone": ZONE,
+        "first_weekday": 0,
+        "steps": ["day", "week", "month", "quarter", "year"],
+    }

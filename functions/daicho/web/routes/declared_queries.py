@@ -40,7 +40,14 @@ from daicho.web.routes.scores import (
     refer_to_score,
     render_part_name,
 )
-from daicho.web.routes.series import RANGE, STEP, answer_total, has_series, refer_to_total
+from daicho.web.routes.series import (
+    RANGE,
+    STEP,
+    answer_total,
+    describe_series,
+    has_series,
+    refer_to_total,
+)
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.text_forms import BUCKET_TYPES
@@ -255,9 +262,10 @@ class DeclaredQuery:
             parameter for parameter in self.parameters if parameter.name not in inside
         )
         optional: tuple[Parameter, ...] = PAGING
+        series = describe_series(self.owner.declaration)
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
-            if not self.mode and has_series(self.owner.declaration):
+            if series:
                 parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
@@ -284,6 +292,7 @@ class DeclaredQuery:
             searched,
             kind=self.kind,
             entity=self.entity.__name__,
+            series=series,
         )
 
     def _choose_answer(self) -> Answerer:

@@ -12,6 +12,7 @@ from daicho.declare.aggregates import Aggregate, TallyDeclaration
 from daicho.declare.queries import TotalQuery
 from daicho.declare.results import Series, SeriesBucket
 from daicho.plan.calendar import CalendarUnit
+from daicho.plan.figures.series import DIVISIBLE_UNITS
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.routes.scores import (
     build_figure_fields,
@@ -37,6 +38,22 @@ _INSTANT = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 def has_series(declared: TallyDeclaration) -> bool:
     """Whether a declaration is read from one time to another."""
     return isinstance(declared, Aggregate) and declared.series is not None
+
+
+def describe_series(declared: object) -> dict[str, Any] | None:
+    """What a program needs to know of a series to ask for a range of it; None without one.
+
+    ``first_weekday``: 0 is Monday. ``steps``: the units of which a bucket of the answer may be.
+    """
+    part = declared.series if isinstance(declared, Aggregate) else None
+    if part is None or part.bucket is None:
+        return None
+    return {
+        "unit": part.bucket,
+        "zone": part.zone,
+        "first_weekday": part.first_weekday,
+        "steps": list(DIVISIBLE_UNITS[part.bucket]),
+    }
 
 
 def answer_total(declared: TallyDeclaration, query: TotalQuery, call: Call) -> Reply:
