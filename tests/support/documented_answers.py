@@ -17,6 +17,8 @@ from tests.support.described_routes import IDS, VALUES, DescribedRoutes
 
 Send = Callable[..., Answer]
 Reached = dict[tuple[str, str], set[int]]
+RANGE = {"from": "2026-01-01", "to": "2027-01-01"}
+"""Of each series."""
 
 
 @dataclass

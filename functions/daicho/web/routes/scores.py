@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declare.aggregates import TallyDeclaration
-from daicho.declare.figures.measures import Count
+from daicho.declare.figures.measures import KINDS, Count
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import RankingQuery
 from daicho.declare.results import FieldFigures, Score, SeriesBucket
@@ -44,7 +44,8 @@ def build_figure_values(declared: TallyDeclaration, score: Score | SeriesBucket)
         values["total"] = score.total if whole else str(score.total)
     if score.figures:
         values["figures"] = {
-            name: _render_figures(figures) for name, figures in score.figures.items()
+            name: _render_figures(figures, _list_kinds(declared, name))
+            for name, figures in score.figures.items()
         }
     return values
 
@@ -94,23 +95,35 @@ class FiguresView(BaseModel):
     histogram: list[BucketView] = Field(default=[], description="Every declared bucket.")
 
 
-def _render_figures(figures: FieldFigures) -> dict[str, Any]:
-    return {
+def _list_kinds(declared: TallyDeclaration, name: str) -> frozenset[str]:
+    """The kinds of the further figures of a field."""
+    return frozenset(
+        KINDS[type(figure)]
+        for figure in declared.figures
+        if not isinstance(figure, Count) and figure.field.name == name
+    )
+
+
+def _render_figures(figures: FieldFigures, kinds: frozenset[str]) -> dict[str, Any]:
+    """The figures that are always there, and those that are declared."""
+    values: dict[str, Any] = {
         "count": figures.count,
         "total": _render_decimal(figures.total),
         "mean": _render_decimal(figures.mean),
-        "variance": _render_decimal(figures.variance),
-        "min": _render_decimal(figures.min),
-        "max": _render_decimal(figures.max),
-        "histogram": [
+    }
+    for kind in ("variance", "min", "max"):
+        if kind in kinds:
+            values[kind] = _render_decimal(getattr(figures, kind))
+    if "percentiles" in kinds:
+        values["histogram"] = [
             {
                 "low": _render_decimal(bucket.low),
                 "high": _render_decimal(bucket.high),
                 "count": bucket.count,
             }
             for bucket in figures.histogram
-        ],
-    }
+        ]
+    return values
 
 
 def _render_decimal(value: Decimal | None) -> str | None:
