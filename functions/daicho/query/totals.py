@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from decimal import Decimal
 from heapq import merge
 from itertools import islice
@@ -26,7 +26,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
-from daicho.storage.scales import NO_PLACES, pad_decimal
+from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
 from daicho.tally import slots
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
@@ -45,7 +45,7 @@ class TallyGroup:
     """The tallies of a query: an aggregate within some values, as key text.
 
     ``counter``: the fast counter that the totals belong to, if any. ``places``: behind the point
-    of its totals, as the summed field declares them.
+    of its totals, as the summed field declares them; ``places_by_field``: of all fields.
     """
 
     tenant: str
@@ -54,6 +54,7 @@ class TallyGroup:
     within: tuple[str, ...]
     counter: CounterPlan | None = None
     places: int = 0
+    places_by_field: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def list_rankings(self) -> tuple[str, ...]:
@@ -127,8 +128,10 @@ class Totals:
             else counter.tally
         )
         texts = render_parts(entity, current, aggregate.within, tuple(within))
-        places = list_declared_places(entity).get(aggregate.field or "", NO_PLACES).places
-        return TallyGroup(self.tenant, current, aggregate, texts, counter, places)
+        declared = list_declared_places(entity)
+        places = {name: each.places for name, each in declared.items()}
+        own = places.get(aggregate.field or "", 0)
+        return TallyGroup(self.tenant, current, aggregate, texts, counter, own, places)
 
     def read_score(
         self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
@@ -148,7 +151,7 @@ class Totals:
         if amount.items > 0 and group.aggregate.has_rows:
             parts = (*group.within, *by)
             extremes = read_extremes(self.table, self.tenant, group.plan, group.aggregate, parts)
-        figures = build_figures(group.aggregate, amount, extremes)
+        figures = build_figures(group.aggregate, amount, extremes, group.places_by_field)
         return Score(by, amount.items, total, rank, beyond, figures)
 
     def read_top(

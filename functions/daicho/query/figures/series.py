@@ -83,7 +83,7 @@ class SeriesReader:
                     min(bucket.end, bounds[1]),
                     amount.items,
                     to_plain_total(amount.total, group.places),
-                    build_figures(group.aggregate, amount, extremes[place]),
+                    build_figures(group.aggregate, amount, extremes[place], group.places_by_field),
                 )
             )
         return Series(part.zone, step, tuple(series))
