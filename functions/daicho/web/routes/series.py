@@ -14,6 +14,7 @@ from daicho.declare.results import Series, SeriesBucket
 from daicho.plan.calendar import CalendarUnit
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.routes.scores import (
+    build_as_of_values,
     build_figure_fields,
     build_figure_values,
     build_score_values,
@@ -48,6 +49,7 @@ def answer_total(declared: TallyDeclaration, query: TotalQuery, call: Call) -> R
         return Reply(200, json.dumps(_build_series_values(declared, series)))
     score = call.book.read(query, live=live, ranked=declared.ranked)
     shown = build_score_values(declared, score, ranked=declared.ranked)
+    shown |= build_as_of_values(score)
     return Reply(200, json.dumps(shown, ensure_ascii=False))
 
 
