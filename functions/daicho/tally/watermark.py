@@ -83,15 +83,15 @@ class Watermark:
         ``read_at``: when the run had read its live times, before it looked for changed tallies.
         ``is_complete``: it brought the totals of all of them up to date.
         """
-        marked: StagedTimes | None = self.marked
-        totalled: StagedTimes | None = self.totalled
-        rolled_up = self.rolled_up
+        marked, totalled, rolled_up = self.marked, self.totalled, self.rolled_up
         read_until = keys.render_instant(read_at - LAG)
         if totalled is not None and totalled.at <= keys.render_instant(now - LAG):
-            totalled, rolled_up = None, totalled.times
+            rolled_up = totalled.times
+            totalled = None
         is_free = totalled is None and is_complete
         if marked is not None and is_free and marked.at <= read_until:
-            marked, totalled = None, StagedTimes(marked.times, keys.render_instant(now))
+            totalled = StagedTimes(marked.times, keys.render_instant(now))
+            marked = None
         published = totalled.times if totalled is not None else rolled_up
         if marked is None and self.live != published:
             marked = StagedTimes(self.live, keys.render_instant(read_at))
