@@ -142,7 +142,7 @@ def refer_to_chart(declared: TallyDeclaration) -> ModelRef:
 
 
 def _build_chart_model(declared: TallyDeclaration) -> type[BaseModel]:
-    model = _build_ranked_model(declared)
+    model = create_model(f"{name_model(declared)}Member", **_build_score_fields(declared))
     fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
     description = "A page of a ranking; the cursor is null on the last page only."
     fields |= build_as_of_fields()
@@ -159,17 +159,17 @@ def build_as_of_fields() -> dict[str, Any]:
 
 
 def _build_score_model(declared: TallyDeclaration) -> type[BaseModel]:
-    model = _build_ranked_model(declared)
-    return create_model(model.__name__, __base__=model, **build_as_of_fields())
+    fields = _build_score_fields(declared) | build_as_of_fields()
+    return create_model(name_model(declared), **fields)
 
 
-def _build_ranked_model(declared: TallyDeclaration) -> type[BaseModel]:
+def _build_score_fields(declared: TallyDeclaration) -> dict[str, Any]:
     fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
     fields |= build_figure_fields(declared)
     if declared.ranked:
         fields["rank"] = (Annotated[int | None, Field(description=RANK_DESCRIPTION)], ...)
         fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
-    return create_model(name_model(declared), **fields)
+    return fields
 
 
 def name_model(declared: TallyDeclaration) -> str:
