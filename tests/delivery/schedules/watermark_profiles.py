@@ -28,6 +28,28 @@ WATERMARK_PROFILES = (
             "deploy": (0, 3),
         },
     ),
+    # Rollups are cut off, so that totals are late.
+    sample_profile(
+        "as of, cut off",
+        12,
+        entity_sets=SETS,
+        writes=(6, 9),
+        lengths=(40, 80),
+        max_items=(2, 3),
+        fault_levels=(0.0, 0.05, 0.15),
+        heartbeat_s=45,
+        rollup_seconds=(300, 30, 20, 14),
+        rollup_starts=(1, 3),
+        slow=0.3,
+        events={
+            **FREQUENCIES,
+            "rollup": (0, 20),
+            "repeat": (0,),
+            "abandon": (0,),
+            "detached": (20,),
+            "deploy": (0,),
+        },
+    ),
     # Records are set aside or discarded, and redriven at some time.
     sample_profile(
         "as of, set aside",

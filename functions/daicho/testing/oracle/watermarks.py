@@ -104,8 +104,8 @@ class WatermarkCheck:
             image = change.get(name)
             if image is None or not is_base_item(image):
                 continue
-            # An expired item is subtracted from the aggregates that do not keep it.
-            kept = entities.compute_kept_amounts(image) if "userIdentity" in record else {}
             for tally, amount in entities.compute_amounts(image).items():
-                if tally not in kept:
-                    yield tally, amount if sign > 0 else -amount
+                yield tally, amount if sign > 0 else -amount
+            # An expired item that stays counted moves to another slot, in two writes.
+            if "userIdentity" in record:
+                yield from entities.compute_kept_amounts(image).items()

@@ -12,7 +12,8 @@ from daicho.testing.oracle.watermarks import WatermarkCheck
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.profile import Profile
 
-MINUTE_S = 60.0
+PAUSES_S = ((60.0,) * 4, (60.0,) * 4, (1.0, 1.0, 31.0, 60.0))
+"""Between rollups: two may begin almost at once."""
 MAX_DELIVERIES = 4
 
 
@@ -33,6 +34,7 @@ class WatermarkEvents:
         self._writer = writer
         self._choices = choices
         self._note = note
+        self._seconds = profile.rollup_seconds
         if profile.heartbeat_s:
             deployment.heartbeat_seconds = profile.heartbeat_s
             deployment.dynamodb.max_lag_s = LAG.total_seconds()
@@ -41,14 +43,19 @@ class WatermarkEvents:
 
     def pass_minutes(self) -> None:
         """Some minutes pass, each with a rollup; most records are delivered in between."""
-        for _ in range(self._choices.pick((1, 2, 4))):
-            if self._writer.get_max_wait() > MINUTE_S:
-                self._deployment.clock.advance(MINUTE_S)
-            self._note("a minute passes")
+        seconds = self._choices.pick(self._seconds)
+        pauses = self._choices.pick(PAUSES_S)
+        for pause in pauses[: self._choices.pick((1, 2, 4))]:
+            if self._writer.get_max_wait() > pause:
+                self._deployment.clock.advance(pause)
+            self._note(f"{pause} seconds pass")
             for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):
                 for ready in self._lambda.list_ready_shards():
                     self._lambda.run_invocation(*ready)
+            if self._lambda.is_crowded:
+                continue
+            process = self._lambda.start_detached("rollup", {})
+            process.seconds = seconds
             if self._choices.draw_bool(0.8):
-                self._lambda.run_to_end("rollup", {})
-            elif not self._lambda.is_crowded:
-                self._lambda.start_detached("rollup", {})
+                while not (process.finished or process.is_overdue):
+                    self._lambda.step_detached(process)
