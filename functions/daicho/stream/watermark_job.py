@@ -163,7 +163,7 @@ class WatermarkJob:
             for item in page.items
         }
         items = {shard: item for shard, item in self._finished.items() if shard in described}
-        items |= self._read_shards((described | listed) - items.keys())
+        items |= self._read_shards((described - items.keys()) | listed)
         finished = StreamProgress(shards, items).list_finished()
         items |= self._read_shards(set(finished) - self._finished.keys())
         self._finished = {
@@ -194,7 +194,8 @@ class WatermarkJob:
             for item in progress.items.values()
             for claim in item.open_claims
         }
-        if next(iter(self._open_failures().list_names(ON_FAILURE_PREFIX)), None) is not None:
+        failures = self._open_failures()
+        if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
             return {ALL_SCOPES}
         for page in self._store.query_pages(Query(recount_list.LIST, consistent=True)):
             for item in page.items:
