@@ -81,7 +81,9 @@ class MemoryDeployment:
         self, ledger: Ledger, *, start: dt.datetime = DEFAULT_START, heartbeat_seconds: int = 0
     ) -> None:
         self.ledger = ledger
-        self._environment = {**ENVIRONMENT, "HEARTBEAT_SECONDS": str(heartbeat_seconds)}
+        self._environment = dict(ENVIRONMENT)
+        if heartbeat_seconds:
+            self._environment["HEARTBEAT_SECONDS"] = str(heartbeat_seconds)
         self.clock = SimulatedClock(start)
         self._stream = TableStream()
         recorder = StreamRecorder(self._stream, self.clock.now, 0, lambda: 1)

@@ -127,7 +127,8 @@ class SimulatedDeployment:
     def _build_handler(self, name: str, process: SimulatedProcess, code_version: int) -> Handler:
         shards = self._get_dirty_shards(code_version)
         environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
-        environment["HEARTBEAT_SECONDS"] = str(self.heartbeat_seconds)
+        if self.heartbeat_seconds:
+            environment["HEARTBEAT_SECONDS"] = str(self.heartbeat_seconds)
         if self._retires_shards(code_version):
             environment["SETTLE_SECONDS"] = str(SETTLE_S)
         dependencies = self.build_dependencies(process)
