@@ -45,6 +45,7 @@ def _rollup(shared: SharedResources) -> dict[str, str]:
     settings = shared.settings
     environment = {
         "DIRTY_SHARDS": str(settings.dirty_shards),
+        "EMULATED_STREAM": str(settings.emulated_stream).lower(),
         "FAILURE_BUCKET": shared.failures.bucket_name,
         "HEARTBEAT_SECONDS": str(HEARTBEAT_AGE.to_seconds()),
     }
