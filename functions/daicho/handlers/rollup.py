@@ -17,6 +17,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.metrics import NONE, emit
+    from daicho.handlers.wiring.watermark_wiring import build_watermark_job, run_rollup
     from daicho.plan import Ledger
     from daicho.runtime.settings import Settings
     from daicho.stream.retirement import ShardRetirement
@@ -33,23 +34,25 @@ def build(
     threads = dependencies.parallelism
     table = dependencies.table(settings.table_name, connections=threads).with_metering()
     open_stream = partial(dependencies.stream, settings.table_name)
-    settle = dt.timedelta(seconds=settings.settle_seconds)
-    retirement = ShardRetirement(table, open_stream, settle, dependencies.now)
+    settle, now = dt.timedelta(seconds=settings.settle_seconds), dependencies.now
+    retirement = ShardRetirement(table, open_stream, settle, now)
+    newest = ledger or Ledger.load_newest(settings.lock_file)
+    watermark = build_watermark_job(settings, newest, dependencies, table)
     rollup = Rollup(
         table,
-        ledger or Ledger.load_newest(settings.lock_file),
+        newest,
         dirty_shards=settings.dirty_shards,
         threads=threads,
-        now=dependencies.now,
+        now=now,
         get_settled_shards=retirement.get_settled,
     )
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         budget = make_retry_budget(context, dependencies)
-        report = rollup.run(budget)
+        report = run_rollup(rollup, watermark, budget)
         retires = settings.settle_seconds and budget.has_time_left
         retired = retirement.retire_if_due() if retires else 0
-        lag = report.age_of_oldest_mark(dependencies.now())
+        lag = report.age_of_oldest_mark(now())
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
 

@@ -53,6 +53,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "42": ("restores",),
     "48": CLOSING,
     "49": ("closing shards",),
+    "55": ("as of", "as of, set aside", "as of, cut off"),
     "fast": (LIKES,),
     "figures": FIGURES,
     "expiry": ("expiry rules", "expiry restores"),

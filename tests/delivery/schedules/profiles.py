@@ -31,6 +31,7 @@ from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
+from tests.delivery.schedules.watermark_profiles import WATERMARK_PROFILES
 from tests.support import sample_entities
 
 PROFILES = (
@@ -303,6 +304,7 @@ PROFILES = (
     *RARE_PROFILES,
     *CHOSEN_PROFILES,
     *CLOSING_PROFILES,
+    *WATERMARK_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,
     *REBUILD_PROFILES,

@@ -129,7 +129,9 @@ def test_sums_of_a_currency_are_a_series(office: Office) -> None:
     office.create(office.mika, "R-2", "open", "paid", currency="JPY", issued="2026-11-05")
     office.create(office.sato, "R-3", "open", issued="2026-11-06")
     path = "/invoice-sums/EUR?from=2026-10-01&to=2026-12-01&step=month"
-    assert office.accountant.good("GET", path) == {
+    answer = office.accountant.good("GET", path)
+    assert answer.pop("as_of").endswith("Z")
+    assert answer == {
         "zone": "UTC",
         "step": "month",
         "buckets": [
@@ -150,10 +152,7 @@ def test_sums_of_a_currency_are_a_series(office: Office) -> None:
                 "figures": {"total": {"count": 1, "total": "31.10", "mean": "31.100000000000"}},
             },
         ],
-    } | {
-        name: value
-        for name, value in office.accountant.good("GET", path).items()
-        if name in ("as_of", "rolled_up")
+        "rolled_up": True,
     }
     assert office.mika("GET", path).status == 403
 

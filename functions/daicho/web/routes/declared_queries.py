@@ -37,7 +37,7 @@ from daicho.web.routes.scores import (
     LIVE,
     LIVE_RANKING,
     answer_ranking,
-    refer_to_score,
+    refer_to_chart,
     render_part_name,
 )
 from daicho.web.routes.series import (
@@ -216,7 +216,7 @@ class DeclaredQuery:
             case TallyQueries(), "":
                 return refer_to_total(self.owner.declaration)
             case TallyQueries(), _:
-                return models.refer_to_page(refer_to_score(self.owner.declaration))
+                return refer_to_chart(self.owner.declaration)
             case KeyQueries(), "":
                 return models.refer_to_item(self.entity)
             case UniqueQueries(), "" if self.shows_one:

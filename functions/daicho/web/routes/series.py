@@ -15,6 +15,8 @@ from daicho.plan.calendar import CalendarUnit
 from daicho.plan.figures.series import DIVISIBLE_UNITS
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.routes.scores import (
+    build_as_of_fields,
+    build_as_of_values,
     build_figure_fields,
     build_figure_values,
     build_score_values,
@@ -66,6 +68,7 @@ def answer_total(declared: TallyDeclaration, query: TotalQuery, call: Call) -> R
         return Reply(200, json.dumps(_build_series_values(declared, series)))
     score = call.book.read(query, live=live, ranked=declared.ranked)
     shown = build_score_values(declared, score, ranked=declared.ranked)
+    shown |= build_as_of_values(score)
     return Reply(200, json.dumps(shown, ensure_ascii=False))
 
 
@@ -81,6 +84,7 @@ def _build_series_values(declared: TallyDeclaration, series: Series) -> dict[str
         "zone": series.zone,
         "step": series.step,
         "buckets": [_build_bucket_values(declared, bucket) for bucket in series.buckets],
+        **build_as_of_values(series),
     }
 
 
@@ -110,5 +114,6 @@ def _build_series_model(declared: TallyDeclaration) -> type[BaseModel]:
         "zone": (str, Field(description="The time zone of the buckets.")),
         "step": (CalendarUnit | None, Field(description="The unit of the buckets.")),
         "buckets": (list[bucket], Field(description="In order of time, empty ones too.")),
+        **build_as_of_fields(),
     }
     return create_model(name, **series)
