@@ -80,7 +80,7 @@ def hour(moment: dt.datetime, zone: str = "UTC") -> str:
     return _bucket(moment, "hour", zone)
 
 
-def day(moment: dt.datetime, zone: str = "UTC") -> str:
+def day(moment: dt.datetime | dt.date, zone: str = "UTC") -> str:
     """The day of an instant in a time zone: ``2026-11-21``."""
     return _bucket(moment, "day", zone)
 
