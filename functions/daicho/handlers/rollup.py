@@ -1,7 +1,4 @@
-"""Lambda `rollup`: once a minute, updates the totals of changed tallies from their slots.
-
-Once an hour it also retires closed stream shards, so that it may fold their slots.
-"""
+"""Lambda `rollup`: each minute updates totals, and each hour retires closed stream shards."""
 
 from __future__ import annotations
 
@@ -31,13 +28,12 @@ def build(
 ) -> Handler:
     """Wire the function up. Without a settle time it retires no shards."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    threads = dependencies.parallelism
+    threads, now = dependencies.parallelism, dependencies.now
     table = dependencies.table(settings.table_name, connections=threads).with_metering()
+    settle = dt.timedelta(seconds=settings.settle_seconds)
     open_stream = partial(dependencies.stream, settings.table_name)
-    settle, now = dt.timedelta(seconds=settings.settle_seconds), dependencies.now
     retirement = ShardRetirement(table, open_stream, settle, now)
     newest = ledger or Ledger.load_newest(settings.lock_file)
-    watermark = build_watermark_job(settings, newest, dependencies, table)
     rollup = Rollup(
         table,
         newest,
@@ -46,11 +42,12 @@ def build(
         now=now,
         get_settled_shards=retirement.get_settled,
     )
+    watermark = build_watermark_job(settings, newest, dependencies, table)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         budget = make_retry_budget(context, dependencies)
         report = run_rollup(rollup, watermark, budget)
-        retires = settings.settle_seconds and budget.has_time_left
+        retires = settle and budget.has_time_left
         retired = retirement.retire_if_due() if retires else 0
         lag = report.age_of_oldest_mark(now())
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
