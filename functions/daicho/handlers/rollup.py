@@ -1,4 +1,4 @@
-"""Lambda `rollup`: each minute updates totals from slots; each hour retires closed shards."""
+"""Lambda `rollup`: each minute updates totals, and each hour retires closed stream shards."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS")
     threads, now = dependencies.parallelism, dependencies.now
     table = dependencies.table(settings.table_name, connections=threads).with_metering()
-    open_stream = partial(dependencies.stream, settings.table_name)
     settle = dt.timedelta(seconds=settings.settle_seconds)
+    open_stream = partial(dependencies.stream, settings.table_name)
     retirement = ShardRetirement(table, open_stream, settle, now)
     newest = ledger or Ledger.load_newest(settings.lock_file)
-    watermark = build_watermark_job(settings, newest, dependencies, table)
     rollup = Rollup(
         table,
         newest,
@@ -43,12 +42,13 @@ def build(
         now=now,
         get_settled_shards=retirement.get_settled,
     )
+    watermark = build_watermark_job(settings, newest, dependencies, table)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         budget = make_retry_budget(context, dependencies)
         report = run_rollup(rollup, watermark, budget)
-        is_due = settings.settle_seconds and budget.has_time_left
-        retired = retirement.retire_if_due() if is_due else 0
+        retires = settle and budget.has_time_left
+        retired = retirement.retire_if_due() if retires else 0
         lag = report.age_of_oldest_mark(now())
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
