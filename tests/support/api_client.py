@@ -103,6 +103,13 @@ class Client:
         assert answer.status < 300, (answer.request, answer.text)
         return answer.json if answer.text else None
 
+    def figure(self, url: str) -> Any:
+        """A figure, without what it states about its time."""
+        answer = self.good("GET", url)
+        assert isinstance(answer.pop("rolled_up"), bool)
+        del answer["as_of"]
+        return answer
+
     def everything(self, url: str, limit: int = 100) -> list[Any]:
         """All pages of a list."""
         items: list[Any] = []

@@ -42,16 +42,16 @@ def test_charts_follow_downloads(served: Served, acme: Client) -> None:
         {"song": "a", "count": 2, "rank": 2},
         {"song": "c", "count": 2, "rank": 3},
     ]
-    assert acme.good("GET", "/charts/2026-04/c") == {"song": "c", "count": 1, "rank": 1}
+    assert acme.figure("/charts/2026-04/c") == {"song": "c", "count": 1, "rank": 1}
     assert acme.everything("/artist-charts/2026-03")[0] == {"artist": "x", "count": 5, "rank": 1}
     acme.good("PATCH", f"/songs/c/downloads/{moved}", {"at": "2026-03-31T23:00:00Z"})
     served.catch_up()
     assert acme.everything("/charts/2026-04") == []
-    assert acme.good("GET", "/charts/2026-03/c")["rank"] == 2
+    assert acme.figure("/charts/2026-03/c")["rank"] == 2
     acme.good("DELETE", f"/songs/c/downloads/{moved}")
     served.pump.run()
-    assert acme.good("GET", "/charts/2026-03/c")["count"] == 3
-    assert acme.good("GET", "/charts/2026-03/c?live=true")["count"] == 2
+    assert acme.figure("/charts/2026-03/c")["count"] == 3
+    assert acme.figure("/charts/2026-03/c?live=true")["count"] == 2
 
 
 def test_a_download_is_now_unless_it_says_when(acme: Client) -> None:
@@ -88,7 +88,7 @@ def test_a_chart_is_of_a_month(acme: Client, month: str) -> None:
 
 def test_a_song_that_nobody_downloaded_has_no_rank(acme: Client) -> None:
     assert acme.everything("/charts/2001-01") == []
-    assert acme.good("GET", "/charts/2001-01/a") == {"song": "a", "count": 0, "rank": None}
+    assert acme.figure("/charts/2001-01/a") == {"song": "a", "count": 0, "rank": None}
 
 
 def opened(client: Client, *candidates: str, expected: int = 0) -> str:

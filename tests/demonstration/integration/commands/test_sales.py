@@ -106,7 +106,7 @@ def test_money_by_month(acme: Client, sold: list[Row]) -> None:
     assert len(wanted) == 60
     for (month,), (count, total) in wanted.items():
         for live in ("", "?live=true"):
-            found = acme.good("GET", f"/revenue/{month}{live}")
+            found = acme.figure(f"/revenue/{month}{live}")
             assert exact(found) == {"month": month, "count": count, "total": total}
     assert sum(total for _, total in wanted.values()) == sum(Decimal(r["price"]) for r in sold)
 
@@ -117,8 +117,8 @@ def test_money_by_genre(acme: Client, sold: list[Row]) -> None:
     assert [exact(each) for each in acme.everything("/genre-revenue", limit=7)] == wanted
     for each in wanted:
         url = f"/genre-revenue?genre={segment(each['genre'])}"
-        assert exact(acme.good("GET", url)) == each
-        assert exact(acme.good("GET", f"{url}&live=true")) == each
+        assert exact(acme.figure(url)) == each
+        assert exact(acme.figure(f"{url}&live=true")) == each
 
 
 def test_genres_of_every_month(acme: Client, sold: list[Row]) -> None:
@@ -128,7 +128,7 @@ def test_genres_of_every_month(acme: Client, sold: list[Row]) -> None:
         assert [exact(each) for each in found] == wanted
         last = wanted[-1]
         url = f"/revenue/{month}/genres?genre={segment(last['genre'])}"
-        assert exact(acme.good("GET", url)) == last
+        assert exact(acme.figure(url)) == last
 
 
 def test_the_top_10_of_every_month_ties_included(acme: Client, sold: list[Row]) -> None:
@@ -152,9 +152,9 @@ def test_the_top_10_of_every_month_ties_included(acme: Client, sold: list[Row]) 
 
 def test_what_nobody_bought(acme: Client, sold: list[Row]) -> None:
     nothing = {"song": "x", "count": 0, "total": "0.00", "rank": None}
-    assert acme.good("GET", "/revenue/2031-01/songs/x") == nothing
-    assert acme.good("GET", "/revenue/2031-01") == {"month": "2031-01", "count": 0, "total": "0.00"}
-    assert acme.good("GET", "/revenue/2031-01/songs") == {"items": [], "cursor": None}
+    assert acme.figure("/revenue/2031-01/songs/x") == nothing
+    assert acme.figure("/revenue/2031-01") == {"month": "2031-01", "count": 0, "total": "0.00"}
+    assert acme.figure("/revenue/2031-01/songs") == {"items": [], "cursor": None}
     assert sold
 
 
