@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from tests.support.deployment import Served
 
 IDS = {"month": "2026-11", "version": "1"}
+RANGE = {"from": "2026-01-01", "to": "2027-01-01"}
+"""Of every series."""
 VALUES = {
+    **RANGE,
     "date": "2026-11-20",
     "at": "2026-11-20T01:02:03Z",
     "released": "1977",

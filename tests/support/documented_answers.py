@@ -13,12 +13,10 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from daicho.web.http.operation import VARIABLE, Operation, get_shape
 from tests.support.api_client import Answer, segment
-from tests.support.described_routes import IDS, VALUES, DescribedRoutes
+from tests.support.described_routes import IDS, RANGE, VALUES, DescribedRoutes
 
 Send = Callable[..., Answer]
 Reached = dict[tuple[str, str], set[int]]
-RANGE = {"from": "2026-01-01", "to": "2027-01-01"}
-"""Of each series."""
 
 
 @dataclass

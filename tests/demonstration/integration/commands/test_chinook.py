@@ -249,7 +249,7 @@ def test_every_chart_and_rank(
         ]
         assert library.acme.everything(f"{charts}/{month}") == wanted
         for each in choose_lookups(wanted):
-            assert library.acme.good("GET", at(f"{charts}/{month}/{each[by]}")) == each
+            assert library.acme.figure(at(f"{charts}/{month}/{each[by]}")) == each
     live = library.acme.good(
         "GET", at(f"{charts}/2026-03/{next(iter(counted['2026-03']))}", live="true")
     )
