@@ -1,15 +1,28 @@
 """Tickets of a help desk: found by title, queued by team, their effort by team and month."""
 
-# ruff: noqa: I001  # the names of the library, in few lines
 from __future__ import annotations
 
 import datetime as dt
 from typing import Literal
 
 from daicho import (
-    Aggregate, Count, Domain, Entity, Key, Listing, Max, Mean, Percentiles, Search, Sum,
-    field, linear, month, one_of, uid,
-)  # fmt: skip
+    Aggregate,
+    Count,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Max,
+    Mean,
+    Percentiles,
+    Search,
+    Sum,
+    field,
+    linear,
+    month,
+    one_of,
+    uid,
+)
 
 
 class Ticket(Entity):
