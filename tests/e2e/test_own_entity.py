@@ -166,7 +166,7 @@ def check_invoice_tutorial(project: Project) -> None:
     page = (ROOT / "docs/tutorial/invoice-service.md").read_text("utf-8")
     fences = re.findall(r"^```(.*?)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     blocks = [block for language, block in fences if not language]
-    create, due, unpaid, opened, overdue, paid, revenue = (
+    create, due, unpaid, opened, overdue, paid, revenue, sums = (
         command
         for block in blocks
         for command in re.findall(r"^curl .*?(?=^curl|\Z)", block, re.MULTILINE | re.DOTALL)
@@ -194,6 +194,8 @@ def check_invoice_tutorial(project: Project) -> None:
     assert send(paid)["status"] == "paid"
     (row,) = eventually(lambda: send(revenue)["items"], bool)
     assert row == {"country": "JP", "count": 1, "total": "31.10", "rank": 1}
+    october, november = send(sums)["buckets"]
+    assert (october["count"], november["count"], november["total"]) == (0, 1, "31.10")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
