@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from daicho.declare.fields import refs as refs
     from daicho.declare.fields import uid as uid
     from daicho.declare.figures.measures import Count as Count
+    from daicho.declare.figures.measures import Max as Max
     from daicho.declare.figures.measures import Mean as Mean
+    from daicho.declare.figures.measures import Min as Min
     from daicho.declare.figures.measures import Percentiles as Percentiles
     from daicho.declare.figures.measures import Sum as Sum
     from daicho.declare.figures.measures import Variance as Variance
@@ -77,7 +79,8 @@ _NAMES = {
     "book.book": ("Book",),
     "declare.aggregates": ("Aggregate", "Counter",),
     "declare.figures.measures": (
-        *("Count", "Mean", "Percentiles", "Sum", "Variance", "explicit", "linear", "logarithmic"),
+        *("Count", "Max", "Mean", "Min", "Percentiles", "Sum", "Variance"),
+        *("explicit", "linear", "logarithmic"),
     ),
     "declare.domain": ("Domain",),
     "declare.entity": ("Entity",),

@@ -12,17 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from daicho.book.figure_book import FigureBook
 from daicho.book.stored_pages import StoredPages
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
-from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, SectionRef, TotalQuery
+from daicho.declare.queries import ItemRef, ListQuery, SectionRef
 from daicho.declare.results import (
-    Chart,
     ForgetVersionsResult,
     Page,
-    Score,
     SectionValue,
-    VoteResult,
 )
 from daicho.declare.rules.caller import Caller
 from daicho.declare.stored_objects import SignedRequest
@@ -42,7 +40,7 @@ from daicho.write.idempotency import HEADER, IdempotentRequest, StoredAnswer
 from daicho.write.transaction import Transaction
 
 
-class Book:
+class Book(FigureBook):
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
     def __init__(  # noqa: PLR0913  # each has a default that commands and tests use
@@ -67,7 +65,7 @@ class Book:
         self._tools = BookTools(
             table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket, access
         )
-        self._votes, self._access = 0, access
+        self._access = access
 
     @property
     def caller(self) -> Caller | None:
@@ -349,50 +347,6 @@ class Book:
     def sign_download(self, item: Entity, field: str) -> SignedRequest:
         """Sign a request that gets the object of an item: valid for an hour."""
         return self._tools.objects.sign_download(item, field)
-
-    def add(self, query: TotalQuery) -> VoteResult:
-        """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
-
-        It may be ``unknown`` whether it was counted. The caller must learn this.
-
-        Raises:
-            NotFound: the item that the counter counts within does not exist, if it was looked up.
-            Invalid: a value that its field does not take.
-            ThrottledError: it was not counted: slot after slot was busy.
-            UnavailableError: it was not counted: the table could not be reached.
-        """
-        if self._tools.get_transaction() is not None:
-            raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
-        result = self._tools.totals.add_vote(query)
-        self._votes += 1  # a repeated request would count it twice
-        return result
-
-    def read(self, query: TotalQuery, *, live: bool = False, ranked: bool = False) -> Score:
-        """A group's total, as rolled up last; if ``live``, all that was counted up to now.
-
-        ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
-        """
-        return self._tools.totals.read_score(query, live=live, ranked=ranked)
-
-    def top(
-        self,
-        query: RankingQuery,
-        *,
-        limit: int = MAX_PAGE_ITEMS,
-        cursor: str | None = None,
-        live: bool = False,
-    ) -> Chart:
-        """The groups of a ranking, highest first, ties by id.
-
-        ``live`` sums up to 100 members as they are. For an aggregate, a member that was never
-        rolled up is not among them. A caller that has the ids of the members should therefore
-        `read` each of them live.
-
-        Raises:
-            BadCursor: a cursor of another question or tenant.
-            Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
-        """
-        return self._tools.totals.read_chart(query, limit=limit, cursor=cursor, live=live)
 
     @property
     def has_no_writes(self) -> bool:

@@ -117,7 +117,7 @@ class BookTools:
 
         totals = Totals(self.table, self.ledger, self.instances, self.tenant)
         counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
-        return BookTotals(self.tenant, self.table, totals, counters, self.access)
+        return BookTotals(self.tenant, self.table, totals, counters, self.access, self.parallelism)
 
     @cached_property
     def objects(self) -> ItemObjects:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from daicho.declare.queries import RankingQuery, TotalQuery
-from daicho.declare.results import Chart, Score, VoteResult
+from daicho.declare.results import Chart, Score, Series, VoteResult
 from daicho.derive.contributions import Amount
+from daicho.errors import Invalid
+from daicho.plan.calendar import CalendarUnit
 from daicho.plan.instances import list_replacing_generations
 from daicho.query.access import Access
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
+from daicho.query.series import SeriesReader, parse_bounds
 from daicho.query.totals import TallyGroup, Totals
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.table import Table
@@ -24,6 +29,7 @@ class BookTotals:
     totals: Totals
     counters: CounterWriter
     access: Access
+    parallelism: int
 
     def add_vote(self, query: TotalQuery) -> VoteResult:
         """See `Book.add`."""
@@ -37,12 +43,31 @@ class BookTotals:
         group = self.totals.resolve_group(
             query.entity, query.aggregate, query.within, ranked=ranked
         )
+        if group.aggregate.series is not None:
+            name = f"{group.plan.name}.{query.aggregate}"
+            raise Invalid(f"{name} has a series: read it from one time to another", field="from")
         by, amount = group.render_by(query), None
         if live and group.counter is not None:
             amount = self.counters.read_live(query.entity, group).get(by, Amount())
         elif live:
             amount = read_live_amount(self.table, group.render_tally(by))
         return self.totals.read_score(group, by, amount, ranked=ranked and group.aggregate.ranked)
+
+    def read_series(
+        self,
+        query: TotalQuery,
+        since: dt.datetime | str,
+        until: dt.datetime | str,
+        step: CalendarUnit | None,
+        *,
+        live: bool,
+    ) -> Series:
+        """See `Book.series`."""
+        self.access.check_figure(query)
+        group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
+        bounds = parse_bounds(group.aggregate, since, until)
+        reader = SeriesReader(self.totals, self.parallelism)
+        return reader.read(group, group.render_by(query), bounds, step, live=live)
 
     def read_chart(
         self, query: RankingQuery, *, limit: int, cursor: str | None, live: bool

@@ -12,6 +12,8 @@ from daicho.declare.figures.measures import (
     KINDS,
     Count,
     Figure,
+    Max,
+    Min,
     Percentiles,
     Sum,
     resolve_figures,
@@ -19,8 +21,12 @@ from daicho.declare.figures.measures import (
 from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_condition
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
-from daicho.plan import RollupMode
+from daicho.plan import Part, RollupMode
 from daicho.plan.figures import FigurePlan
+from daicho.plan.series import CHUNK_BUCKETS, CHUNK_NAMES
+
+MAX_CHUNK_NUMBERS = 1_500
+"""About 24 KB in each slot of a chunk that uses all of them."""
 
 
 class TallyDeclaration(Declaration):
@@ -51,6 +57,8 @@ class Aggregate(TallyDeclaration):
         shards: how many partitions of the index one ranking is spread over. Each takes 1,000
             writes a second, and a rollup writes each member that changed once a minute: 30,000
             busy members fit one. A page costs a query a shard; 100 at most.
+        series: a time bucket of a field, ``day(at, zone="Europe/Berlin")``: each group has a figure
+            for each such bucket, and one request reads a range of them. It is not ranked.
         rolled_up: when totals and ranking follow: ``"by schedule"``, within a minute, or
             ``"at once"``, after each batch of the stream too, which costs every batch a few
             units a group. For groups that people watch, not for those that many write at once.
@@ -65,6 +73,7 @@ class Aggregate(TallyDeclaration):
         where: Any = True,
         on_expiry: Literal["keep", "subtract"] | None = None,
         shards: int = 1,
+        series: Any = None,
         rolled_up: RollupMode = "by schedule",
     ) -> None:
         self.measure, self.figures = resolve_figures(measure)
@@ -74,6 +83,13 @@ class Aggregate(TallyDeclaration):
         self.ranked, self.on_expiry = ranked, on_expiry
         self.where = read_condition(where)
         self.shards = shards
+        self.series = _read_series(series, ranked=ranked)
+        _check_sizes(self.figures, self.series)
+        if on_expiry == "keep" and any(isinstance(each, Min | Max) for each in self.figures):
+            raise DeclarationError(
+                "Min and Max are of the items that exist, and this Aggregate keeps expired ones; "
+                "write on_expiry='subtract', or declare Min and Max in an Aggregate of their own"
+            )
         if ranked and not self.by:
             raise DeclarationError(
                 "a ranked Aggregate needs members: group it by a field; "
@@ -99,9 +115,14 @@ class Aggregate(TallyDeclaration):
 
 
 def compile_figures(
-    aggregate: Aggregate, compile_field: Callable[[Declaration, FieldSpec, tuple[str, ...]], str]
-) -> tuple[FigurePlan, ...]:
-    """The plans of an aggregate's further figures; ``compile_field`` checks a field's kind."""
+    aggregate: Aggregate,
+    compile_field: Callable[[Declaration, FieldSpec, tuple[str, ...]], str],
+    compile_part: Callable[[Declaration, PartSpec], Part],
+) -> dict[str, Any]:
+    """The plans of an aggregate's further figures and of its series, by their names in a plan.
+
+    ``compile_field`` checks a field's kind, ``compile_part`` the bucket of a series.
+    """
     plans: list[FigurePlan] = []
     for figure in aggregate.figures:
         kind = KINDS[type(figure)]
@@ -111,7 +132,43 @@ def compile_figures(
         name = compile_field(aggregate, figure.field, ("int", "decimal"))
         edges = figure.buckets.edges if isinstance(figure, Percentiles) else ()
         plans.append(FigurePlan(kind, name, tuple(map(str, edges))))
-    return tuple(plans)
+    series = aggregate.series
+    compiled = None if series is None else compile_part(aggregate, series)
+    return {"figures": tuple(plans), "series": compiled}
+
+
+def _read_series(series: Any, *, ranked: bool) -> PartSpec | None:
+    """The time bucket of a series; DeclarationError for anything else, or with a ranking."""
+    if series is None:
+        return None
+    if not isinstance(series, PartSpec) or series.bucket is None:
+        raise DeclarationError(
+            f'series= takes a time bucket, not {series!r}; write series=day(at, "Europe/Berlin")'
+        )
+    if ranked:
+        raise DeclarationError(
+            "an Aggregate with a series has no ranking: its groups have one figure for each "
+            "bucket; remove ranked=True, or declare the ranking as an Aggregate of its own"
+        )
+    return series
+
+
+def _check_sizes(figures: tuple[Figure, ...], series: PartSpec | None) -> None:
+    """Refuse a series whose chunks have too many numbers.
+
+    Raises:
+        DeclarationError: it has over 1,000 for each chunk.
+    """
+    if series is None or series.bucket is None:
+        return
+    edges = sum(len(each.buckets.edges) + 1 for each in figures if isinstance(each, Percentiles))
+    numbers = (2 + 3 * len(figures) + edges) * CHUNK_BUCKETS[series.bucket]
+    if numbers > MAX_CHUNK_NUMBERS:
+        raise DeclarationError(
+            f"a {CHUNK_NAMES[series.bucket]} of this series has up to {numbers:,} numbers, and "
+            f"at most {MAX_CHUNK_NUMBERS:,} are stored together; declare fewer buckets of "
+            "percentiles, or a coarser time bucket"
+        )
 
 
 class TallyQueries:

@@ -240,7 +240,7 @@ class _Compiler:
             where=self._compile_condition(aggregate, aggregate.where),
             shards=aggregate.shards,
             rolled_up=aggregate.rolled_up,
-            figures=compile_figures(aggregate, self._compile_field),
+            **compile_figures(aggregate, self._compile_field, self._compile_part),
         )
 
     def _compile_counter(self, counter: Counter) -> plan.CounterPlan:

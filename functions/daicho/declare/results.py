@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any, Generic, Literal
 
 from daicho.declare.entity import E
 from daicho.derive.figures import find_percentile
+from daicho.plan.calendar import CalendarUnit
 from daicho.runtime.frozen_dataclasses import dataclass
 
 
@@ -53,14 +55,17 @@ class HistogramBucket:
 class FieldFigures:
     """The figures of one field in a group: of the items that have a value.
 
-    ``mean`` and ``variance`` are None if nothing was counted, and have 12 places. ``variance`` is
-    None too if it is not declared. ``histogram``: every declared bucket; empty without buckets.
+    ``mean`` and ``variance`` are None if nothing was counted, and have 12 places. ``variance``,
+    ``min`` and ``max`` are None too if they are not declared. ``histogram``: every declared
+    bucket; empty without buckets.
     """
 
     count: int
     total: Decimal
     mean: Decimal | None
     variance: Decimal | None = None
+    min: Decimal | None = None
+    max: Decimal | None = None
     histogram: tuple[HistogramBucket, ...] = ()
 
     def find_percentile(self, share: Decimal) -> HistogramBucket | None:
@@ -90,6 +95,34 @@ class Score:
     beyond: int | None = None
     figures: Mapping[str, FieldFigures] = field(default_factory=dict)
     """The further figures of the group, by measured field; a page of a ranking has none."""
+
+
+@dataclass(frozen=True)
+class SeriesBucket:
+    """The figures of a stretch of time of one group.
+
+    ``label``: that of the step's bucket, such as ``2026-11-21``; empty for the whole range.
+    ``start`` (inclusive) and ``end`` (exclusive): in UTC, within the range that was asked for.
+    """
+
+    label: str
+    start: dt.datetime
+    end: dt.datetime
+    items: int
+    total: Any
+    figures: Mapping[str, FieldFigures]
+
+
+@dataclass(frozen=True)
+class Series:
+    """The figures of one group over a range of time, empty buckets included, in order.
+
+    ``zone``: of the declared bucket. ``step``: the unit of the buckets; None for one of all.
+    """
+
+    zone: str
+    step: CalendarUnit | None
+    buckets: tuple[SeriesBucket, ...]
 
 
 @dataclass(frozen=True)

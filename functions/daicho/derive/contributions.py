@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from daicho.derive.figures import MAX_SQUARED_DIGITS, Buckets
 from daicho.derive.limits import MAX_GROUPS
-from daicho.layout.components import UnderivableError, list_combinations, meets_condition
+from daicho.layout.components import (
+    UnderivableError,
+    list_combinations,
+    meets_condition,
+    render_part,
+)
 from daicho.layout.item_keys import render_group_tally
 from daicho.plan import AggregatePlan, EntityPlan
+from daicho.plan.series import CODE_END, locate_bucket
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -50,6 +56,23 @@ class Amount:
     def get_part(self, name: str) -> Decimal:
         """One of the further numbers; 0 if nothing was added to it."""
         return dict(self.parts).get(name, _ZERO)
+
+
+class Group(NamedTuple):
+    """A group of an aggregate. With a series, ``by`` ends with the chunk, and has a bucket's code.
+
+    See `daicho.plan.series`.
+    """
+
+    within: tuple[str, ...]
+    by: tuple[str, ...]
+    code: str | None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All components, as in the keys of rows."""
+        code = () if self.code is None else (self.code,)
+        return (*self.within, *self.by, *code)
 
 
 ONE_ITEM = Amount(1, Decimal(1))
@@ -110,15 +133,54 @@ def _compute_amounts(
             amount = replace(amount or Amount(), parts=_measure_parts(aggregate, image))
         if not amount:
             continue
-        for within in list_combinations(plan, aggregate.within, image):
-            for by in list_combinations(plan, aggregate.by, image):
-                tally = render_group_tally(tenant, plan, aggregate, within, by)
-                amounts[tally] = amounts[tally] + amount if tally in amounts else amount
-                if len(amounts) > MAX_GROUPS:
-                    raise UnderivableError(
-                        f"{plan.name} derives too many groups; at most {MAX_GROUPS}"
-                    )
+        for group in list_groups(plan, aggregate, image):
+            added = amount if group.code is None else pack_bucket(group.code, amount)
+            tally = render_group_tally(tenant, plan, aggregate, group.within, group.by)
+            amounts[tally] = amounts[tally] + added if tally in amounts else added
+            if len(amounts) > MAX_GROUPS:
+                raise UnderivableError(f"{plan.name} derives too many groups; at most {MAX_GROUPS}")
     return amounts
+
+
+def list_groups(plan: EntityPlan, aggregate: AggregatePlan, image: Image) -> Iterator[Group]:
+    """The groups of an aggregate that an image belongs to, whether or not it has a value."""
+    chunk: tuple[str, ...] = ()
+    code = None
+    if aggregate.series is not None:
+        label = render_part(plan, aggregate.series, image)
+        if label is None:
+            return
+        place = locate_bucket(aggregate.series, label)
+        chunk, code = (place.chunk,), place.code
+    for within in list_combinations(plan, aggregate.within, image):
+        for by in list_combinations(plan, aggregate.by, image):
+            yield Group(within, (*by, *chunk), code)
+
+
+def pack_bucket(code: str, amount: Amount) -> Amount:
+    """The amount of a chunk with one bucket that has this amount (`daicho.plan.series`)."""
+    packed = [(f"{code}{CODE_END}{name}", value) for name, value in amount.parts]
+    packed.append((f"{code}{CODE_END}items", Decimal(amount.items)))
+    packed.append((f"{code}{CODE_END}total", amount.total))
+    parts = (*amount.parts, *(part for part in packed if part[1]))
+    return replace(amount, parts=tuple(sorted(parts)))
+
+
+def unpack_buckets(chunk: Amount) -> tuple[Amount, dict[str, Amount]]:
+    """The amount of a whole chunk, and those of its buckets by their codes."""
+    whole: list[tuple[str, Decimal]] = []
+    buckets: dict[str, dict[str, Decimal]] = {}
+    for name, value in chunk.parts:
+        code, end, inner = name.rpartition(CODE_END)
+        if end:
+            buckets.setdefault(code, {})[inner] = value
+        else:
+            whole.append((name, value))
+    amounts: dict[str, Amount] = {}
+    for code, parts in buckets.items():
+        items, total = int(parts.pop("items", _ZERO)), parts.pop("total", _ZERO)
+        amounts[code] = Amount(items, total, tuple(sorted(parts.items())))
+    return replace(chunk, parts=tuple(whole)), amounts
 
 
 def _measure_item(aggregate: AggregatePlan, image: Image) -> Amount | None:
@@ -127,7 +189,7 @@ def _measure_item(aggregate: AggregatePlan, image: Image) -> Amount | None:
     value = image.get(aggregate.field or "")
     if value is None or "NULL" in value:
         return None
-    return Amount(1, _read_summable(value["N"], aggregate.field))
+    return Amount(1, read_summable(value["N"], aggregate.field))
 
 
 def _measure_parts(aggregate: AggregatePlan, image: Image) -> Parts:
@@ -143,7 +205,7 @@ def _measure_parts(aggregate: AggregatePlan, image: Image) -> Parts:
         stored = image.get(measured.field)
         if stored is None or "NULL" in stored:
             continue
-        value = _read_summable(stored["N"], measured.field)
+        value = read_summable(stored["N"], measured.field)
         parts[f"n{place}"], parts[f"s{place}"] = _ONE, value
         if measured.has_squares:
             parts[f"q{place}"] = square_value(value, measured.field)
@@ -152,7 +214,7 @@ def _measure_parts(aggregate: AggregatePlan, image: Image) -> Parts:
     return tuple(sorted((name, value) for name, value in parts.items() if value))
 
 
-def _read_summable(number: Any, field: str | None) -> Decimal:
+def read_summable(number: Any, field: str | None) -> Decimal:
     """A number that may be added up.
 
     Raises:

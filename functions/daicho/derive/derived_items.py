@@ -6,9 +6,10 @@ means that the derived items of the image cannot be computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from daicho.derive.contributions import list_groups, read_summable
 from daicho.derive.index_row import MAX_COPY_BYTES, IndexRow, is_too_large, write_copy
 from daicho.derive.limits import MAX_ROWS
 from daicho.layout.components import (
@@ -22,11 +23,12 @@ from daicho.layout.item_keys import (
     NEWEST,
     render_derived_partition,
     render_derived_sort_keys,
+    render_extremes_list,
     render_gram_lists,
     render_listing_lists,
     render_order_key,
 )
-from daicho.plan import EntityPlan, ListingPlan, SearchPlan
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, RetiringPlan, SearchPlan
 from daicho.search import analyzer
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -44,25 +46,25 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
             field of another type than the plan declares.
         keys.KeyTooLongError: a key over DynamoDB's limits, which DynamoDB would refuse for good.
     """
-    rows = _compute_rows(plan, image, plan.searches, plan.listings)
+    rows = _compute_rows(plan, image, plan)
     if plan.retiring:
-        rows |= _compute_rows(plan, image, plan.retiring.searches, plan.retiring.listings)
+        rows |= _compute_rows(plan, image, plan.retiring)
     return rows
 
 
 def _compute_rows(
-    plan: EntityPlan,
-    image: Image,
-    searches: Sequence[SearchPlan],
-    listings: Sequence[ListingPlan],
+    plan: EntityPlan, image: Image, derived: EntityPlan | RetiringPlan
 ) -> dict[ItemKey, IndexRow]:
-    if not searches and not listings:
+    measuring = [aggregate for aggregate in derived.aggregates if aggregate.has_rows]
+    if not derived.searches and not derived.listings and not measuring:
         return {}
     rows = _IndexRows(plan, image)
-    for search in searches:
+    for search in derived.searches:
         rows.add_postings(search)
-    for listing in listings:
+    for listing in derived.listings:
         rows.add_listing_rows(listing)
+    for aggregate in measuring:
+        rows.add_value_rows(aggregate)
     return rows.by_key
 
 
@@ -117,6 +119,25 @@ class _IndexRows:
             raise UnderivableError(
                 what, max(listing.copies, key=lambda name: len(str(self._image.get(name))))
             )
+
+    def add_value_rows(self, aggregate: AggregatePlan) -> None:
+        """Add a row for each group and each field whose smallest or largest value is declared."""
+        if not meets_condition(self._plan, aggregate.where, self._image):
+            return
+        groups = list(list_groups(self._plan, aggregate, self._image))
+        for place, measured in enumerate(aggregate.measured_fields):
+            value = self._image.get(measured.field)
+            if not measured.has_rows or value is None or "NULL" in value:
+                continue
+            score = keys.render_inverted_score(read_summable(value["N"], measured.field))
+            order = keys.check_sort(keys.render(score, *self._own_key))
+            all_parts = [(str(place), *group.parts) for group in groups]
+            partitions = [
+                render_extremes_list(self._tenant, self._plan, aggregate, parts)
+                for parts in all_parts
+            ]
+            sort_keys = render_derived_sort_keys(aggregate, all_parts)
+            self._add(zip(sort_keys, partitions, strict=True), order)
 
     def _add(self, places: Iterable[tuple[str, str]], order: str, copy: str | None = None) -> None:
         """Add rows, each at a sort key of its own and in a partition of GSI2."""

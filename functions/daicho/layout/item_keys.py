@@ -70,7 +70,7 @@ def parse_derived_partition(pk: str) -> ItemKey:
 
 
 def render_derived_sort_keys(
-    declaration: SearchPlan | ListingPlan, all_parts: Iterable[tuple[str, ...]]
+    declaration: SearchPlan | ListingPlan | AggregatePlan, all_parts: Iterable[tuple[str, ...]]
 ) -> list[str]:
     """The sort keys of derived items: declaration, its first generation, then the other parts."""
     head = _render_head(declaration.name, declaration.since)
@@ -106,6 +106,17 @@ def render_listing_lists(
         keys.extend(head, *parts, str(shard)) if listing.shards > 1 else keys.extend(head, *parts)
         for parts, shard in sharded_parts
     ]
+
+
+def render_extremes_list(
+    tenant: str, plan: EntityPlan, aggregate: AggregatePlan, parts: tuple[str, ...]
+) -> str:
+    """The GSI2 partition of the rows of a group in order of a value, highest first.
+
+    ``parts``: the place of the measured field, the group, and of a series chunk and bucket.
+    """
+    head = _render_head(tenant, f"{plan.name}.{aggregate.name}", aggregate.since)
+    return keys.extend(head, *parts)
 
 
 def render_tally_partition(

@@ -19,8 +19,6 @@ from typing import Literal
 from daicho.runtime.frozen_dataclasses import dataclass
 
 CalendarUnit = Literal["hour", "day", "week", "month", "quarter", "year"]
-UNITS: tuple[CalendarUnit, ...] = ("year", "quarter", "month", "week", "day", "hour")
-"""From the coarsest to the finest. A week does not divide a month; it divides into days."""
 HOUR = dt.timedelta(hours=1)
 DAY = dt.timedelta(days=1)
 DAY_CHARACTERS = len("2026-11-21")
@@ -99,7 +97,7 @@ class Calendar:
             raise ValueError(f"{label!r} is no {self.unit}")
         if self.unit == "hour":
             return self._parse_hour(label)
-        first = self._parse_first_day(label)
+        first = self.parse_first_day(label)
         if self.render_day(first) != label:
             raise ValueError(f"{label!r} is no {self.unit}")
         following = self._add_unit(first)
@@ -113,14 +111,16 @@ class Calendar:
         while bucket.start < until:
             if bucket.start < bucket.end and bucket.end > since:
                 yield bucket
-            bucket = self._find_next(bucket)
+            bucket = self.find_following(bucket)
 
-    def _find_next(self, bucket: Bucket) -> Bucket:
+    def find_following(self, bucket: Bucket) -> Bucket:
+        """The bucket behind another one."""
         if self.unit == "hour":
             return self.find_bucket(bucket.end)
-        return self.parse(self.render_day(self._add_unit(self._parse_first_day(bucket.label))))
+        return self.parse(self.render_day(self._add_unit(self.parse_first_day(bucket.label))))
 
-    def _parse_first_day(self, label: str) -> dt.date:
+    def parse_first_day(self, label: str) -> dt.date:
+        """The first local day of a bucket of whole days."""
         match self.unit:
             case "month":
                 return dt.date.fromisoformat(f"{label}-01")
@@ -156,42 +156,6 @@ class Calendar:
         return Bucket(label, start, end)
 
 
-def cover_range(
-    calendars: dict[CalendarUnit, Calendar], since: dt.datetime, until: dt.datetime
-) -> list[tuple[CalendarUnit, Bucket]]:
-    """The coarsest buckets that have each instant of a range exactly once, in order.
-
-    ``calendars``: those that are stored, of one zone.
-
-    Raises:
-        ValueError: ``since`` or ``until`` is within a bucket of the finest unit. The message has
-            the instant.
-    """
-    units = [unit for unit in UNITS if unit in calendars]
-    return list(_cover(calendars, units, since, until))
-
-
-def _cover(
-    calendars: dict[CalendarUnit, Calendar],
-    units: list[CalendarUnit],
-    since: dt.datetime,
-    until: dt.datetime,
-) -> Iterator[tuple[CalendarUnit, Bucket]]:
-    if since >= until:
-        return
-    if not units:
-        raise ValueError(since.astimezone(dt.UTC).isoformat())
-    unit, finer = units[0], units[1:]
-    position = since
-    for bucket in calendars[unit].list_buckets(since, until):
-        if not bucket.is_whole or bucket.start < position or bucket.end > until:
-            continue
-        yield from _cover(calendars, finer, position, bucket.start)
-        yield unit, bucket
-        position = bucket.end
-    yield from _cover(calendars, finer, position, until)
-
-
 @lru_cache(maxsize=256)
 def find_calendar(unit: CalendarUnit, zone: str = "UTC", first_weekday: int = 0) -> Calendar:
     """The one calendar of these values."""
@@ -201,6 +165,31 @@ def find_calendar(unit: CalendarUnit, zone: str = "UTC", first_weekday: int = 0)
 def is_label(unit: CalendarUnit, text: str) -> bool:
     """Whether a text has the form of a label."""
     return _LABELS[unit].fullmatch(text) is not None
+
+
+def parse_instant(zone: str, text: str) -> dt.datetime:
+    """The instant of a text: a day, for its beginning in a zone; a local time; or one with offset.
+
+    Raises:
+        ValueError: it is none of them; or the clock of the zone never shows the local time, or
+            twice. The message says what to write.
+    """
+    if _LABELS["day"].fullmatch(text):
+        return find_calendar("day", zone).parse(text).start
+    try:
+        given = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no day, and no time like 2026-11-21T09:00") from None
+    if given.tzinfo is not None:
+        return given.astimezone(dt.UTC)
+    place = _load_zone(zone)
+    first = given.replace(tzinfo=place).astimezone(dt.UTC)
+    second = given.replace(tzinfo=place, fold=1).astimezone(dt.UTC)
+    if first < second:
+        raise ValueError(f"{text} occurs twice in {zone}: write the offset from UTC too")
+    if first > second:
+        raise ValueError(f"{text} does not exist in {zone}: the clock is set forward over it")
+    return first
 
 
 def check_zone(name: str) -> None:

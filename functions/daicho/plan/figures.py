@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
 
-FigureKind = Literal["count", "sum", "mean", "variance", "percentiles"]
+FigureKind = Literal["count", "sum", "mean", "variance", "percentiles", "min", "max"]
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,32 @@ class FigurePlan:
 class MeasuredField:
     """What is added up of one field: always its count and its sum.
 
-    ``edges``: of the buckets that are counted; empty for none.
+    ``edges``: of the buckets that are counted; empty for none. ``has_min``, ``has_max``: each item
+    has a row in order of the value, whose first or last one is read.
     """
 
     field: str
     has_squares: bool = False
     edges: tuple[str, ...] = ()
+    has_min: bool = False
+    has_max: bool = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether items have rows in order of the value."""
+        return self.has_min or self.has_max
 
 
 def list_measured_fields(figures: Iterable[FigurePlan]) -> tuple[MeasuredField, ...]:
     """The fields that figures measure, in the order in which they first occur."""
-    squares: dict[str, bool] = {}
-    edges: dict[str, tuple[str, ...]] = {}
+    by_field: dict[str, list[FigurePlan]] = {}
     for figure in figures:
         if figure.field is not None:
-            squares[figure.field] = squares.get(figure.field, False) or figure.kind == "variance"
-            edges[figure.field] = edges.get(figure.field, ()) or figure.edges
-    return tuple(MeasuredField(field, squares[field], edges[field]) for field in squares)
+            by_field.setdefault(figure.field, []).append(figure)
+    return tuple(_combine(field, of_field) for field, of_field in by_field.items())
+
+
+def _combine(field: str, figures: list[FigurePlan]) -> MeasuredField:
+    kinds = {figure.kind for figure in figures}
+    edges = next((figure.edges for figure in figures if figure.edges), ())
+    return MeasuredField(field, "variance" in kinds, edges, "min" in kinds, "max" in kinds)

@@ -95,7 +95,8 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
             measured = (declaration.measure, declaration.field)
             figures = frozenset(declaration.figures)
             on_expiry = declaration.on_expiry
-            return ("aggregate", measured, figures, groups, on_expiry, where, shards)
+            series = declaration.series and _describe_part(kinds, declaration.series)
+            return ("aggregate", measured, figures, groups, on_expiry, where, shards, series)
         case CounterPlan():
             within, by = (
                 tuple(_describe_part(kinds, part) for part in parts)
@@ -162,7 +163,8 @@ def _is_ranked(declaration: DerivedPlan) -> bool:
 
 def _get_question(aggregate: AggregatePlan) -> tuple[Any, ...]:
     figures = frozenset(aggregate.figures)
-    return (aggregate.measure, aggregate.field, aggregate.within, aggregate.by, figures)
+    groups = (aggregate.within, aggregate.by, aggregate.series)
+    return (aggregate.measure, aggregate.field, groups, figures)
 
 
 def number_declarations(

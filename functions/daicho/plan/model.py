@@ -137,11 +137,18 @@ class AggregatePlan:
     shards: int = 1
     rolled_up: RollupMode = "by schedule"
     figures: tuple[FigurePlan, ...] = ()
+    series: Part | None = None
+    """The time bucket by which each group has a series; see `daicho.plan.series`."""
 
     @cached_property
     def measured_fields(self) -> tuple[MeasuredField, ...]:
         """What its further figures measure."""
         return list_measured_fields(self.figures)
+
+    @cached_property
+    def has_rows(self) -> bool:
+        """Whether items have rows in order of a value, for the smallest and the largest one."""
+        return any(measured.has_rows for measured in self.measured_fields)
 
 
 @dataclass(frozen=True)
@@ -277,7 +284,7 @@ class EntityPlan:
             conditions.append(listing.where)
         for aggregate in self.derived_aggregates:
             names |= {aggregate.field, *(each.field for each in aggregate.measured_fields)}
-            parts += (*aggregate.by, *aggregate.within)
+            parts += (*aggregate.by, *aggregate.within, *filter(None, (aggregate.series,)))
             conditions.append(aggregate.where)
         for counter in self.counters:
             names.add(counter.slots)
@@ -297,7 +304,7 @@ class EntityPlan:
         # Default values are left out, as in lock files from before these attributes existed.
         for declared in (plain, plain["retiring"]):
             for aggregate in declared["aggregates"]:
-                _omit_defaults(aggregate, rolled_up="by schedule", figures=[])
+                _omit_defaults(aggregate, rolled_up="by schedule", figures=[], series=None)
             for listing in declared["listings"]:
                 _omit_defaults(listing, copies=[])
             _omit_defaults(declared, uniques=[])
@@ -375,5 +382,6 @@ def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
 def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
     parts = {name: parse_parts(data[name]) for name in ("by", "within")}
     figures = tuple(map(FigurePlan.parse, data.get("figures", ())))
-    read = {"where": parse_condition(data["where"]), "figures": figures}
+    series = Part(**data["series"]) if data.get("series") else None
+    read = {"where": parse_condition(data["where"]), "figures": figures, "series": series}
     return AggregatePlan(**{**_lists_to_tuples(data), **parts, **read})

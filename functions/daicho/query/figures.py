@@ -1,24 +1,41 @@
-"""The further figures of a group, from its amount."""
+"""The further figures of a group, from its amount and from its rows in order of value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 
 from daicho.declare.results import FieldFigures, HistogramBucket
 from daicho.derive.contributions import Amount, find_buckets
 from daicho.derive.figures import compute_mean, compute_variance
-from daicho.plan import AggregatePlan
+from daicho.layout.item_keys import render_extremes_list
+from daicho.plan import AggregatePlan, EntityPlan
 from daicho.plan.figures import MeasuredField
+from daicho.storage import keys
+from daicho.storage.requests import Query
+from daicho.storage.table import Table
+
+Extremes = tuple[Decimal | None, Decimal | None]
+"""The smallest and the largest value; None if it is not declared, or nothing has a value."""
+INDEX = "GSI2"
 
 
-def build_figures(aggregate: AggregatePlan, amount: Amount) -> Mapping[str, FieldFigures]:
-    """The figures by field; none if the aggregate declares a single figure."""
+def build_figures(
+    aggregate: AggregatePlan, amount: Amount, extremes: Mapping[str, Extremes]
+) -> Mapping[str, FieldFigures]:
+    """The figures by field; none if the aggregate declares a single figure.
+
+    ``extremes``: by field, as `ExtremesReader` gives them.
+    """
     if not aggregate.figures:
         return {}
-    return {
-        measured.field: _build_field_figures(place, measured, amount)
-        for place, measured in enumerate(aggregate.measured_fields)
-    }
+    by_field = {}
+    for place, measured in enumerate(aggregate.measured_fields):
+        figures = _build_field_figures(place, measured, amount)
+        low, high = extremes.get(measured.field, (None, None))
+        by_field[measured.field] = replace(figures, min=low, max=high)
+    return by_field
 
 
 def _build_field_figures(place: int, measured: MeasuredField, amount: Amount) -> FieldFigures:
@@ -33,4 +50,42 @@ def _build_field_figures(place: int, measured: MeasuredField, amount: Amount) ->
             low, high = buckets.get_bounds(number)
             in_bucket = int(amount.get_part(f"h{place}.{number}"))
             histogram.append(HistogramBucket(low, high, in_bucket))
-    return FieldFigures(count, total, compute_mean(count, total), variance, tuple(histogram))
+    mean = compute_mean(count, total)
+    return FieldFigures(count, total, mean, variance, histogram=tuple(histogram))
+
+
+def read_extremes(
+    table: Table, tenant: str, plan: EntityPlan, aggregate: AggregatePlan, group: Sequence[str]
+) -> dict[str, Extremes]:
+    """The smallest and the largest value of each field that declares one, of the index.
+
+    ``group``: the components of `Group.parts`. Half a read unit for each value.
+    """
+    extremes: dict[str, Extremes] = {}
+    for place, measured in enumerate(aggregate.measured_fields):
+        if measured.has_rows:
+            rows = render_extremes_list(tenant, plan, aggregate, (str(place), *group))
+            low = _read_end(table, rows, highest=False) if measured.has_min else None
+            high = _read_end(table, rows, highest=True) if measured.has_max else None
+            extremes[measured.field] = (low, high)
+    return extremes
+
+
+def join_extremes(several: Sequence[Mapping[str, Extremes]]) -> dict[str, Extremes]:
+    """The smallest and the largest values of several stretches of time."""
+    joined: dict[str, Extremes] = {}
+    for extremes in several:
+        for field, (low, high) in extremes.items():
+            other_low, other_high = joined.get(field, (None, None))
+            lows = [value for value in (low, other_low) if value is not None]
+            highs = [value for value in (high, other_high) if value is not None]
+            joined[field] = (min(lows, default=None), max(highs, default=None))
+    return joined
+
+
+def _read_end(table: Table, rows: str, *, highest: bool) -> Decimal | None:
+    # Rows are in order of the inverted value, so the first one has the largest.
+    page = table.query(Query(rows, INDEX, forward=highest, limit=1))
+    if not page.items:
+        return None
+    return keys.read_inverted_score(keys.parse_first(page.items[0][f"{INDEX}SK"]["S"]))

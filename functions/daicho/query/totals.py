@@ -18,7 +18,7 @@ from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
-from daicho.query.figures import build_figures
+from daicho.query.figures import Extremes, build_figures, read_extremes
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -144,7 +144,11 @@ class Totals:
         rank = self._count_rank(group, by, amount, live=live) if has_rank else None
         beyond = MAX_RANKS if has_rank and rank is None else None
         total = to_plain_total(amount.total, group.places)
-        figures = build_figures(group.aggregate, amount)
+        extremes: dict[str, Extremes] = {}
+        if amount.items > 0 and group.aggregate.has_rows:
+            parts = (*group.within, *by)
+            extremes = read_extremes(self.table, self.tenant, group.plan, group.aggregate, parts)
+        figures = build_figures(group.aggregate, amount, extremes)
         return Score(by, amount.items, total, rank, beyond, figures)
 
     def read_top(

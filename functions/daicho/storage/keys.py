@@ -150,6 +150,12 @@ def render_inverted_score(total: int | Decimal) -> str:
     return f"-{_SCORE_HIGHEST - whole:0{width}d}" if whole > 0 else f"{-whole:0{width}d}"
 
 
+def read_inverted_score(text: str) -> Decimal:
+    """The number that `render_inverted_score` has rendered."""
+    scaled = _SCORE_HIGHEST - int(text[1:]) if text.startswith("-") else -int(text)
+    return Decimal(scaled).scaleb(-SCORE_PLACES, _EXACT).normalize(_EXACT)
+
+
 def is_plain_score(number: str) -> bool:
     """Whether a number as text obviously fits `render_inverted_score`; most numbers do."""
     return _PLAIN_SCORE(number) is not None

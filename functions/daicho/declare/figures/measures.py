@@ -1,7 +1,8 @@
-"""Figures of a group: ``Count``, ``Sum``, ``Mean``, ``Variance`` and ``Percentiles``.
+"""Figures of a group: counts, sums, means, variances, percentiles, smallest and largest values.
 
 One ``Aggregate`` may have several. They share a slot and a total, so all of them cost what the
-first one costs: one write for each batch, one read for a group.
+first one costs: one write for each batch, one read for a group. ``Min`` and ``Max`` cost more:
+see `Min`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,26 @@ class Variance:
     field: Any
 
 
+@dataclass(frozen=True, eq=False)
+class Min:
+    """The smallest value of a field of numbers; exact, also after edits and deletions.
+
+    Each item has a row in order of its value: two write units when it is inserted or deleted,
+    three when its value changes. ``Min`` and ``Max`` of a field share the rows. A read takes half
+    a read unit more for each of the two. The rows of an item end with it, so the entity does not
+    expire, or the aggregate subtracts what expires.
+    """
+
+    field: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Max:
+    """The largest value of a field of numbers; see `Min`."""
+
+    field: Any
+
+
 class Percentiles:
     """Percentiles of a field of numbers, by buckets.
 
@@ -71,13 +92,15 @@ class Percentiles:
         self.field, self.buckets = field, buckets
 
 
-Figure = Count | Sum | Mean | Variance | Percentiles
+Figure = Count | Sum | Mean | Variance | Percentiles | Min | Max
 KINDS: dict[type[Any], FigureKind] = {
     Count: "count",
     Sum: "sum",
     Mean: "mean",
     Variance: "variance",
     Percentiles: "percentiles",
+    Min: "min",
+    Max: "max",
 }
 
 
@@ -145,11 +168,11 @@ def _resolve(figure: Any) -> Figure:
         return figure
     if isinstance(figure, Percentiles):
         return Percentiles(get_spec(figure.field), figure.buckets)
-    if isinstance(figure, Sum | Mean | Variance):
+    if isinstance(figure, Sum | Mean | Variance | Min | Max):
         return type(figure)(get_spec(figure.field))
     raise DeclarationError(
         f"an Aggregate takes figures, not {figure!r}; write Count(), Sum(field), Mean(field), "
-        "Variance(field) or Percentiles(field, buckets)"
+        "Variance(field), Min(field), Max(field) or Percentiles(field, buckets)"
     )
 
 

@@ -43,6 +43,7 @@ QueryKind = Literal[
     "delete",
     "total",
     "ranking",
+    "series",
     "versions",
     "version",
     "restore",
@@ -55,7 +56,8 @@ QueryKind = Literal[
     "custom",
 ]
 """What a query does with an entity, for programs that show any domain. ``total`` is one figure,
-``ranking`` a page of figures; ``custom`` is all else that a domain's own function does."""
+``series`` figures over a range of time, ``ranking`` a page of figures; ``custom`` is all else that
+a domain's own function does."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MethodType
@@ -37,10 +36,11 @@ from daicho.web.routes import key_prefix, list_options, several_values, time_win
 from daicho.web.routes.scores import (
     LIVE,
     LIVE_RANKING,
-    build_score_values,
+    answer_ranking,
     refer_to_score,
     render_part_name,
 )
+from daicho.web.routes.series import RANGE, STEP, answer_total, has_series, refer_to_total
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.text_forms import BUCKET_TYPES
@@ -197,7 +197,8 @@ class DeclaredQuery:
             case SearchQueries():
                 return "search"
             case TallyQueries():
-                return "ranking" if self.mode else "total"
+                declared = self.owner.declaration
+                return "ranking" if self.mode else "series" if has_series(declared) else "total"
         is_get = self.shows_one if isinstance(self.owner, UniqueQueries) else self.reads_one_item
         return "get" if is_get else "list"
 
@@ -206,7 +207,7 @@ class DeclaredQuery:
         """A reference to the model of the answer."""
         match self.owner, self.mode:
             case TallyQueries(), "":
-                return refer_to_score(self.owner.declaration)
+                return refer_to_total(self.owner.declaration)
             case TallyQueries(), _:
                 return models.refer_to_page(refer_to_score(self.owner.declaration))
             case KeyQueries(), "":
@@ -256,6 +257,8 @@ class DeclaredQuery:
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
+            if not self.mode and has_series(self.owner.declaration):
+                parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
@@ -327,24 +330,14 @@ class DeclaredQuery:
             raise
 
     def _answer_total(self, call: Call) -> Reply:
-        """Answer with the total of one group."""
-        declaration = cast("TallyDeclaration", self.owner.declaration)
-        query = self.queries(*self._list_values(call))
-        score = call.book.read(query, live=call.values["live"], ranked=declaration.ranked)
-        values = build_score_values(declaration, score, ranked=declaration.ranked)
-        return Reply(200, json.dumps(values, ensure_ascii=False))
+        """Answer with the total of one group, or with its series."""
+        declared = cast("TallyDeclaration", self.owner.declaration)
+        return answer_total(declared, self.queries(*self._list_values(call)), call)
 
     def _answer_ranking(self, call: Call) -> Reply:
         """Answer with a page of groups, highest total first."""
-        query, values = self.queries(*self._list_values(call)), call.values
-        page = call.book.top(
-            query, limit=values["limit"], cursor=values["cursor"], live=values["live"]
-        )
-        declaration = cast("TallyDeclaration", self.owner.declaration)
-        rows = [
-            json.dumps(build_score_values(declaration, score, ranked=True)) for score in page.items
-        ]
-        return responses.render_list(rows, page.cursor)
+        declared = cast("TallyDeclaration", self.owner.declaration)
+        return answer_ranking(declared, self.queries(*self._list_values(call)), call)
 
     def _list_values(self, call: Call) -> list[Any]:
         """The values of a request in the order of the parameters."""

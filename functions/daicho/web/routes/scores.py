@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -12,8 +13,10 @@ from pydantic import BaseModel, Field, create_model
 from daicho.declare.aggregates import TallyDeclaration
 from daicho.declare.figures.measures import Count
 from daicho.declare.parts import PartSpec
-from daicho.declare.results import FieldFigures, Score
-from daicho.web.http.operation import Parameter
+from daicho.declare.queries import RankingQuery
+from daicho.declare.results import FieldFigures, Score, SeriesBucket
+from daicho.web.http.operation import Call, Parameter, Reply
+from daicho.web.http.responses import render_list
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import DecimalText, to_text_type
 
@@ -32,16 +35,9 @@ RANK_DESCRIPTION = (
 )
 
 
-def render_part_name(part: PartSpec) -> str:
-    """The name of a component of a listing or an aggregate on the wire."""
-    return part.bucket or part.field.name
-
-
-def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
-    """The values of a score by name: those of its groups (song), count, rank; or total."""
-    names = [render_part_name(part) for part in declared.by]
-    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
-    values["count"] = score.items
+def build_figure_values(declared: TallyDeclaration, score: Score | SeriesBucket) -> dict[str, Any]:
+    """The values of the figures themselves: count, total, and the further figures by field."""
+    values: dict[str, Any] = {"count": score.items}
     if not isinstance(declared.measure, Count):
         # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
         whole = isinstance(score.total, int) and not _sums_decimals(declared)
@@ -50,6 +46,27 @@ def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool
         values["figures"] = {
             name: _render_figures(figures) for name, figures in score.figures.items()
         }
+    return values
+
+
+def render_part_name(part: PartSpec) -> str:
+    """The name of a component of a listing or an aggregate on the wire."""
+    return part.bucket or part.field.name
+
+
+def answer_ranking(declared: TallyDeclaration, query: RankingQuery, call: Call) -> Reply:
+    """Answer with a page of groups, highest total first."""
+    values = call.values
+    page = call.book.top(query, limit=values["limit"], cursor=values["cursor"], live=values["live"])
+    rows = [json.dumps(build_score_values(declared, score, ranked=True)) for score in page.items]
+    return render_list(rows, page.cursor)
+
+
+def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
+    """The values of a score by name: those of its groups (song), count, rank; or total."""
+    names = [render_part_name(part) for part in declared.by]
+    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
+    values |= build_figure_values(declared, score)
     if ranked:
         values["rank"] = score.rank
         if score.beyond is not None:
@@ -72,6 +89,8 @@ class FiguresView(BaseModel):
     total: DecimalText
     mean: DecimalText | None = Field(description="Null if nothing was counted. 12 places.")
     variance: DecimalText | None = Field(None, description="Of the whole population. 12 places.")
+    min: DecimalText | None = Field(None, description="The smallest value.")
+    max: DecimalText | None = Field(None, description="The largest value.")
     histogram: list[BucketView] = Field(default=[], description="Every declared bucket.")
 
 
@@ -81,6 +100,8 @@ def _render_figures(figures: FieldFigures) -> dict[str, Any]:
         "total": str(figures.total),
         "mean": _render_decimal(figures.mean),
         "variance": _render_decimal(figures.variance),
+        "min": _render_decimal(figures.min),
+        "max": _render_decimal(figures.max),
         "histogram": [
             {
                 "low": _render_decimal(bucket.low),
@@ -103,16 +124,26 @@ def refer_to_score(declared: TallyDeclaration) -> ModelRef:
 
 def _build_score_model(declared: TallyDeclaration) -> type[BaseModel]:
     fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
-    fields["count"] = (int, ...)
+    fields |= build_figure_fields(declared)
+    if declared.ranked:
+        fields["rank"] = (Annotated[int | None, Field(description=RANK_DESCRIPTION)], ...)
+        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
+    return create_model(name_model(declared), **fields)
+
+
+def name_model(declared: TallyDeclaration) -> str:
+    """How the names of the models of a declaration begin: ``DownloadChart``."""
+    return f"{declared.entity}{''.join(word.title() for word in declared.name.split('_'))}"
+
+
+def build_figure_fields(declared: TallyDeclaration) -> dict[str, Any]:
+    """The fields of the model of `build_figure_values`."""
+    fields: dict[str, Any] = {"count": (int, ...)}
     if not isinstance(declared.measure, Count):
         fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
     if declared.figures:
         fields["figures"] = (_build_figures_model(declared), Field(default=None))
-    if declared.ranked:
-        fields["rank"] = (Annotated[int | None, Field(description=RANK_DESCRIPTION)], ...)
-        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
-    words = "".join(word.title() for word in declared.name.split("_"))
-    return create_model(f"{declared.entity}{words}", **fields)
+    return fields
 
 
 def _build_figures_model(declared: TallyDeclaration) -> type[BaseModel]:
@@ -121,9 +152,8 @@ def _build_figures_model(declared: TallyDeclaration) -> type[BaseModel]:
         for figure in declared.figures
         if not isinstance(figure, Count)
     }
-    words = "".join(word.title() for word in declared.name.split("_"))
     description = "The further figures, by field. A page of a ranking has none."
-    return create_model(f"{declared.entity}{words}Figures", __doc__=description, **measured)
+    return create_model(f"{name_model(declared)}Figures", __doc__=description, **measured)
 
 
 @cache
