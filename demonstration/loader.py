@@ -35,6 +35,7 @@ CALLS = (
     "/playlists/road-trip/songs",
     "/charts/2026-11",
     "/revenue/2026-11/songs",
+    "/daily-revenue?from=2026-11-01&to=2026-12-01&step=day",
     "/contacts?q=yama&include=calls",
     "/users/hikouki/orders",
     "/places?under=japan/kanto",
@@ -235,13 +236,18 @@ def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
     return httpx.Client(base_url=stack["url"], headers=headers, timeout=60)
 
 
+def _has_result(answer: Mapping[str, Any]) -> bool:
+    """Whether a list has items, or a series counts any."""
+    return bool(answer.get("items") or any(each["count"] for each in answer.get("buckets", ())))
+
+
 def _settle(instance: LocalInstance, stack: Mapping[str, Any]) -> None:
     """Wait until the stream has delivered the results of the printed calls."""
     functions = instance.session().client("lambda", endpoint_url=instance.endpoint)
     until = time.monotonic() + SECONDS_TO_SETTLE
     with _api(stack, next(iter(stack["tokens"].values()))) as api:
         for call in CALLS:
-            while not (answer := api.get(call)).is_success or not answer.json()["items"]:
+            while not (answer := api.get(call)).is_success or not _has_result(answer.json()):
                 if answer.is_client_error or time.monotonic() > until:
                     raise LocalError(
                         f"GET {call} shows nothing of the demo data: "

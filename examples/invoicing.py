@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from daicho import (
-    Aggregate, Check, Domain, Entity, Expires, Key, Listing, Search, Sum, Unique,
-    changed_at, computed, field, month, one_of, owned_by_caller, uid,
+    Aggregate, Check, Domain, Entity, Expires, Key, Listing, Mean, Search, Sum, Unique,
+    changed_at, computed, day, field, month, one_of, owned_by_caller, uid,
 )  # fmt: skip
 
 
@@ -35,6 +35,7 @@ class Invoice(Entity):
     number: str = field(min_length=1, max_length=40)
     customer: str = field(max_length=200)
     country: str = field(min_length=2, max_length=2)
+    currency: Literal["EUR", "JPY", "USD"] = field(default="EUR")
     status: Literal["draft", "open", "paid", "void"] = field(
         default="draft", transitions={"draft": ("open", "void"), "open": ("paid", "void")}
     )
@@ -51,6 +52,8 @@ class Invoice(Entity):
     overdue = Listing(order=due, where=one_of(status, "open"))
     revenue = Aggregate(Sum(total), country, within=month(issued), ranked=True,
                         where=one_of(status, "paid"), on_expiry="subtract")  # fmt: skip
+    sums = Aggregate((Sum(total), Mean(total)), currency, series=day(issued),
+                     where=one_of(status, "paid"), on_expiry="subtract")  # fmt: skip
     expires = Expires(dt.timedelta(days=30), of=changed_at, where=one_of(status, "void"))
 
 
@@ -58,3 +61,4 @@ domain = Domain("invoices", Invoice)
 domain.access(Invoice, read=("owner", "accountant"), write=("owner", "accountant"))
 domain.resource("/invoices/{id}", Invoice, "POST GET PATCH DELETE", role={"DELETE": "accountant"})
 domain.mount("/invoice-revenue/{month}", Invoice.revenue.top)
+domain.mount("/invoice-sums/{currency}", Invoice.sums)

@@ -1,11 +1,15 @@
-"""Tickets of a help desk: found by title, queued by team, their effort ranked by month."""
+"""Tickets of a help desk: found by title, queued by team, their effort by team and month."""
 
+# ruff: noqa: I001  # the names of the library, in few lines
 from __future__ import annotations
 
 import datetime as dt
 from typing import Literal
 
-from daicho import Aggregate, Domain, Entity, Key, Listing, Search, Sum, field, month, one_of, uid
+from daicho import (
+    Aggregate, Count, Domain, Entity, Key, Listing, Max, Mean, Percentiles, Search, Sum,
+    field, linear, month, one_of, uid,
+)  # fmt: skip
 
 
 class Ticket(Entity):
@@ -23,8 +27,12 @@ class Ticket(Entity):
     search = Search(title)
     queue = Listing(team, where=one_of(state, "open"))
     effort = Aggregate(Sum(minutes), team, within=month(opened), ranked=True)
+    times = Aggregate(
+        (Count(), Mean(minutes), Max(minutes), Percentiles(minutes, linear(0, 480, 30))), team
+    )
 
 
 domain = Domain("tickets", Ticket)
 domain.resource("/tickets/{id}", Ticket, "POST PUT GET PATCH DELETE")
 domain.mount("/effort/{month}", Ticket.effort.top)
+domain.mount("/times/{team}", Ticket.times)

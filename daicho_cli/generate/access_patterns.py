@@ -21,6 +21,7 @@ from daicho.plan import (
     Part,
     SearchPlan,
 )
+from daicho.plan.figures.series import get_chunk_name
 from daicho.storage.item_key import ItemKey
 from daicho.web import routes
 from daicho_cli.generate.generated_file import Check, write_or_check
@@ -263,7 +264,14 @@ class _EntityRow:
         head = self._render_head(aggregate).replace("#", "#+", 1)
         partition = self._render_parts(head, (*aggregate.within, *aggregate.by))
         rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
-        return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{rank}"
+        ends = sum(each.has_min + each.has_max for each in aggregate.measured_fields)
+        values = f"; ½ more for {'each of ' if ends > 1 else 'the '}min and max" if ends else ""
+        if aggregate.series is None:
+            return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{values}{rank}"
+        unit = get_chunk_name(aggregate.series)
+        values += ", for each bucket with items" if ends else ""
+        each = f"½ a {unit}; live: 3 a {unit}{values}"
+        return "table", f"PK `{partition}#{{{unit}}}`, SK `total`", each
 
     def _describe_counter(self, counter: CounterPlan) -> tuple[str, str, str]:
         by = "#".join(f"{{{part.field}}}" for part in counter.by) or "-"

@@ -42,6 +42,7 @@ class DerivedChecks:
             ("edge", "read from both ends", routes.edges, self._read_edge),
             ("aggregate", "exactly one more, at once", routes.aggregates, self._count),
             ("rollup", "total includes it", routes.aggregates, self._roll_up),
+            ("series", "bucket of a new item", routes.series, self._read_series),
             ("ballot", "vote of one voter", routes.ballots, self._put_ballot),
             ("counter", "fast vote", routes.counters, self._add_vote),
         ):
@@ -125,6 +126,22 @@ class DerivedChecks:
             lambda: self._read_count(query, path.rstrip("?&"), group),
             lambda count: count >= live,
             f"{query}: the total",
+        )
+        return str(query)
+
+    def _read_series(self, query: Query) -> str:
+        """The bucket of a new item, added up now, contains it."""
+        item = self._create_listed(query)
+        part: PartSpec = query.declaration.series
+        calendar = find_calendar(part.bucket or "day", part.zone, part.first_weekday)
+        bucket = calendar.parse(calendar.render_text(str(item.values[part.field.name])))
+        edges = {"from": bucket.start.isoformat(), "to": bucket.end.isoformat()}
+        group = {**_name_parts(_list_parts(query), item.values), **edges}
+        path = f"{self._render_figure(query, group)}live=true"
+        self.api.wait_for(
+            lambda: sum(int(each["count"]) for each in self.api.read(path)["buckets"]),
+            lambda count: count > 0,
+            f"{query}: the bucket of the item",
         )
         return str(query)
 

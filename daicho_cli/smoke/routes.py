@@ -17,6 +17,7 @@ from daicho.declare.results import VoteResult
 from daicho.declare.searches import Search
 from daicho.web.http.operation import Operation, QueryVariant, list_variables
 from daicho.web.routes.builder import build_operations
+from daicho.web.routes.series import has_series
 from daicho.web.schema import models
 
 CREATIONS = ("POST", "PUT")
@@ -141,8 +142,18 @@ class Routes:
     @property
     def aggregates(self) -> list[Query]:
         """The aggregates: totals of one group first, then rankings."""
-        queries = self.find_queries(Aggregate, "", "top")
+        queries = [
+            query
+            for query in self.find_queries(Aggregate, "", "top")
+            if not has_series(query.declaration)
+        ]
         return sorted(queries, key=lambda query: (query.mode, query.declaration.where is not None))
+
+    @property
+    def series(self) -> list[Query]:
+        """The aggregates that are read from one time to another."""
+        queries = self.find_queries(Aggregate, "")
+        return [query for query in queries if has_series(query.declaration)]
 
     @property
     def edges(self) -> list[Query]:

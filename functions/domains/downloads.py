@@ -1,4 +1,4 @@
-"""Downloads of songs, and the charts of a month (seed 002, aggregation)."""
+"""Downloads of songs: the charts of a month (seed 002, aggregation), and series by hour and day."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from daicho import (
     Key,
     copied,
     field,
+    hour,
     month,
     now,
     ref,
@@ -35,6 +36,7 @@ class Download(Entity):
     key = Key(song, id)
     chart = Aggregate(Count(), song, within=month(at), ranked=True, on_expiry="keep")
     artists = Aggregate(Count(), artist, within=month(at), ranked=True, on_expiry="keep")
+    by_hour = Aggregate(Count(), song, series=hour(at, zone="Asia/Tokyo"), on_expiry="keep")
     expires = Expires(dt.timedelta(days=400), archive=True)
 
 
@@ -44,5 +46,6 @@ domain = Domain("downloads", Download, examples={
 domain.resource("/songs/{song}/downloads/{id}", Download, "POST GET PATCH DELETE LIST")
 domain.mount("/charts/{month}", Download.chart.top)
 domain.mount("/charts/{month}/{song}", Download.chart)
+domain.mount("/songs/{song}/download-series", Download.by_hour)
 domain.mount("/artist-charts/{month}", Download.artists.top)
 domain.mount("/artist-charts/{month}/{artist}", Download.artists)

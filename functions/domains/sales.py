@@ -1,11 +1,31 @@
-"""Sales of songs, and the money that they brought in: by month, by genre, by song."""
+"""Sales of songs, and the money that they brought in: by day, month, genre and song."""
 
 from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
 
-from daicho import Aggregate, Domain, Entity, Key, Listing, Sum, copied, field, month, now, ref, uid
+from daicho import (
+    Aggregate,
+    Count,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Max,
+    Mean,
+    Min,
+    Percentiles,
+    Sum,
+    copied,
+    day,
+    explicit,
+    field,
+    month,
+    now,
+    ref,
+    uid,
+)
 from domains.music import Song
 
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
@@ -37,6 +57,17 @@ class Sale(Entity):
     songs = Aggregate(Sum(price), song, within=month(at), ranked=True)
     genres = Aggregate(Sum(price), genre, within=month(at), ranked=True)
     genres_ever = Aggregate(Sum(price), genre, ranked=True)
+    prices = Aggregate(
+        (
+            Count(),
+            Mean(price),
+            Min(price),
+            Max(price),
+            Percentiles(price, explicit("0.5", 1, "1.5", 2, 5, 10, 20)),
+        ),
+        genre,
+    )
+    by_day = Aggregate((Sum(price), Mean(price)), series=day(at, zone="Asia/Tokyo"))
 
 
 domain = Domain("sales", Product, Sale, examples={
@@ -51,3 +82,5 @@ domain.mount("/revenue/{month}/genres", Sale.genres.top)
 domain.mount("/revenue/{month}/genres", Sale.genres)  # ?genre=, for there is R&B/Soul
 domain.mount("/genre-revenue", Sale.genres_ever.top)
 domain.mount("/genre-revenue", Sale.genres_ever)
+domain.mount("/genre-prices", Sale.prices)
+domain.mount("/daily-revenue", Sale.by_day)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,38 +9,17 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from playwright.sync_api import Browser, Page, expect
 
-from daicho.declare.registry import Daicho
-from daicho.plan import Ledger
 from tests.console.browser import check_accessibility, open_page, sign_in
+from tests.console.own_project import serve_own_project
 from tests.console.stack import ROOT, TENANTS, ConsoleStack
 from tests.console.test_items import call
-from tests.support.dynoxide import create_table
-
-PACKAGE = "own_domains"
 
 
 @pytest.fixture
-def own(
-    dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ConsoleStack]:
+def own(dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path) -> Iterator[ConsoleStack]:
     """The stack of a project that has the entity of the tutorial, and no other."""
-    folder = tmp_path / PACKAGE
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    shutil.copy(ROOT / "examples/tickets.py", folder)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    package = importlib.import_module(PACKAGE)
-    ledger = Daicho.discover(package).append_generations(Ledger())
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
-    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
-    name = create_table(dynamodb)
-    with ConsoleStack(dynamo, dynamodb, name, ledger=ledger, DOMAIN_PACKAGE=PACKAGE) as served:
+    with serve_own_project(dynamo, dynamodb, tmp_path, ROOT / "examples/tickets.py") as served:
         yield served
-    dynamodb.delete_table(TableName=name)
-    for loaded in [each for each in sys.modules if each.partition(".")[0] == PACKAGE]:
-        del sys.modules[loaded]
-    assert served.errors == []
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ PAGES = {
     "charts": "#/charts",
     "ranking": "#/charts/list_charts",
     "total": "#/charts/get_revenue",
+    "figures": "#/figures",
     "polls": "#/polls",
     "new": "#/new/create_device_report",
     "limits": "#/limits",

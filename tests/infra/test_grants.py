@@ -66,10 +66,12 @@ def test_a_stream_function_is_granted_what_it_needs_of_the_table(
     assert set(granted.table) == needed(protocol, TABLE) | transacted
 
 
-def test_the_rollup_is_granted_what_it_needs_to_roll_up_and_to_retire_shards() -> None:
+def test_the_rollup_is_granted_what_its_three_tasks_need() -> None:
     rolling_up = needed("daicho.tally.rollup:RollupTable", TABLE) | {"UpdateItem", "DeleteItem"}
     retiring = needed("daicho.stream.retirement:RetirementTable", TABLE) | {"DescribeTable"}
-    assert set(grants.ROLLUP.table) == rolling_up | retiring
+    watermark = needed("daicho.stream.watermark_job:WatermarkTable", TABLE)
+    assert set(grants.ROLLUP.table) == rolling_up | retiring | watermark
+    assert grants.ROLLUP.failure_bucket == ("ListBucket",)
 
 
 def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:

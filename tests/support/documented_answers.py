@@ -17,6 +17,8 @@ from tests.support.described_routes import IDS, VALUES, DescribedRoutes
 
 Send = Callable[..., Answer]
 Reached = dict[tuple[str, str], set[int]]
+RANGE = {"from": "2026-01-01", "to": "2027-01-01"}
+"""Of each series."""
 
 
 @dataclass
@@ -104,7 +106,8 @@ class Replay:
             (each for each in operation.variants if set(query) <= each.allowed),
             operation.variants[0],
         )
-        asked = {name: self.values.get(name, "x") for name in sorted(variant.needed)} | query
+        asked = {name: self.values.get(name, "x") for name in sorted(variant.needed)}
+        asked |= {name: text for name, text in RANGE.items() if name in asked} | query
         pairs = "&".join(f"{name}={segment(value)}" for name, value in asked.items())
         return f"{shape}?{pairs}" if pairs else shape
 

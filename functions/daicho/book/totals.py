@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.declare.results import Chart, Score, Series, VoteResult
@@ -11,8 +12,8 @@ from daicho.errors import Invalid
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.instances import list_replacing_generations
 from daicho.query.access import Access
+from daicho.query.figures.series import SeriesReader, parse_bounds
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
-from daicho.query.series import SeriesReader, parse_bounds
 from daicho.query.totals import TallyGroup, Totals
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.table import Table
@@ -47,11 +48,14 @@ class BookTotals:
             name = f"{group.plan.name}.{query.aggregate}"
             raise Invalid(f"{name} has a series: read it from one time to another", field="from")
         by, amount = group.render_by(query), None
+        as_of = self.totals.read_as_of(group, live=live)  # before the figures
         if live and group.counter is not None:
             amount = self.counters.read_live(query.entity, group).get(by, Amount())
         elif live:
             amount = read_live_amount(self.table, group.render_tally(by))
-        return self.totals.read_score(group, by, amount, ranked=ranked and group.aggregate.ranked)
+        is_ranked = ranked and group.aggregate.ranked
+        score = self.totals.read_score(group, by, amount, ranked=is_ranked)
+        return replace(score, as_of=as_of, rolled_up=not live)
 
     def read_series(
         self,
@@ -66,8 +70,10 @@ class BookTotals:
         self.access.check_figure(query)
         group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
         bounds = parse_bounds(group.aggregate, since, until)
+        as_of = self.totals.read_as_of(group, live=live)  # before the figures
         reader = SeriesReader(self.totals, self.parallelism)
-        return reader.read(group, group.render_by(query), bounds, step, live=live)
+        series = reader.read(group, group.render_by(query), bounds, step, live=live)
+        return replace(series, as_of=as_of, rolled_up=not live)
 
     def read_chart(
         self, query: RankingQuery, *, limit: int, cursor: str | None, live: bool
@@ -76,6 +82,8 @@ class BookTotals:
         check_limit(limit)
         self.access.check_figure(query)
         group, binding, start = self._resolve_ranking(query, cursor, live=live)
+        # Before the scores. The members are always those of the last rollup.
+        as_of = self.totals.read_as_of(group, live=False)
         if not live:
             scores, end = self.totals.read_top(group, start, limit)
         else:
@@ -84,7 +92,7 @@ class BookTotals:
             else:
                 amounts = self.totals.read_members_live(group)
             scores, end = self.totals.rank_amounts(group, amounts, start, limit)
-        return Chart(scores, binding.write_cursor(end))
+        return Chart(scores, binding.write_cursor(end), as_of, rolled_up=not live)
 
     def _resolve_ranking(
         self, query: RankingQuery, cursor: str | None, *, live: bool

@@ -10,15 +10,19 @@ from daicho.cost.derived_writes import SEQUENCE, Touches
 from daicho.cost.expectation import count_distinct
 from daicho.cost.footprint import MAX_BATCH_RECORDS
 from daicho.cost.traffic import FigureTraffic, Traffic
-from daicho.cost.units import Units, measure_read
+from daicho.cost.units import Units, measure_read, measure_write
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.plan import AggregatePlan
+from daicho.plan.figures.figure_plans import PART_PREFIX
+from daicho.plan.figures.series import CHUNK_BUCKETS
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, measure_image
 
 POLLS_A_SECOND = 4
 """How often Lambda reads a shard of a table's stream ("Process DynamoDB records with Lambda")."""
 SECONDS_A_DAY = 86_400
+TALLY_CHARACTERS = 60
+"""The length of a usual key of a tally."""
 FOLD_UNITS = 4.0
 """The transaction that deletes an idle slot and adds its amount to the total."""
 
@@ -89,13 +93,16 @@ def estimate_counting(
     new = min(groups if figure.new_groups is None else figure.new_groups, dirty_tallies)
     # A total moves in its ranking, which is two writes of the index; a new one is put there.
     ranked = 2 * dirty_tallies - new if aggregate.ranked else 0.0
-    slot_units = Units(write=slot_writes + dirty_slots)
-    totals = Units(read=2 * dirty_tallies, write=dirty_tallies + ranked + 2 * dirty_slots)
+    written, read = measure_slot_units(aggregate)
+    slot_units = Units(write=written * slot_writes + dirty_slots)
+    # A mark that is removed is a write of the slot and one of the index.
+    marks = (written + 1) * dirty_slots
+    totals = Units(read=2 * read * dirty_tallies, write=written * dirty_tallies + ranked + marks)
     if aggregate.rolled_up == "at once":
         immediate = slot_writes
         ranked = 2 * immediate - new if aggregate.ranked else 0.0
-        slot_units += Units(read=2 * immediate, write=immediate + ranked)
-        totals = Units(read=2 * dirty_tallies, write=dirty_tallies + 2 * dirty_slots)
+        slot_units += Units(read=2 * read * immediate, write=written * immediate + ranked)
+        totals = Units(read=2 * read * dirty_tallies, write=written * dirty_tallies + marks)
     return CountingUnits(slot_units, totals + _estimate_folding(touches.live, groups, traffic))
 
 
@@ -125,8 +132,33 @@ def estimate_idle_rollups(traffic: Traffic, load: StreamLoad) -> Units:
     return Units(read=load.rollups * (measure_read(0) + partitions))
 
 
-def build_slot(tally: str) -> Image:
-    """A slot as it is stored."""
+def measure_slot_units(aggregate: AggregatePlan) -> tuple[float, float]:
+    """The write and read units of a slot or a total: more than one if it has many figures."""
+    slot = build_slot("t" * TALLY_CHARACTERS, aggregate)
+    return measure_write(None, slot), measure_read(measure_image(slot))
+
+
+def build_slot(tally: str, aggregate: AggregatePlan | None = None) -> Image:
+    """A slot as it is stored, with the parts of all figures.
+
+    The chunk of a series has half of its buckets on average.
+    """
+    slot = _build_plain_slot(tally)
+    if aggregate is None:
+        return slot
+    names = ["c"] if any(figure.kind == "count" for figure in aggregate.figures) else []
+    for place, measured in enumerate(aggregate.measured_fields):
+        names += [f"n{place}", f"s{place}", *([f"q{place}"] if measured.has_squares else [])]
+        if measured.edges:
+            names += [f"h{place}.{bucket}" for bucket in range(len(measured.edges) + 1)]
+    if aggregate.series is not None:
+        buckets = (CHUNK_BUCKETS[aggregate.series.bucket or "day"] + 1) // 2
+        own = [*names, "items", "total"]
+        names += [f"{bucket:05}:{name}" for bucket in range(buckets) for name in own]
+    return {**slot, **{f"{PART_PREFIX}{name}": {"N": "100000"} for name in names}}
+
+
+def _build_plain_slot(tally: str) -> Image:
     return {
         "PK": {"S": tally},
         "SK": {"S": "slot#shardId-00000000000000000000-00000000"},

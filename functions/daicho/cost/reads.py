@@ -108,9 +108,12 @@ def estimate_figures(
     aggregate: AggregatePlan, figure: FigureTraffic, tally: str, slots: float
 ) -> Units:
     """The units of all readings of an aggregate. ``slots``: how many slots a tally has."""
-    slot = build_slot(tally)
-    one = measure_read(0, consistent=False)
-    live = 2 * measure_read(0) + measure_read(measure_image(slot) * (slots + 1))
+    size = measure_image(build_slot(tally, aggregate))
+    one = figure.chunks * measure_read(size, consistent=False)
+    live = figure.chunks * (2 * measure_read(size) + measure_read(size * (slots + 1)))
+    ends = sum(each.has_min + each.has_max for each in aggregate.measured_fields)
+    values = figure.buckets * ends * measure_read(0, consistent=False)
+    one, live = one + values, live + values
     entry = _measure_ranking_entry(tally)
     ahead = aggregate.shards * measure_read(
         entry * figure.rank / aggregate.shards, consistent=False

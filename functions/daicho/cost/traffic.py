@@ -59,6 +59,8 @@ class FigureTraffic:
         new_groups: how many groups are counted in for the first time; by default all.
         reads: readings of one figure, as rolled up last.
         live: readings of one figure, summed up now.
+        chunks: the chunks of a series that a reading adds up: months by day, days by hour.
+        buckets: the stored buckets with items whose smallest or largest values a reading shows.
         ranks: readings of one figure with its rank.
         rank: the rank that is read on average.
         tops: pages of the ranking. ``top_items``: the number of members on a page.
@@ -70,6 +72,8 @@ class FigureTraffic:
     new_groups: float | None = None
     reads: float = 0
     live: float = 0
+    chunks: float = 1
+    buckets: float = 1
     ranks: float = 0
     rank: float = 10
     tops: float = 0

@@ -22,8 +22,8 @@ from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_c
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
 from daicho.plan import Part, RollupMode
-from daicho.plan.figures import FigurePlan
-from daicho.plan.series import CHUNK_BUCKETS, CHUNK_NAMES
+from daicho.plan.figures.figure_plans import FigurePlan
+from daicho.plan.figures.series import CHUNK_BUCKETS, CHUNK_NAMES
 
 MAX_CHUNK_NUMBERS = 1_500
 """About 24 KB in each slot of a chunk that uses all of them."""

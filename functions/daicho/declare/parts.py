@@ -80,7 +80,7 @@ def hour(moment: dt.datetime, zone: str = "UTC") -> str:
     return _bucket(moment, "hour", zone)
 
 
-def day(moment: dt.datetime, zone: str = "UTC") -> str:
+def day(moment: dt.datetime | dt.date, zone: str = "UTC") -> str:
     """The day of an instant in a time zone: ``2026-11-21``."""
     return _bucket(moment, "day", zone)
 
@@ -91,7 +91,8 @@ def week(
     """The week of an instant or day, named by its first day: ``2026-11-16``."""
     if first_weekday not in WEEKDAYS:
         raise DeclarationError(
-            f"a week begins with one of {', '.join(WEEKDAYS)}, not {first_weekday!r}"
+            f"a week begins with one of {', '.join(WEEKDAYS)}, not {first_weekday!r}; "
+            'write first_weekday="sunday"'
         )
     return _bucket(moment, "week", zone, WEEKDAYS.index(first_weekday))
 

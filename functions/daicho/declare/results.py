@@ -95,6 +95,11 @@ class Score:
     beyond: int | None = None
     figures: Mapping[str, FieldFigures] = field(default_factory=dict)
     """The further figures of the group, by measured field; a page of a ranking has none."""
+    as_of: dt.datetime | None = None
+    """Every change whose stream record was made before is included; None if it is unknown, and in
+    a page of a ranking, which has one of its own."""
+    rolled_up: bool = True
+    """Whether it is the total of the last rollup; False: added up from the slots."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +123,14 @@ class Series:
     """The figures of one group over a range of time, empty buckets included, in order.
 
     ``zone``: of the declared bucket. ``step``: the unit of the buckets; None for one of all.
+    ``as_of`` and ``rolled_up``: see `Score`. They apply to all buckets.
     """
 
     zone: str
     step: CalendarUnit | None
     buckets: tuple[SeriesBucket, ...]
+    as_of: dt.datetime | None = None
+    rolled_up: bool = True
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,12 @@ class Page(Generic[E]):
 
 @dataclass(frozen=True)
 class Chart:
-    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
+    """Scores from the highest, and the cursor that goes on behind them: None only at the end.
+
+    ``as_of`` and ``rolled_up``: see `Score`. They apply to all scores of the page.
+    """
 
     items: list[Score]
     cursor: str | None
+    as_of: dt.datetime | None = None
+    rolled_up: bool = True

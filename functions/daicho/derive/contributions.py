@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from daicho.derive.figures import MAX_SQUARED_DIGITS, Buckets
 from daicho.derive.limits import MAX_GROUPS
@@ -17,8 +17,8 @@ from daicho.layout.components import (
     render_part,
 )
 from daicho.layout.item_keys import render_group_tally
-from daicho.plan import AggregatePlan, EntityPlan
-from daicho.plan.series import CODE_END, locate_bucket
+from daicho.plan import AggregatePlan, EntityPlan, Part
+from daicho.plan.figures.series import CODE_END, BucketPlace, locate_bucket
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -56,23 +56,6 @@ class Amount:
     def get_part(self, name: str) -> Decimal:
         """One of the further numbers; 0 if nothing was added to it."""
         return dict(self.parts).get(name, _ZERO)
-
-
-class Group(NamedTuple):
-    """A group of an aggregate. With a series, ``by`` ends with the chunk, and has a bucket's code.
-
-    See `daicho.plan.series`.
-    """
-
-    within: tuple[str, ...]
-    by: tuple[str, ...]
-    code: str | None
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """All components, as in the keys of rows."""
-        code = () if self.code is None else (self.code,)
-        return (*self.within, *self.by, *code)
 
 
 ONE_ITEM = Amount(1, Decimal(1))
@@ -133,32 +116,31 @@ def _compute_amounts(
             amount = replace(amount or Amount(), parts=_measure_parts(aggregate, image))
         if not amount:
             continue
-        for group in list_groups(plan, aggregate, image):
-            added = amount if group.code is None else pack_bucket(group.code, amount)
-            tally = render_group_tally(tenant, plan, aggregate, group.within, group.by)
-            amounts[tally] = amounts[tally] + added if tally in amounts else added
-            if len(amounts) > MAX_GROUPS:
-                raise UnderivableError(f"{plan.name} derives too many groups; at most {MAX_GROUPS}")
+        chunk: tuple[str, ...] = ()
+        if aggregate.series is not None:
+            place = find_place(plan, aggregate.series, image)
+            if place is None:
+                continue
+            chunk, amount = (place.chunk,), pack_bucket(place.code, amount)
+        for within in list_combinations(plan, aggregate.within, image):
+            for by in list_combinations(plan, aggregate.by, image):
+                tally = render_group_tally(tenant, plan, aggregate, within, by + chunk)
+                amounts[tally] = amounts[tally] + amount if tally in amounts else amount
+                if len(amounts) > MAX_GROUPS:
+                    raise UnderivableError(
+                        f"{plan.name} derives too many groups; at most {MAX_GROUPS}"
+                    )
     return amounts
 
 
-def list_groups(plan: EntityPlan, aggregate: AggregatePlan, image: Image) -> Iterator[Group]:
-    """The groups of an aggregate that an image belongs to, whether or not it has a value."""
-    chunk: tuple[str, ...] = ()
-    code = None
-    if aggregate.series is not None:
-        label = render_part(plan, aggregate.series, image)
-        if label is None:
-            return
-        place = locate_bucket(aggregate.series, label)
-        chunk, code = (place.chunk,), place.code
-    for within in list_combinations(plan, aggregate.within, image):
-        for by in list_combinations(plan, aggregate.by, image):
-            yield Group(within, (*by, *chunk), code)
+def find_place(plan: EntityPlan, series: Part, image: Image) -> BucketPlace | None:
+    """Where an item is in a series; None if it has no value for it."""
+    label = render_part(plan, series, image)
+    return None if label is None else locate_bucket(series, label)
 
 
 def pack_bucket(code: str, amount: Amount) -> Amount:
-    """The amount of a chunk with one bucket that has this amount (`daicho.plan.series`)."""
+    """The amount of a chunk with one bucket that has this amount (`daicho.plan.figures.series`)."""
     packed = [(f"{code}{CODE_END}{name}", value) for name, value in amount.parts]
     packed.append((f"{code}{CODE_END}items", Decimal(amount.items)))
     packed.append((f"{code}{CODE_END}total", amount.total))

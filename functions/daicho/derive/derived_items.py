@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from daicho.derive.contributions import list_groups, read_summable
+from daicho.derive.contributions import find_place, read_summable
 from daicho.derive.index_row import MAX_COPY_BYTES, IndexRow, is_too_large, write_copy
 from daicho.derive.limits import MAX_ROWS
 from daicho.layout.components import (
@@ -124,14 +124,14 @@ class _IndexRows:
         """Add a row for each group and each field whose smallest or largest value is declared."""
         if not meets_condition(self._plan, aggregate.where, self._image):
             return
-        groups = list(list_groups(self._plan, aggregate, self._image))
+        groups = list(_list_value_lists(self._plan, aggregate, self._image))
         for place, measured in enumerate(aggregate.measured_fields):
             value = self._image.get(measured.field)
             if not measured.has_rows or value is None or "NULL" in value:
                 continue
             score = keys.render_inverted_score(read_summable(value["N"], measured.field))
             order = keys.check_sort(keys.render(score, *self._own_key))
-            all_parts = [(str(place), *group.parts) for group in groups]
+            all_parts = [(str(place), *group) for group in groups]
             partitions = [
                 render_extremes_list(self._tenant, self._plan, aggregate, parts)
                 for parts in all_parts
@@ -146,3 +146,18 @@ class _IndexRows:
             self.by_key[key] = IndexRow(keys.check_partition(partition), order, copy)
         if len(self.by_key) > MAX_ROWS:
             raise UnderivableError(f"{self._plan.name} derives too many items; at most {MAX_ROWS}")
+
+
+def _list_value_lists(
+    plan: EntityPlan, aggregate: AggregatePlan, image: Image
+) -> Iterator[tuple[str, ...]]:
+    """The groups of an aggregate that contain an image, each with its bucket of a series."""
+    bucket: tuple[str, ...] = ()
+    if aggregate.series is not None:
+        place = find_place(plan, aggregate.series, image)
+        if place is None:
+            return
+        bucket = place
+    for within in list_combinations(plan, aggregate.within, image):
+        for by in list_combinations(plan, aggregate.by, image):
+            yield (*within, *by, *bucket)

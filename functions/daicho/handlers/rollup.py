@@ -1,7 +1,4 @@
-"""Lambda `rollup`: once a minute, updates the totals of changed tallies from their slots.
-
-Once an hour it also retires closed stream shards, so that it may fold their slots.
-"""
+"""Lambda `rollup`: each minute updates totals, and each hour retires closed stream shards."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.metrics import NONE, emit
+    from daicho.handlers.wiring.watermark_wiring import build_watermark_job, run_rollup
     from daicho.plan import Ledger
     from daicho.runtime.settings import Settings
     from daicho.stream.retirement import ShardRetirement
@@ -30,26 +28,28 @@ def build(
 ) -> Handler:
     """Wire the function up. Without a settle time it retires no shards."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    threads = dependencies.parallelism
+    threads, now = dependencies.parallelism, dependencies.now
     table = dependencies.table(settings.table_name, connections=threads).with_metering()
-    open_stream = partial(dependencies.stream, settings.table_name)
     settle = dt.timedelta(seconds=settings.settle_seconds)
-    retirement = ShardRetirement(table, open_stream, settle, dependencies.now)
+    open_stream = partial(dependencies.stream, settings.table_name)
+    retirement = ShardRetirement(table, open_stream, settle, now)
+    newest = ledger or Ledger.load_newest(settings.lock_file)
     rollup = Rollup(
         table,
-        ledger or Ledger.load_newest(settings.lock_file),
+        newest,
         dirty_shards=settings.dirty_shards,
         threads=threads,
-        now=dependencies.now,
+        now=now,
         get_settled_shards=retirement.get_settled,
     )
+    watermark = build_watermark_job(settings, newest, dependencies, table)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         budget = make_retry_budget(context, dependencies)
-        report = rollup.run(budget)
-        retires = settings.settle_seconds and budget.has_time_left
+        report = run_rollup(rollup, watermark, budget)
+        retires = settle and budget.has_time_left
         retired = retirement.retire_if_due() if retires else 0
-        lag = report.age_of_oldest_mark(dependencies.now())
+        lag = report.age_of_oldest_mark(now())
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
 

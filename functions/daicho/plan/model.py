@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
-from daicho.plan.figures import FigurePlan, MeasuredField, list_measured_fields
+from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
 from daicho.plan.parts import Part, omit_part_defaults, parse_parts
 from daicho.plan.unique import UniquePlan
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -138,7 +138,7 @@ class AggregatePlan:
     rolled_up: RollupMode = "by schedule"
     figures: tuple[FigurePlan, ...] = ()
     series: Part | None = None
-    """The time bucket by which each group has a series; see `daicho.plan.series`."""
+    """The time bucket by which each group has a series; see `daicho.plan.figures.series`."""
 
     @cached_property
     def measured_fields(self) -> tuple[MeasuredField, ...]:

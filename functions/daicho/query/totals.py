@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from decimal import Decimal
 from heapq import merge
 from itertools import islice
@@ -18,7 +19,7 @@ from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
-from daicho.query.figures import Extremes, build_figures, read_extremes
+from daicho.query.figures.field_figures import Extremes, build_figures, read_extremes
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -26,13 +27,17 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
-from daicho.storage.scales import NO_PLACES, pad_decimal
+from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
 from daicho.tally import slots
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
+from daicho.tally.watermark import WATERMARK_KEY, Watermark, render_scope
 
 MAX_RANKS = 10_000
 """Ranks up to this number are counted. A larger rank is reported as beyond this number."""
+
+WATERMARK_CACHE_S = 5.0
+"""The age of the watermark that a function instance may use: a lower bound stays true."""
 
 MAX_LIVE_GROUPS = 100
 """Members of a ranking that are summed live."""
@@ -45,7 +50,7 @@ class TallyGroup:
     """The tallies of a query: an aggregate within some values, as key text.
 
     ``counter``: the fast counter that the totals belong to, if any. ``places``: behind the point
-    of its totals, as the summed field declares them.
+    of its totals, as the summed field declares them; ``places_by_field``: of all fields.
     """
 
     tenant: str
@@ -54,6 +59,7 @@ class TallyGroup:
     within: tuple[str, ...]
     counter: CounterPlan | None = None
     places: int = 0
+    places_by_field: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def list_rankings(self) -> tuple[str, ...]:
@@ -127,8 +133,27 @@ class Totals:
             else counter.tally
         )
         texts = render_parts(entity, current, aggregate.within, tuple(within))
-        places = list_declared_places(entity).get(aggregate.field or "", NO_PLACES).places
-        return TallyGroup(self.tenant, current, aggregate, texts, counter, places)
+        declared = list_declared_places(entity)
+        places = {name: each.places for name, each in declared.items()}
+        own = places.get(aggregate.field or "", 0)
+        return TallyGroup(self.tenant, current, aggregate, texts, counter, own, places)
+
+    def read_as_of(self, group: TallyGroup, *, live: bool) -> dt.datetime | None:
+        """The stream time that the figures of a group include for certain (rule 55).
+
+        It is read before the figures: they are as new, or newer. None if it is unknown, and for a
+        fast counter, whose votes are no stream records. ``live``: for sums of slots. Extremes are
+        read from an index, which is as new as rolled-up totals.
+        """
+        if group.counter is not None:
+            return None
+        image = self.instances.item_cache.get(
+            WATERMARK_KEY, WATERMARK_CACHE_S, lambda: self.table.get(WATERMARK_KEY), absence=True
+        )
+        aggregate = group.aggregate
+        scope = render_scope(group.plan.name, aggregate.name, aggregate.since)
+        is_rolled_up = not live or aggregate.has_rows
+        return Watermark.from_item(image).get_as_of(scope, rolled_up=is_rolled_up)
 
     def read_score(
         self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
@@ -148,7 +173,7 @@ class Totals:
         if amount.items > 0 and group.aggregate.has_rows:
             parts = (*group.within, *by)
             extremes = read_extremes(self.table, self.tenant, group.plan, group.aggregate, parts)
-        figures = build_figures(group.aggregate, amount, extremes)
+        figures = build_figures(group.aggregate, amount, extremes, group.places_by_field)
         return Score(by, amount.items, total, rank, beyond, figures)
 
     def read_top(

@@ -34,6 +34,8 @@ class Settings:
     writers for a closed tenant may continue, or those of a retired stream shard; 0: the function
     retires none. ``scan_units``: read units a second.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
+    ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
+    figures have an ``as_of``; 0: they have none.
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``tenant_claim``, ``groups_claims``, ``subject_claim``: the names of
@@ -64,6 +66,7 @@ class Settings:
     api_url: str = ""
     filter_spread_seconds: int = 0
     retirement_seconds: int = 0
+    heartbeat_seconds: int = 0
     domain_package: str = "domains"
     migration_package: str = ""
     tenant_claim: str = TENANT_CLAIM
@@ -92,11 +95,11 @@ class Settings:
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units, spread, retirement = (
+        settle, units, spread, retirement, heartbeat = (
             _parse_whole_number(environ, name, wrong)
             for name in (
                 *("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS"),
-                "RETIREMENT_SECONDS",
+                *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS"),
             )
         )
         faults = _parse_share(environ, "FAULTS", wrong)
@@ -123,6 +126,7 @@ class Settings:
             scan_units=units,
             filter_spread_seconds=spread,
             retirement_seconds=retirement,
+            heartbeat_seconds=heartbeat,
             faults=faults,
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",

@@ -28,4 +28,5 @@ def build_announcement(
             first_numbers.setdefault(record.heartbeat, record.seq)
     last = max([*(write.last for write in writes), *(record.seq for record in heartbeats)])
     # The run sends those that are left out again.
-    return Announcement(first.seq, last, dict(islice(first_numbers.items(), MAX_HEARTBEATS)))
+    named = dict(islice(first_numbers.items(), MAX_HEARTBEATS))
+    return Announcement(first.seq, last, named, first.made_at)

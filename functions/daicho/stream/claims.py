@@ -5,6 +5,7 @@ Each shard of the stream has an item, which is written once a batch::
     PK #shard#<shard>   SK claims
     announced           the last number that a batch was about to write (rule 14)
     low_watermark       the first number of a batch; all records below it are handled (rule 31)
+    low_time            when that first record was made (rule 55)
     heartbeat#<run>#<entity>  the number of the first heartbeat of a run that arrived (rule 28)
     claim#<number>      a claim: state, entity, generation and time, as a key string
     open, done          how many claims wait for a redrive, and how many are done
@@ -104,13 +105,15 @@ class Claim:
 class Announcement:
     """What a batch announces before it writes (rules 14 and 31).
 
-    ``first``: the first record of the batch. ``last``: the last one that it is about to write, or
-    its last heartbeat. ``heartbeats``: the number of the first heartbeat of each name.
+    ``first``: the first record of the batch, made at ``low_time``. ``last``: the last one that it
+    is about to write, or its last heartbeat. ``heartbeats``: the number of the first heartbeat of
+    each name.
     """
 
     first: str
     last: str
     heartbeats: Mapping[HeartbeatName, str] = field(default_factory=dict)
+    low_time: dt.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class ShardClaims:
     low_watermark: str = ""
     heartbeats: Mapping[HeartbeatName, str] = field(default_factory=dict)
     retired_at: dt.datetime | None = None
+    low_time: str = ""
 
     @classmethod
     def from_item(cls, shard: str, image: Image | None) -> ShardClaims:
@@ -144,6 +148,7 @@ class ShardClaims:
             attributes.get_text(image, "low_watermark") or "",
             _read_heartbeats(image),
             None if retired is None else dt.datetime.fromisoformat(retired),
+            attributes.get_text(image, "low_time") or "",
         )
 
     @property
@@ -220,6 +225,8 @@ def announce_update(
 ) -> Update:
     """Raise the announced number (rule 14) and the low watermark (rule 31). Neither is lowered.
 
+    The low time follows the low watermark (rule 55).
+
     Both answers, the new item and the item that refused it, hold the claims. The first number of
     each heartbeat stays: a later one would move away from the low watermark again and again. The
     item expires 30 days later, long after its shard is gone, unless a claim holds it. A shard that
@@ -238,6 +245,9 @@ def announce_update(
         sets.append("low_watermark = :first")
         condition += " AND (attribute_not_exists(low_watermark) OR low_watermark <= :first)"
         values[":first"] = {"S": announcement.first}
+        if announcement.low_time is not None:
+            sets.append("low_time = :low_time")
+            values[":low_time"] = {"S": keys.render_instant(announcement.low_time)}
     for place, (name, seq) in enumerate(announcement.heartbeats.items()):
         sets.append(f"#h{place} = if_not_exists(#h{place}, :h{place})")
         names[f"#h{place}"] = render_heartbeat(name)

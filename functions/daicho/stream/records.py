@@ -59,6 +59,14 @@ class StreamRecord:
         return None
 
     @property
+    def made_at(self) -> dt.datetime:
+        """When the stream got the record, by its own clock; ``at`` may be an emulated time."""
+        if not self.raw:
+            return self.at
+        made = float(self.raw["dynamodb"]["ApproximateCreationDateTime"])
+        return dt.datetime.fromtimestamp(made, dt.UTC)
+
+    @property
     def heartbeat(self) -> HeartbeatName | None:
         """The heartbeat that the record shows; None if it is another record."""
         return HeartbeatName.from_image(self.new)

@@ -51,6 +51,29 @@ class StreamProgress:
         """The number of shards that get records."""
         return sum(not shard.is_closed for shard in self.shards)
 
+    def find_low_time(self) -> str:
+        """The time before which all records of all shards are handled; "" if it is unknown.
+
+        Records of a shard that was not begun are later than the low time of its parent.
+        """
+        finished = set(self.list_finished())
+        times = (self._find_low_time(each.id) for each in self.shards if each.id not in finished)
+        return min(times, default="")
+
+    def count_quiet(self, since: str) -> int:
+        """The number of open shards whose low time is earlier than ``since``, or unknown."""
+        return sum(
+            shard.id not in self.items or self.items[shard.id].low_time < since
+            for shard in self.shards
+            if not shard.is_closed
+        )
+
+    def _find_low_time(self, shard: str) -> str:
+        item, parent = self.items.get(shard), self._parents.get(shard)
+        if item is not None and item.low_time:
+            return item.low_time
+        return "" if parent is None else self._find_low_time(parent)
+
     def _has_passed(self, shard: StreamShard, name: HeartbeatName) -> bool:
         item = self.items.get(shard.id)
         if item is not None and item.has_passed(name):
@@ -64,6 +87,10 @@ class StreamProgress:
             or self._has_begun_child(child)
             for child in self._children[shard]
         )
+
+    @cached_property
+    def _parents(self) -> dict[str, str | None]:
+        return {shard.id: shard.parent for shard in self.shards}
 
     @cached_property
     def _children(self) -> defaultdict[str, list[str]]:

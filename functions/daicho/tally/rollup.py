@@ -63,7 +63,8 @@ class RollupTable(TotalsTable, TransactsWrites, Protocol):
 class RollupReport:
     """The counts of one run, and the capacity units that it took.
 
-    ``oldest_mark`` is the time at which the oldest mark was set.
+    ``oldest_mark`` is the time at which the oldest mark was set. ``overtaken``: tallies that were
+    left to another rollup.
     """
 
     rolled: int = 0
@@ -72,8 +73,14 @@ class RollupReport:
     oldest_mark: str | None = None
     finished: bool = True
     slots_folded: int = 0
+    overtaken: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every tally that was found dirty was rolled up."""
+        return self.finished and not self.failed and not self.overtaken
 
     def counts(self) -> dict[str, float]:
         """The counts of the run, by metric; none if it has found no mark."""
@@ -101,6 +108,7 @@ class _RolledUpTally:
     slots_folded: int = 0
     failed: bool = False
     late: bool = False
+    overtaken: bool = False
 
 
 class TotalWriter:
@@ -193,6 +201,7 @@ class Rollup(TotalWriter):
             oldest_mark=min(marked, default=None),
             finished=retry_budget.has_time_left and not any(result.late for result in done),
             slots_folded=sum(result.slots_folded for result in done),
+            overtaken=sum(result.overtaken for result in done),
             read_units=read,
             write_units=written,
         )
@@ -215,7 +224,7 @@ class Rollup(TotalWriter):
             return _RolledUpTally(len(counter.images))
         is_total, slot_items = self.write_totals(tally)
         if not is_total:
-            return _RolledUpTally(len(slot_items))
+            return _RolledUpTally(len(slot_items), overtaken=True)
         for slot in slot_items:
             if "GSI2PK" in slot:
                 try_update(self._store, slots.clear_dirty_mark(slot))

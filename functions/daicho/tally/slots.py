@@ -25,6 +25,7 @@ from functools import lru_cache
 
 from daicho.derive.contributions import Amount, Parts
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
+from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -40,8 +41,6 @@ IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
 """The retention of the stream, rounded up: no older record can come again. So the sequence number
 of the slot has nothing left to refuse, and may be deleted (rule 11)."""
 AMOUNT_NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
-PART_PREFIX = "f."
-"""How the attributes with the parts of an amount begin, before the name of the part."""
 AT_NAMES: Mapping[str, str] = {"#at": "at"}
 FENCE = "attribute_not_exists(seq) OR seq < "
 """The condition that a write is newer than the stored item; append the value's placeholder."""

@@ -20,11 +20,13 @@ from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.testing.aws.invocations import FunctionReturned
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.clock import SimulatedClock
@@ -32,6 +34,7 @@ from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     BUCKETS,
     DIRTY_SHARDS,
+    ENVIRONMENT,
     OBJECT_BUCKET,
     TABLE,
     build_handler,
@@ -66,14 +69,21 @@ class MemoryDeployment:
     Args:
         ledger: the generations of all entities, as `daicho.plan.Ledger.load` reads them.
         start: the initial time of ``clock``, with a time zone.
+        heartbeat_seconds: with more than 0, figures have an ``as_of``: `roll_up` raises it by what
+            was delivered before, and sends heartbeats, which `deliver` counts too. See rule 55.
 
     Attributes:
         clock: the time of the Books and the functions. It moves only when it is advanced.
         table: the library's table, to read or write items directly.
     """
 
-    def __init__(self, ledger: Ledger, *, start: dt.datetime = DEFAULT_START) -> None:
+    def __init__(
+        self, ledger: Ledger, *, start: dt.datetime = DEFAULT_START, heartbeat_seconds: int = 0
+    ) -> None:
         self.ledger = ledger
+        self._environment = dict(ENVIRONMENT)
+        if heartbeat_seconds:
+            self._environment["HEARTBEAT_SECONDS"] = str(heartbeat_seconds)
         self.clock = SimulatedClock(start)
         self._stream = TableStream()
         recorder = StreamRecorder(self._stream, self.clock.now, 0, lambda: 1)
@@ -196,13 +206,18 @@ class MemoryDeployment:
             sleep=self.clock.advance,
             random=self._random.random,
             parallelism=1,
+            stream=lambda _table: self._describe_stream(),
         )
-        handler = build_handler(name, self.ledger, dependencies)
+        handler = build_handler(name, self.ledger, dependencies, self._environment)
         with redirect_stdout(io.StringIO()):  # metrics
             try:
                 return handler(event, _Context())
             except Exception as error:
                 raise DeliveryError(f"{name} failed: {error!r}") from error
+
+    def _describe_stream(self) -> StreamDescriber:
+        client: Any = MemoryStreams(self._stream, lambda: 0)
+        return StreamDescriber(client, client, TABLE)
 
     def _open_table(self) -> Table:
         client: Any = self._dynamodb

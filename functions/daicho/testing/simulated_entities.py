@@ -10,7 +10,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
@@ -18,6 +17,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
 from daicho.testing.aws.event_filters import EventFilters
 from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
+from daicho.testing.oracle.plain_amounts import compute_plain_amounts
 from daicho.testing.stack_settings import build_event_filters
 
 TENANT = "t"
@@ -95,7 +95,7 @@ class SimulatedEntities:
 
     def compute_amounts(self, image: Image) -> dict[str, Amount]:
         """What an image contributes, by tally."""
-        return contributions.compute_contributions(self.find_plan(image), image)
+        return compute_plain_amounts(self.find_plan(image), image)
 
     def compute_kept_amounts(self, image: Image) -> dict[str, Amount]:
         """What an expired item still contributes, by tally."""

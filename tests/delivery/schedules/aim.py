@@ -16,6 +16,8 @@ REBUILD = ("rebuild", "rebuild disabled", "rebuild superseded", "rebuild replace
 """The profiles of rebuilds: as above."""
 CLOSING = ("closing shards", "closing without discards", "closing upgrade")
 """The profiles of shards that close and are retired."""
+FIGURES = ("figures changed", "figures: entities", "figures folded", "figures: entities redriven")
+"""The profiles of entities with every kind of figure, and with series."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),
     "2": ("poison", "uncertain"),
@@ -51,7 +53,9 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "42": ("restores",),
     "48": CLOSING,
     "49": ("closing shards",),
+    "55": ("as of", "as of, set aside", "as of, cut off"),
     "fast": (LIKES,),
+    "figures": FIGURES,
     "expiry": ("expiry rules", "expiry restores"),
     "rules": ("rules",),
     "unique": ("unique",),

@@ -24,12 +24,14 @@ from tests.delivery.book_requests import BookRequests
 from tests.delivery.schedules.chosen_profiles import CHOSEN_PROFILES
 from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
+from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
+from tests.delivery.schedules.watermark_profiles import WATERMARK_PROFILES
 from tests.support import sample_entities
 
 PROFILES = (
@@ -302,6 +304,7 @@ PROFILES = (
     *RARE_PROFILES,
     *CHOSEN_PROFILES,
     *CLOSING_PROFILES,
+    *WATERMARK_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,
     *REBUILD_PROFILES,
@@ -340,6 +343,7 @@ PROFILES = (
         },
     ),
     *EXPIRY_PROFILES,
+    *FIGURE_PROFILES,
     *SERVICE_PROFILES,
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(

@@ -10,6 +10,7 @@ from typing import Any
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount, Parts, sum_amounts
+from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.storage.table import Table
 from daicho.tally import slots
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount, read_slots, sum_slots
@@ -74,7 +75,7 @@ def test_slots_totals_and_bases_keep_every_part(dynamodb: DynamoDBClient, table_
     roll_up()
     assert read_rolled_up_amount(table, TALLY).parts == shown
     total = table.get(slots.build_total_key(TALLY), consistent=True) or {}
-    stored = {name.removeprefix(slots.PART_PREFIX) for name in total if name.startswith("f.")}
+    stored = {name.removeprefix(PART_PREFIX) for name in total if name.startswith("f.")}
     assert stored == {name for name, _ in shown}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -112,8 +113,10 @@ def test_a_sharded_ranking_stands_in_all_its_partitions(
 def test_every_members_rank(book: Book, wanted: list[Score], aggregate: str, live: bool) -> None:
     asked = getattr(Play, aggregate)
     for each in wanted:
-        assert book.read(asked("g", each.by[0]), live=live, ranked=True) == each
-    assert book.read(asked("g", "nobody"), live=live, ranked=True) == Score(("nobody",), 0, 0)
+        expected = replace(each, rolled_up=not live)
+        assert book.read(asked("g", each.by[0]), live=live, ranked=True) == expected
+    nobody = book.read(asked("g", "nobody"), live=live, ranked=True)
+    assert nobody == Score(("nobody",), 0, 0, rolled_up=not live)
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
@@ -177,7 +180,8 @@ def test_figures_read_a_page_of_each_shard_and_no_more(
     metered = Table(dynamodb, table_name).with_metering()
     Book(metered, LEDGER, "acme").top(top("spread"), limit=10)
     assert wanted
-    assert metered.units.take_total() == (5 * 0.5 + 10 * 0.5, 0.0)
+    watermark = 0.5  # once in some seconds, with the cache of a function instance
+    assert metered.units.take_total() == (5 * 0.5 + 10 * 0.5 + watermark, 0.0)
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)

@@ -124,6 +124,39 @@ def test_open_invoices_are_listed_oldest_due_date_first(office: Office) -> None:
     assert [invoice["number"] for invoice in overdue] == ["R-2", "R-4", "R-1"]
 
 
+def test_sums_of_a_currency_are_a_series(office: Office) -> None:
+    office.create(office.mika, "R-1", "open", "paid")
+    office.create(office.mika, "R-2", "open", "paid", currency="JPY", issued="2026-11-05")
+    office.create(office.sato, "R-3", "open", issued="2026-11-06")
+    path = "/invoice-sums/EUR?from=2026-10-01&to=2026-12-01&step=month"
+    answer = office.accountant.good("GET", path)
+    assert answer.pop("as_of", "missing") != "missing"
+    assert answer == {
+        "zone": "UTC",
+        "step": "month",
+        "buckets": [
+            {
+                "label": "2026-10",
+                "start": "2026-10-01T00:00:00Z",
+                "end": "2026-11-01T00:00:00Z",
+                "count": 0,
+                "total": "0.00",
+                "figures": {"total": {"count": 0, "total": "0.00", "mean": None}},
+            },
+            {
+                "label": "2026-11",
+                "start": "2026-11-01T00:00:00Z",
+                "end": "2026-12-01T00:00:00Z",
+                "count": 1,
+                "total": "31.10",
+                "figures": {"total": {"count": 1, "total": "31.10", "mean": "31.100000000000"}},
+            },
+        ],
+        "rolled_up": True,
+    }
+    assert office.mika("GET", path).status == 403
+
+
 def test_revenue_is_ranked_by_country_and_month(office: Office) -> None:
     office.create(office.mika, "R-1", "open", "paid")
     office.create(office.mika, "R-2", "open", "paid")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import random
 from collections import defaultdict
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from daicho.plan.calendar import UNITS, Calendar, CalendarUnit, check_zone, cover_range
+from daicho.plan.calendar import Calendar, CalendarUnit, check_zone, parse_instant
 
 ZONES = (
     "UTC",
@@ -23,8 +23,6 @@ ZONES = (
     "Pacific/Apia",  # left out 30 December 2011
 )
 UTC = dt.UTC
-MOST = {"hour": 60, "day": 26, "week": 10, "month": 6, "quarter": 8}
-"""Buckets of a unit in a range: those of both edges."""
 
 
 def instant(text: str) -> dt.datetime:
@@ -93,7 +91,7 @@ def test_a_text_that_no_bucket_has_is_refused(unit: CalendarUnit, label: str) ->
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", get_args(CalendarUnit))
 @pytest.mark.parametrize("begin", ["2011-12-28", "2010-11-06", "2026-03-27", "2026-10-23"])
 def test_every_instant_is_in_its_bucket_and_labels_sort(
     zone: str, unit: CalendarUnit, begin: str
@@ -122,44 +120,6 @@ def test_every_instant_is_in_its_bucket_and_labels_sort(
             assert dt.timedelta(minutes=len(members)) < bucket.end - bucket.start
 
 
-@pytest.mark.parametrize("zone", ZONES)
-def test_a_range_is_covered_once_by_the_coarsest_buckets(zone: str) -> None:
-    chance = random.Random(zone)
-    calendars = {unit: Calendar(unit, zone) for unit in UNITS}
-    for _ in range(40):
-        hour = calendars["hour"]
-        since = hour.find_bucket(
-            dt.datetime(chance.choice((2010, 2011, 2026)), 1, 1, tzinfo=UTC)
-            + dt.timedelta(hours=chance.randrange(9_000))
-        ).start
-        until = hour.find_bucket(since + dt.timedelta(hours=chance.randrange(1, 20_000))).start
-        covered = cover_range(calendars, since, until)
-        edges = [since, *(bucket.end for _, bucket in covered)]
-        assert [bucket.start for _, bucket in covered] == edges[:-1]
-        assert edges[-1] == until
-        units = [unit for unit, _ in covered]
-        most: dict[CalendarUnit, int] = {
-            "hour": 60,
-            "day": 26,
-            "week": 10,
-            "month": 6,
-            "quarter": 8,
-        }
-        for unit, number in most.items():
-            assert units.count(unit) <= number, (units, since, until)
-
-
-def test_an_edge_within_the_finest_bucket_is_refused() -> None:
-    calendars: dict[CalendarUnit, Calendar] = {"day": Calendar("day", "Europe/Berlin")}
-    since, until = instant("2026-11-01T00:00:00Z"), instant("2026-11-09T23:00:00Z")
-    with pytest.raises(ValueError, match="2026-11-01T00:00:00"):
-        cover_range(calendars, since, until)
-    since = instant("2026-10-31T23:00:00Z")
-    assert [bucket.label for _, bucket in cover_range(calendars, since, until)] == [
-        f"2026-11-{day:02}" for day in range(1, 10)
-    ]
-
-
 def test_a_day_that_was_left_out_is_in_no_series() -> None:
     calendar = Calendar("day", "Pacific/Apia")
     since, until = instant("2011-12-29T00:00:00Z"), instant("2012-01-02T00:00:00Z")
@@ -171,3 +131,32 @@ def test_a_day_that_was_left_out_is_in_no_series() -> None:
 def test_a_zone_that_the_database_lacks_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no time zone"):
         check_zone(name)
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "expected"),
+    [
+        ("Europe/Berlin", "2026-11-21", "2026-11-20T23:00:00"),
+        ("Europe/Berlin", "2026-11-21T09:00", "2026-11-21T08:00:00"),
+        ("Europe/Berlin", "2026-11-21T09:00Z", "2026-11-21T09:00:00"),
+        ("UTC", "2026-11-21T09:00+05:30", "2026-11-21T03:30:00"),
+        ("America/Santiago", "2026-09-06", "2026-09-06T04:00:00"),  # it has no midnight
+    ],
+)
+def test_a_text_is_an_instant(zone: str, text: str, expected: str) -> None:
+    assert parse_instant(zone, text) == instant(f"{expected}+00:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2026-03-29T02:30", "does not exist in Europe/Berlin"),
+        ("2026-10-25T02:30", "occurs twice in Europe/Berlin"),
+        ("2026-02-30", "day is out of range"),
+        ("soon", "no day, and no time"),
+        ("2026-13-01T00:00", "no day, and no time"),
+    ],
+)
+def test_a_text_that_is_no_instant_is_explained(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_instant("Europe/Berlin", text)

@@ -72,7 +72,8 @@ def test_queries_that_are_none(client: Client, book: FakeBook, url: str, status:
 
 
 def test_a_count_stands_beside_the_items(client: Client) -> None:
-    assert client.good("GET", "/contacts/count") == {"count": 7}
+    answer = client.good("GET", "/contacts/count")
+    assert answer == {"count": 7, "as_of": None, "rolled_up": True}
 
 
 def test_an_item_that_could_not_be_shown_is_not_made(client: Client, book: FakeBook) -> None:

@@ -72,10 +72,15 @@ PROJECT = Grants(
     stream=True,
 )
 # DeleteItem is for slots that are folded, in a transaction: it is granted by what is in it. A batch
-# is of shard items, and the table's description names its stream.
+# is of shard items or heartbeats, and the table's description names its stream. The failure bucket
+# is listed, because figures do not include what is in it.
 ROLLUP = Grants(
-    table=("GetItem", "BatchGetItem", "Query", "UpdateItem", "DeleteItem", "DescribeTable"),
+    table=(
+        *("GetItem", "BatchGetItem", "Query", "UpdateItem", "DeleteItem", "BatchWriteItem"),
+        "DescribeTable",
+    ),
     indexes={"GSI2": ("Query",)},
+    failure_bucket=("ListBucket",),
 )
 # GetObject is for HEAD: the metadata of the existing link at the place of a new one.
 ARCHIVE = Grants(table=("UpdateItem",), archive=("PutObject", "GetObject"), stream=True)

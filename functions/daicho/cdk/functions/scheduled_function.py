@@ -33,20 +33,30 @@ class ScheduledFunctionProps:
     describes_stream: bool = False
 
 
+HEARTBEAT_AGE = Duration.seconds(45)
+"""Less than the rate of the rollup: a shard without records gets a heartbeat at each run."""
+
+
 def _archive(shared: SharedResources) -> dict[str, str]:
     return {"ARCHIVE_BUCKET": shared.archive.bucket_name}
 
 
 def _rollup(shared: SharedResources) -> dict[str, str]:
     settings = shared.settings
-    environment = {"DIRTY_SHARDS": str(settings.dirty_shards)}
+    environment = {
+        "DIRTY_SHARDS": str(settings.dirty_shards),
+        "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+        "FAILURE_BUCKET": shared.failures.bucket_name,
+        "HEARTBEAT_SECONDS": str(HEARTBEAT_AGE.to_seconds()),
+    }
     if not settings.emulated_stream:  # its one shard is never closed, so none is retired
         environment["SETTLE_SECONDS"] = str(settings.settle_seconds)
     return environment
 
 
 RECURRING = (
-    # Rolls dirty tallies up into totals, and retires closed shards of the stream.
+    # Rolls dirty tallies up into totals, raises the watermark of figures, and retires closed shards
+    # of the stream.
     ScheduledFunctionProps(
         name="rollup",
         rate=Duration.minutes(1),

@@ -13,7 +13,7 @@ from typing import Any
 from daicho.declare.parts import get_spec
 from daicho.derive.figures import Buckets
 from daicho.errors import DeclarationError
-from daicho.plan.figures import FigureKind
+from daicho.plan.figures.figure_plans import FigureKind
 from daicho.runtime.frozen_dataclasses import dataclass
 
 Number = int | str | Decimal
@@ -153,7 +153,7 @@ def resolve_figures(given: Any) -> tuple[Count | Sum, tuple[Figure, ...]]:
     if not figures or not isinstance(figures[0], Count | Sum):
         raise DeclarationError(
             "the first figure of an Aggregate is what its groups are ranked by; "
-            "begin with Count() or Sum(field)"
+            "put Count() or Sum(field) first"
         )
     names = [(type(figure), getattr(figure, "field", None)) for figure in figures]
     repeated = next((name for name in names if names.count(name) > 1), None)
@@ -185,4 +185,6 @@ def _parse(number: Number) -> Decimal:
     try:
         return Decimal(number)
     except ArithmeticError:
-        raise DeclarationError(f"{number!r} is no number") from None
+        raise DeclarationError(
+            f"{number!r} is no number; write a decimal as text, such as '0.5'"
+        ) from None

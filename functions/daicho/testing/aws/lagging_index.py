@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 
 from daicho.storage.item_key import ItemKey
 from daicho.testing.aws.attribute_values import Image
@@ -24,18 +25,20 @@ class LaggingIndex:
         self._projection = projection
         self._shown: dict[ItemKey, Image] = {}
         self._partitions: dict[str, dict[ItemKey, Image]] = {}
-        self._waiting: deque[tuple[ItemKey, Image | None]] = deque()
+        self._waiting: deque[tuple[ItemKey, Image | None, float]] = deque()
 
-    def add_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
-        """Add a change of the table, which becomes visible later."""
+    def add_change(
+        self, key: ItemKey, old: Image | None, new: Image | None, at: float = 0.0
+    ) -> None:
+        """Add a change of the table, which becomes visible later. ``at``: its time in seconds."""
         before, after = self._project(old), self._project(new)
         if before != after:
-            self._waiting.append((key, after))
+            self._waiting.append((key, after, at))
 
-    def catch_up(self, behind: int = 0) -> None:
-        """Show all changes but the last ``behind``."""
-        while len(self._waiting) > behind:
-            key, item = self._waiting.popleft()
+    def catch_up(self, behind: int = 0, until: float = -inf) -> None:
+        """Show all changes but the last ``behind``, and all those of before ``until``."""
+        while len(self._waiting) > behind or (self._waiting and self._waiting[0][2] <= until):
+            key, item, _ = self._waiting.popleft()
             pk = self._keys[0]
             if (shown := self._shown.pop(key, None)) is not None:
                 del self._partitions[shown[pk]["S"]][key]

@@ -11,6 +11,7 @@ import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 from daicho.storage.item_key import ItemKey
@@ -62,7 +63,8 @@ class MemoryDynamoDB:
     """One table with its three indexes.
 
     ``now``: the time, in UTC. ``recorder`` writes the table's stream. ``lag`` returns the number of
-    changes that an index or a read without consistency does not show yet.
+    changes that an index or a read without consistency does not show yet. ``max_lag_s``: the age in
+    seconds from which an index shows every change.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class MemoryDynamoDB:
         self._now = now
         self._recorder = recorder
         self.lag = lag
+        self.max_lag_s = inf
         self._partitions: dict[str, dict[str, Image]] = {}
         self._recent_changes: deque[tuple[ItemKey, Image | None]] = deque(maxlen=MAX_LAG)
         self._tokens: dict[str, tuple[dt.datetime, Any]] = {}
@@ -110,7 +113,7 @@ class MemoryDynamoDB:
             self._partitions.setdefault(key.pk, {})[key.sk] = new
         self._recent_changes.append((key, old))
         for index in self.indexes.values():
-            index.add_change(key, old, new)
+            index.add_change(key, old, new, self._now().timestamp())
         if self._recorder is not None:
             self._recorder.record(key, old, new, identity)
 
@@ -294,7 +297,8 @@ class MemoryDynamoDB:
 
     def _list_partition(self, pk: str, index: str, consistent: bool) -> list[Image]:
         if index:
-            self.indexes[index].catch_up(self.lag())
+            until = self._now().timestamp() - self.max_lag_s
+            self.indexes[index].catch_up(self.lag(), until)
             return self.indexes[index].list_partition(pk)
         items = dict(self._partitions.get(pk, {}))
         for key, before in () if consistent else self._list_unseen_changes():

@@ -81,6 +81,8 @@ class SimulatedDeployment:
         self._record_count = 0
         self.retirement = ""
         """Whether the rollup retires shards: see `Profile`. If so, its environments stay warm."""
+        self.heartbeat_seconds = 0
+        """The setting of the rollup; with 0, it raises no watermark."""
         self._rollups = WarmEnvironments(choices, partial(self._build_handler, "rollup"))
         self.clock = SimulatedClock()
         self.stream = TableStream()
@@ -118,13 +120,15 @@ class SimulatedDeployment:
 
     def run_handler(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
         """Run a function in a process, by the ledger that the process's code has."""
-        if name == "rollup" and self.retirement:
+        if name == "rollup" and (self.retirement or self.heartbeat_seconds):
             return self._rollups.run(event, process)
         return self._build_handler(name, process, process.code_version)(event, process)
 
     def _build_handler(self, name: str, process: SimulatedProcess, code_version: int) -> Handler:
         shards = self._get_dirty_shards(code_version)
         environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
+        if self.heartbeat_seconds:
+            environment["HEARTBEAT_SECONDS"] = str(self.heartbeat_seconds)
         if self._retires_shards(code_version):
             environment["SETTLE_SECONDS"] = str(SETTLE_S)
         dependencies = self.build_dependencies(process)

@@ -21,7 +21,9 @@ from daicho.storage.item_key import ItemKey
 from daicho.tally import reader, slots
 from daicho.testing.clock import START
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.recomputation import Recomputation, add_exactly
+from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.plain_figures import find_figure_differences
+from daicho.testing.oracle.recomputation import Recomputation
 from daicho.testing.oracle.stream_history import find_repeated_claims
 from daicho.testing.stack_settings import ARCHIVE_BUCKET
 
@@ -67,6 +69,7 @@ def find_differences(
     }
     differences += _compare("totals", expected, _omit(totals, unknowable_tallies))
     dirty = {key for key, item in items.items() if "#dirty#" in _get_gsi2_partition(item)}
+    differences += find_figure_differences(deployment, recomputation.items, unknowable_tallies)
     differences += _compare("dirty marks", {}, dict.fromkeys(dirty))
     ranks = {
         key.pk: (item["GSI3PK"]["S"], item["GSI3SK"]["S"])

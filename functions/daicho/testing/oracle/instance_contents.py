@@ -20,7 +20,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.tally import slots
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.recomputation import add_exactly
+from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.recounts import list_recounts
 from daicho.testing.oracle.stream_history import is_base_item, list_expired_items
 

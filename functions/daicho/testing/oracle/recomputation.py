@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from decimal import Context, Inexact
 from types import MappingProxyType
 
 from daicho.derive import derived_items
@@ -14,11 +13,9 @@ from daicho.derive.index_row import IndexRow
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.stream_history import ExpiredItem
 from daicho.testing.simulated_entities import SimulatedEntities
-
-_EXACT = Context(prec=400, traps=[Inexact])
-"""More digits than any sum has: the library's own arithmetic is under test."""
 
 
 class Recomputation:
@@ -101,12 +98,12 @@ class Recomputation:
         return Counter(json.dumps(item, sort_keys=True) for item in items)
 
     @property
+    def items(self) -> Collection[Image]:
+        """The current base items."""
+        return self._items.values()
+
+    @property
     def archived_types(self) -> list[str]:
         """The archived entities of which an item has expired, in order of name."""
         expired = {expired.image["type"]["S"] for expired in self._expired}
         return sorted(expired & set(self._entities.ledger.archived_types))
-
-
-def add_exactly(one: Amount, other: Amount) -> Amount:
-    """The sum of two amounts, computed without the library."""
-    return Amount(one.items + other.items, _EXACT.add(one.total, other.total))

@@ -106,6 +106,8 @@ class Profile:
             plays no rebuilds by the library.
         retirement: whether rollups retire closed shards: "by all code", or "by new code" while the
             old code does not know rule 48; with "", they do not.
+        heartbeat_s: the setting of rollups, which raise the watermark of figures; 0: they do not.
+        rollup_seconds: the timeouts of rollups that run every minute; each operation takes one.
     """
 
     name: str
@@ -138,6 +140,8 @@ class Profile:
     history: CodeHistory | None = None
     settle_s: int = 0
     retirement: str = ""
+    heartbeat_s: int = 0
+    rollup_seconds: tuple[float, ...] = (300,)
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:

@@ -42,6 +42,7 @@ from daicho.testing.schedules.filter_spread import FilterSpread
 from daicho.testing.schedules.profile import RARE_FAULTS, SLOW_STEPS, Profile
 from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
+from daicho.testing.schedules.watermark_events import WatermarkEvents
 from daicho.testing.stack_settings import CONSUMERS, TABLE
 
 HOUR_S = 3600.0
@@ -104,8 +105,8 @@ class Schedule:
         weights, event_weights = {}, {}
         for name in profile.faults:
             weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
-        for event, candidates in profile.event_weights.items():
-            event_weights[event] = pick(candidates, event)
+        for event, levels in profile.event_weights.items():
+            event_weights[event] = pick(levels, event)
         self._event_scale = build_scale(list(event_weights.values()))
         self._event_names = tuple(event_weights)
         self._writes_left = pick(profile.writes, "writes")
@@ -135,8 +136,8 @@ class Schedule:
         rebuilds = self._lifecycle and self._lifecycle.rebuilds
         self._closing = ClosingShards(profile, *shared)
         self._chosen = ChosenRedrives(profile, *shared)
-        others = (self._closing, self._chosen, FilterSpread(profile, *shared))
-        owners = (rare_events, *others, self._lifecycle, rebuilds)
+        more = (FilterSpread(profile, *shared), WatermarkEvents(profile, *shared))
+        owners = (rare_events, self._closing, self._chosen, *more, self._lifecycle, rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
@@ -159,8 +160,6 @@ class Schedule:
     def recompute(self) -> Recomputation:
         """The derived state that there should be now."""
         return self.writer.recompute(self.deployment.stream)
-
-    # --- The parts of a schedule -------------------------------------------------------------
 
     def _play(self) -> None:
         for _ in range(self.choices.pick(self.profile.lengths)):

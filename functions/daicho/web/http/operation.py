@@ -119,6 +119,7 @@ class QueryVariant:
     any. ``access``: who may read or write the items, if it is not everybody of the tenant.
     ``kind``: what it does with the items of ``entity``, the name of an entity or empty.
     ``max_items``: the number of items that a tenant may create, if it is limited.
+    ``series``: the buckets of a series, for programs; None for other queries.
     """
 
     name: str
@@ -134,6 +135,7 @@ class QueryVariant:
     kind: QueryKind = "custom"
     entity: str = ""
     max_items: int | None = None
+    series: Mapping[str, Any] | None = None
 
     @cached_property
     def needed(self) -> frozenset[str]:

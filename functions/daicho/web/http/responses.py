@@ -95,9 +95,20 @@ def render_page(entities: Sequence[Entity], cursor: str | None) -> Reply:
     return render_list([item_json.render_item(entity) for entity in entities], cursor, entities)
 
 
-def render_list(rows: Sequence[str], cursor: str | None, entities: Sequence[Entity] = ()) -> Reply:
-    """A page of items that are JSON already; ``entities``: their objects, if they have any."""
-    body = f'{{"items":[{",".join(rows)}],"cursor":{json.dumps(cursor)}}}'
+def render_list(
+    rows: Sequence[str],
+    cursor: str | None,
+    entities: Sequence[Entity] = (),
+    values: Mapping[str, Any] | None = None,
+) -> Reply:
+    """A page of items that are JSON already; ``entities``: their objects, if they have any.
+
+    ``values``: what the page has beside its items, such as ``as_of``.
+    """
+    more = "".join(
+        f",{json.dumps(name)}:{json.dumps(value)}" for name, value in (values or {}).items()
+    )
+    body = f'{{"items":[{",".join(rows)}],"cursor":{json.dumps(cursor)}{more}}}'
     return Reply(200, body, page=(entities, cursor), rows=rows)
 
 

@@ -39,6 +39,7 @@ def _describe_query(
     if kind == "custom" and path_entity and operation.method == "DELETE":
         kind = "delete"
     searched = bool(variant.searched)
+    some = {"max_items": variant.max_items, "series": variant.series}
     return {
         "kind": kind,
         "name": variant.name,
@@ -49,4 +50,4 @@ def _describe_query(
         "fixed": {each.name: each.only for each in variant.required if each.only},
         "search_parameter": variant.required[0].name if searched else None,
         "searched": list(variant.searched),
-    } | ({"max_items": variant.max_items} if variant.max_items is not None else {})
+    } | {name: value for name, value in some.items() if value is not None}

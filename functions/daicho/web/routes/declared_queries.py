@@ -37,10 +37,17 @@ from daicho.web.routes.scores import (
     LIVE,
     LIVE_RANKING,
     answer_ranking,
-    refer_to_score,
+    refer_to_chart,
     render_part_name,
 )
-from daicho.web.routes.series import RANGE, STEP, answer_total, has_series, refer_to_total
+from daicho.web.routes.series import (
+    RANGE,
+    STEP,
+    answer_total,
+    describe_series,
+    has_series,
+    refer_to_total,
+)
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.text_forms import BUCKET_TYPES
@@ -209,7 +216,7 @@ class DeclaredQuery:
             case TallyQueries(), "":
                 return refer_to_total(self.owner.declaration)
             case TallyQueries(), _:
-                return models.refer_to_page(refer_to_score(self.owner.declaration))
+                return refer_to_chart(self.owner.declaration)
             case KeyQueries(), "":
                 return models.refer_to_item(self.entity)
             case UniqueQueries(), "" if self.shows_one:
@@ -255,9 +262,10 @@ class DeclaredQuery:
             parameter for parameter in self.parameters if parameter.name not in inside
         )
         optional: tuple[Parameter, ...] = PAGING
+        series = describe_series(self.owner.declaration)
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
-            if not self.mode and has_series(self.owner.declaration):
+            if series:
                 parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
             optional = (field_selection.build_parameter(self.entity),)
@@ -284,6 +292,7 @@ class DeclaredQuery:
             searched,
             kind=self.kind,
             entity=self.entity.__name__,
+            series=series,
         )
 
     def _choose_answer(self) -> Answerer:

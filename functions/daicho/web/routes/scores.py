@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declare.aggregates import TallyDeclaration
-from daicho.declare.figures.measures import Count
+from daicho.declare.figures.measures import KINDS, Count
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import RankingQuery
-from daicho.declare.results import FieldFigures, Score, SeriesBucket
+from daicho.declare.results import Chart, FieldFigures, Score, Series, SeriesBucket
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.http.responses import render_list
 from daicho.web.schema.model_refs import ModelRef
@@ -29,10 +29,24 @@ LIVE = Parameter(
 LIVE_RANKING = replace(
     LIVE, description="Rank the members of the last rollup, at most 100, by what is counted now."
 )
+AS_OF_DESCRIPTION = (
+    "Every change whose stream record was made before this time is included. Later ones may be. "
+    "Null if it is unknown, and for fast counters."
+)
+ROLLED_UP_DESCRIPTION = "True: the total of the last rollup. False: added up for this request."
 RANK_DESCRIPTION = (
     "The place in the ranking, from 1. Members with equal totals have places of their own, in the "
     "order of their names: no place is shared."
 )
+
+
+def build_as_of_values(figures: Score | Chart | Series) -> dict[str, Any]:
+    """The values that state what the figures include: a time or null, and whether rolled up."""
+    as_of = figures.as_of
+    return {
+        "as_of": None if as_of is None else as_of.isoformat().replace("+00:00", "Z"),
+        "rolled_up": figures.rolled_up,
+    }
 
 
 def build_figure_values(declared: TallyDeclaration, score: Score | SeriesBucket) -> dict[str, Any]:
@@ -44,7 +58,8 @@ def build_figure_values(declared: TallyDeclaration, score: Score | SeriesBucket)
         values["total"] = score.total if whole else str(score.total)
     if score.figures:
         values["figures"] = {
-            name: _render_figures(figures) for name, figures in score.figures.items()
+            name: _render_figures(figures, _list_kinds(declared, name))
+            for name, figures in score.figures.items()
         }
     return values
 
@@ -59,7 +74,7 @@ def answer_ranking(declared: TallyDeclaration, query: RankingQuery, call: Call) 
     values = call.values
     page = call.book.top(query, limit=values["limit"], cursor=values["cursor"], live=values["live"])
     rows = [json.dumps(build_score_values(declared, score, ranked=True)) for score in page.items]
-    return render_list(rows, page.cursor)
+    return render_list(rows, page.cursor, values=build_as_of_values(page))
 
 
 def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
@@ -94,23 +109,35 @@ class FiguresView(BaseModel):
     histogram: list[BucketView] = Field(default=[], description="Every declared bucket.")
 
 
-def _render_figures(figures: FieldFigures) -> dict[str, Any]:
-    return {
+def _list_kinds(declared: TallyDeclaration, name: str) -> frozenset[str]:
+    """The kinds of the further figures of a field."""
+    return frozenset(
+        KINDS[type(figure)]
+        for figure in declared.figures
+        if not isinstance(figure, Count) and figure.field.name == name
+    )
+
+
+def _render_figures(figures: FieldFigures, kinds: frozenset[str]) -> dict[str, Any]:
+    """The figures that are always there, and those that are declared."""
+    values: dict[str, Any] = {
         "count": figures.count,
-        "total": str(figures.total),
+        "total": _render_decimal(figures.total),
         "mean": _render_decimal(figures.mean),
-        "variance": _render_decimal(figures.variance),
-        "min": _render_decimal(figures.min),
-        "max": _render_decimal(figures.max),
-        "histogram": [
+    }
+    for kind in ("variance", "min", "max"):
+        if kind in kinds:
+            values[kind] = _render_decimal(getattr(figures, kind))
+    if "percentiles" in kinds:
+        values["histogram"] = [
             {
                 "low": _render_decimal(bucket.low),
                 "high": _render_decimal(bucket.high),
                 "count": bucket.count,
             }
             for bucket in figures.histogram
-        ],
-    }
+        ]
+    return values
 
 
 def _render_decimal(value: Decimal | None) -> str | None:
@@ -122,13 +149,40 @@ def refer_to_score(declared: TallyDeclaration) -> ModelRef:
     return ModelRef(_build_score_model, (declared,))
 
 
+def refer_to_chart(declared: TallyDeclaration) -> ModelRef:
+    """A reference to the model of a page of a ranking."""
+    return ModelRef(_build_chart_model, (declared,), is_page=True)
+
+
+def _build_chart_model(declared: TallyDeclaration) -> type[BaseModel]:
+    model = create_model(f"{name_model(declared)}Member", **_build_score_fields(declared))
+    fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
+    description = "A page of a ranking; the cursor is null on the last page only."
+    fields |= build_as_of_fields()
+    return create_model(f"{name_model(declared)}Page", __doc__=description, **fields)
+
+
+def build_as_of_fields() -> dict[str, Any]:
+    """The fields of the model of `build_as_of_values`."""
+    as_of = Field(description=AS_OF_DESCRIPTION, json_schema_extra={"format": "date-time"})
+    return {
+        "as_of": (Annotated[str | None, as_of], ...),
+        "rolled_up": (bool, Field(description=ROLLED_UP_DESCRIPTION)),
+    }
+
+
 def _build_score_model(declared: TallyDeclaration) -> type[BaseModel]:
+    fields = _build_score_fields(declared) | build_as_of_fields()
+    return create_model(name_model(declared), **fields)
+
+
+def _build_score_fields(declared: TallyDeclaration) -> dict[str, Any]:
     fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
     fields |= build_figure_fields(declared)
     if declared.ranked:
         fields["rank"] = (Annotated[int | None, Field(description=RANK_DESCRIPTION)], ...)
         fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
-    return create_model(name_model(declared), **fields)
+    return fields
 
 
 def name_model(declared: TallyDeclaration) -> str:

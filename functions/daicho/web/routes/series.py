@@ -12,8 +12,11 @@ from daicho.declare.aggregates import Aggregate, TallyDeclaration
 from daicho.declare.queries import TotalQuery
 from daicho.declare.results import Series, SeriesBucket
 from daicho.plan.calendar import CalendarUnit
+from daicho.plan.figures.series import DIVISIBLE_UNITS
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.routes.scores import (
+    build_as_of_fields,
+    build_as_of_values,
     build_figure_fields,
     build_figure_values,
     build_score_values,
@@ -24,10 +27,11 @@ from daicho.web.schema.model_refs import ModelRef
 
 MAX_BOUND_CHARACTERS = 40
 _BOUND = "A day (2026-11-21), a local time, or one with an offset."
-Bound = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS)]
+_BEGIN: Any = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS, examples=["2026-01-01"])]
+_END: Any = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS, examples=["2027-01-01"])]
 RANGE = (
-    Parameter("from", Bound, f"The beginning of the range. {_BOUND}"),
-    Parameter("to", Bound, f"The end of the range, which is not in it. {_BOUND}"),
+    Parameter("from", _BEGIN, f"The beginning of the range. {_BOUND}"),
+    Parameter("to", _END, f"The end of the range, which is not in it. {_BOUND}"),
 )
 STEP = Parameter("step", CalendarUnit, "The unit of the buckets; without it, one of the range.")
 _INSTANT = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -36,6 +40,22 @@ _INSTANT = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 def has_series(declared: TallyDeclaration) -> bool:
     """Whether a declaration is read from one time to another."""
     return isinstance(declared, Aggregate) and declared.series is not None
+
+
+def describe_series(declared: object) -> dict[str, Any] | None:
+    """What a program needs to know of a series to ask for a range of it; None without one.
+
+    ``first_weekday``: 0 is Monday. ``steps``: the units of which a bucket of the answer may be.
+    """
+    part = declared.series if isinstance(declared, Aggregate) else None
+    if part is None or part.bucket is None:
+        return None
+    return {
+        "unit": part.bucket,
+        "zone": part.zone,
+        "first_weekday": part.first_weekday,
+        "steps": list(DIVISIBLE_UNITS[part.bucket]),
+    }
 
 
 def answer_total(declared: TallyDeclaration, query: TotalQuery, call: Call) -> Reply:
@@ -48,6 +68,7 @@ def answer_total(declared: TallyDeclaration, query: TotalQuery, call: Call) -> R
         return Reply(200, json.dumps(_build_series_values(declared, series)))
     score = call.book.read(query, live=live, ranked=declared.ranked)
     shown = build_score_values(declared, score, ranked=declared.ranked)
+    shown |= build_as_of_values(score)
     return Reply(200, json.dumps(shown, ensure_ascii=False))
 
 
@@ -63,6 +84,7 @@ def _build_series_values(declared: TallyDeclaration, series: Series) -> dict[str
         "zone": series.zone,
         "step": series.step,
         "buckets": [_build_bucket_values(declared, bucket) for bucket in series.buckets],
+        **build_as_of_values(series),
     }
 
 
@@ -92,5 +114,6 @@ def _build_series_model(declared: TallyDeclaration) -> type[BaseModel]:
         "zone": (str, Field(description="The time zone of the buckets.")),
         "step": (CalendarUnit | None, Field(description="The unit of the buckets.")),
         "buckets": (list[bucket], Field(description="In order of time, empty ones too.")),
+        **build_as_of_fields(),
     }
     return create_model(name, **series)

@@ -85,7 +85,15 @@ def test_the_library_and_what_is_somebodys_own_remain(copy: Path) -> None:
     assert "name_corpus" not in notice
     described = json.loads((copy / "docs/reference/openapi.json").read_text("utf-8"))
     assert set(described["paths"]) == {
-        *("/tickets", "/tickets/{id}", "/effort/{month}", "/tenant", "/jobs", "/jobs/{id}"),
+        *(
+            "/tickets",
+            "/tickets/{id}",
+            "/effort/{month}",
+            "/times/{team}",
+            "/tenant",
+            "/jobs",
+            "/jobs/{id}",
+        ),
     }
     page = (copy / "docs/reference/access-patterns.md").read_text("utf-8")
     assert "Ticket.POST" in page

@@ -240,7 +240,7 @@ def test_a_new_project_passes_with_the_kinds_that_it_has() -> None:
     driven = drive(NewProject())
     assert [each for each in driven.results if each.outcome is Outcome.FAILED] == []
     missing = {each.subject for each in driven.results if each.outcome is Outcome.NOT_DECLARED}
-    assert missing == {"section", "versions", "object", "edge", "ballot", "counter"}
+    assert missing == {"section", "versions", "object", "edge", "ballot", "counter", "series"}
     driven_subjects = {each.subject for each in driven.results if each.outcome is Outcome.PASSED}
     assert {"POST /products", "GET /products?name=", "GET /categories"} <= driven_subjects
 
@@ -251,7 +251,8 @@ def test_an_api_without_faults_passes() -> None:
     assert outcomes[Outcome.FAILED] == 0, [r for r in driven.results if r.outcome is Outcome.FAILED]
     assert outcomes[Outcome.PASSED] == KINDS
     assert [each.check for each in driven.results if each.outcome is Outcome.NOT_DECLARED] == [
-        "read from both ends"
+        "read from both ends",
+        "bucket of a new item",
     ]
     (unchecked,) = (each for each in driven.results if each.outcome is Outcome.NOT_CHECKED)
     assert unchecked.subject == "archive"

@@ -26,7 +26,7 @@ from daicho import (
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
-from daicho.plan.figures import FigurePlan
+from daicho.plan.figures.figure_plans import FigurePlan
 
 
 def declare(*figures: Any) -> Daicho:

@@ -103,7 +103,7 @@ def test_a_decimal_in_an_answer_is_text() -> None:
     decimal = {"type": "string", "format": "decimal"}
     assert {name for name in schemas if "Line" in name} == {"Line", "LineInput"}
     assert schemas["Line"]["properties"]["price"]["type"] == "string"
-    assert schemas["OrderRevenue"]["properties"]["total"] == {**decimal, "title": "Total"}
+    assert schemas["OrderRevenueMember"]["properties"]["total"] == {**decimal, "title": "Total"}
 
 
 def test_it_is_called_after_the_project() -> None:

@@ -19,6 +19,7 @@ import { makeHash } from "console/router.js";
  * @typedef {{kind: string, name: string, summary: string, entity: string | null,
  *   required: string[], optional: string[], fixed: Record<string, string>,
  *   search_parameter: string | null, searched: string[], max_items?: number,
+ *   series?: {unit: string, zone: string, first_weekday: number, steps: string[]},
  *   operation: Operation}} Query
  * @typedef {{name: string, tag: string, queries: Query[]}} Entity
  */
@@ -65,6 +66,14 @@ export function findQuery(entity, kind) {
 /** All queries of some kinds, of all entities. @param {...string} kinds */
 export function listAllQueries(...kinds) {
   return [...entities.value.values()].flatMap((entity) => listQueries(entity, ...kinds));
+}
+
+/** All series, and the totals that have further figures of their group. */
+export function listFigureQueries() {
+  return listAllQueries("series", "total").filter(({ kind, operation: { answer } }) => {
+    const kinds = answer?.anyOf ?? [answer];
+    return kind === "series" || kinds.some((/** @type {Schema} */ one) => resolve(one).properties?.figures);
+  });
 }
 
 /**

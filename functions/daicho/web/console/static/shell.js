@@ -22,7 +22,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html, joinClasses } from "console/html.js";
-import { findOperation, listAllQueries, entities, isPoll, renderPlural } from "console/catalog.js";
+import { findOperation, listAllQueries, listFigureQueries, entities, isPoll, renderPlural } from "console/catalog.js";
 import { config, isAdmin, isOperator, signOut, state, user } from "console/session.js";
 import { LoginDialog } from "console/pages/login.js";
 import { makeHash, navigate, route } from "console/router.js";
@@ -66,6 +66,7 @@ export const PAGES = [
     isShown: () => listAllQueries("ranking", "total").length > 0,
     load: () => import("console/pages/charts.js"),
   },
+  { route: "figures", name: "Figures", icon: "figures", section: "", isShown: () => listFigureQueries().length > 0, load: () => import("console/pages/figures.js") },
   { route: "list", name: "List", load: () => import("console/pages/list.js") },
   { route: "item", name: "Item", load: () => import("console/pages/item.js") },
   { route: "new", name: "New item", load: () => import("console/pages/create.js") },

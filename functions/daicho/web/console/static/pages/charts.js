@@ -19,7 +19,7 @@ import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 
 const PAGE = 20;
 const MONTHS = 12;
-const NOT_GROUPS = ["count", "total", "rank", "rank_more_than"];
+const NOT_GROUPS = ["count", "total", "rank", "rank_more_than", "figures", "as_of", "rolled_up"];
 
 /** @typedef {import("console/catalog.js").Query} Query */
 

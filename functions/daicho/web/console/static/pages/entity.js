@@ -34,6 +34,7 @@ export default function EntityPage({ route }) {
     <${Ways} title="Searches" icon="search" page="search" queries=${listQueries(entity, "search")} />
     <${Ways} title="Lists" icon="table" page="list" queries=${listQueries(entity, "list")} />
     <${Ways} title="Figures" icon="chart" page="charts" queries=${listQueries(entity, "ranking", "total")} />
+    <${Ways} title="Series" icon="chart" page="figures" queries=${listQueries(entity, "series")} />
     <section>
       <h2>Fields</h2>
       <div class="fields-table" role="table" aria-label="Fields">

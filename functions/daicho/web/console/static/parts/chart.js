@@ -7,12 +7,23 @@ import { isDark } from "console/theme.js";
 import { renderNumber } from "console/format.js";
 
 /**
+ * @typedef {"line" | "bars" | "histogram"} Kind bars of a histogram touch
+ * @typedef {{label: string, points: [number, number | null][], unit?: string, height?: number,
+ *   kind?: Kind, renderX?: (seconds: number) => string, labels?: string[], caption?: string}} Chart
+ */
+
+const BARS = { bars: [0.6, 48], histogram: [0.96, 400] };
+const WHOLE_STEPS = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1_000, 10_000].map((power) => digit * power)).sort((a, b) => a - b);
+const PIXELS_OF_CHARACTER = 7;
+
+/**
  * A series over time. uPlot keeps its colours and width, so it is made again when the theme or the
  * width changes, and destroyed when the page is left.
- * @param {{label: string, points: [number, number | null][], unit?: string, height?: number,
- *   kind?: "line" | "bars", renderX?: (seconds: number) => string}} props points: epoch seconds, value
+ * @param {Chart} props points: epoch seconds and value. With `labels` they are places in it, at
+ *   equal distances. `caption`: what a screen reader hears instead of every value
  */
-export function SeriesChart({ label, points, unit = "", height = 220, kind = "line", renderX = renderDay }) {
+export function SeriesChart(props) {
+  const { label, points, unit = "", height = 220, kind = "line", renderX = renderDay, labels, caption } = props;
   const element = useRef(/** @type {HTMLDivElement | null} */ (null));
   const dark = isDark.value;
   useEffect(() => {
@@ -25,7 +36,7 @@ export function SeriesChart({ label, points, unit = "", height = 220, kind = "li
       if (host.clientWidth === width || !host.clientWidth) return;
       width = host.clientWidth;
       plot?.destroy();
-      plot = new uPlot(makeOptions(host, width, height, label, unit, kind, renderX), splitPoints(points), host);
+      plot = new uPlot(makeOptions(host, width, { label, points, unit, height, kind, renderX, labels }), splitPoints(points), host);
     };
     const observer = new ResizeObserver(draw);
     observer.observe(host);
@@ -34,11 +45,11 @@ export function SeriesChart({ label, points, unit = "", height = 220, kind = "li
       observer.disconnect();
       plot?.destroy();
     };
-  }, [points, dark, height, kind]);
+  }, [points, labels, dark, height, kind]);
   return html`<figure class="chart">
     <div ref=${element} style=${{ height: `${height}px` }} aria-hidden="true" />
     <figcaption class="visually-hidden">
-      ${label}: ${points.map(([x, y]) => `${renderX(x)} ${y === null ? "unknown" : renderNumber(y)}${unit}`).join(", ")}
+      ${caption ?? `${label}: ${points.map(([x, y]) => `${renderX(x)} ${y === null ? "unknown" : renderNumber(y)}${unit}`).join(", ")}`}
     </figcaption>
   </figure>`;
 }
@@ -59,26 +70,30 @@ function splitPoints(points) {
 /**
  * @param {HTMLElement} host
  * @param {number} width
- * @param {number} height
- * @param {string} label
- * @param {string} unit
- * @param {"line" | "bars"} kind
- * @param {(seconds: number) => string} renderX
+ * @param {Required<Omit<Chart, "labels" | "caption">> & {labels?: string[]}} chart
  */
-function makeOptions(host, width, height, label, unit, kind, renderX) {
+function makeOptions(host, width, { label, points, unit, height, kind, renderX, labels }) {
   const style = getComputedStyle(host);
   const [accent, ink, line] = ["--chart", "--chart-ink", "--chart-line"].map((name) => resolveColor(host, name));
   const font = `11px ${style.fontFamily}`;
   const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
+  const bars = BARS[/** @type {keyof typeof BARS} */ (kind)];
+  const longest = Math.max(0, ...(labels ?? []).map(({ length }) => length));
+  const named = labels
+    ? { incrs: WHOLE_STEPS, space: longest * PIXELS_OF_CHARACTER + 14, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((place) => labels[place] ?? "") }
+    : { space: 90, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(renderX) };
   return {
     width,
     height,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => padRange(low, high, kind) }, y: { range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => includeZero(low, high) } },
+    scales: {
+      x: { time: !labels, range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => padRange(low, high, kind, Boolean(labels)) },
+      y: { range: (/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => includeZero(low, high) },
+    },
     axes: [
-      { ...axis, grid: { show: false }, space: 90, size: 30, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(renderX) },
-      { ...axis, size: 54, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((one) => `${renderNumber(one)}${unit}`) },
+      { ...axis, grid: { show: false }, size: 30, ...named },
+      { ...axis, size: measureAxis, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((one) => `${renderNumber(one)}${unit}`) },
     ],
     series: [
       {},
@@ -86,13 +101,22 @@ function makeOptions(host, width, height, label, unit, kind, renderX) {
         label,
         stroke: accent,
         width: 2,
-        fill: `color-mix(in srgb, ${accent} ${kind === "bars" ? 75 : 14}%, transparent)`,
-        paths: kind === "bars" ? uPlot.paths.bars?.({ size: [0.6, 48], radius: 0.12 }) : undefined,
-        points: { show: kind !== "bars" && host.clientWidth / 12 > 1, size: 5 },
+        fill: `color-mix(in srgb, ${accent} ${bars ? 75 : 14}%, transparent)`,
+        paths: bars ? uPlot.paths.bars?.({ size: /** @type {any} */ (bars), radius: kind === "bars" ? 0.12 : 0 }) : undefined,
+        points: { show: !bars && host.clientWidth / 12 > 1, size: width > points.length * 8 ? 5 : 3 },
         spanGaps: false,
       },
     ],
   };
+}
+
+/**
+ * The width of the axis of values, so that a long number is not cut.
+ * @param {any} _
+ * @param {string[] | null} texts
+ */
+function measureAxis(_, texts) {
+  return Math.max(54, ...(texts ?? []).map(({ length }) => length * PIXELS_OF_CHARACTER + 12));
 }
 
 /**
@@ -108,10 +132,12 @@ function includeZero(low, high) {
  * Bars are as wide as the time between two points: the first and the last need half of it more.
  * @param {number} low
  * @param {number} high
- * @param {"line" | "bars"} kind
+ * @param {Kind} kind
+ * @param {boolean} isNamed the points are places, at distances of 1
  * @returns {[number, number]}
  */
-function padRange(low, high, kind) {
+function padRange(low, high, kind, isNamed) {
+  if (isNamed) return [low - 0.6, high + 0.6];
   const pad = kind === "bars" ? Math.max(43_200, (high - low) / 22) : 0;
   return [low - pad, high + pad];
 }

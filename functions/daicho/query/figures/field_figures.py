@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from types import MappingProxyType
 
 from daicho.declare.results import FieldFigures, HistogramBucket
 from daicho.derive.contributions import Amount, find_buckets
 from daicho.derive.figures import compute_mean, compute_variance
 from daicho.layout.item_keys import render_extremes_list
 from daicho.plan import AggregatePlan, EntityPlan
-from daicho.plan.figures import MeasuredField
+from daicho.plan.figures.figure_plans import MeasuredField
 from daicho.storage import keys
 from daicho.storage.requests import Query
+from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
 
 Extremes = tuple[Decimal | None, Decimal | None]
@@ -22,11 +24,15 @@ INDEX = "GSI2"
 
 
 def build_figures(
-    aggregate: AggregatePlan, amount: Amount, extremes: Mapping[str, Extremes]
+    aggregate: AggregatePlan,
+    amount: Amount,
+    extremes: Mapping[str, Extremes],
+    places: Mapping[str, int] = MappingProxyType({}),
 ) -> Mapping[str, FieldFigures]:
     """The figures by field; none if the aggregate declares a single figure.
 
-    ``extremes``: by field, as `ExtremesReader` gives them.
+    ``extremes``: by field, as `read_extremes` gives them. ``places``: behind the point of sums and
+    extremes, as the fields declare them.
     """
     if not aggregate.figures:
         return {}
@@ -34,7 +40,13 @@ def build_figures(
     for place, measured in enumerate(aggregate.measured_fields):
         figures = _build_field_figures(place, measured, amount)
         low, high = extremes.get(measured.field, (None, None))
-        by_field[measured.field] = replace(figures, min=low, max=high)
+        least = places.get(measured.field, 0)
+        by_field[measured.field] = replace(
+            figures,
+            total=pad_decimal(figures.total, least),
+            min=None if low is None else pad_decimal(low, least),
+            max=None if high is None else pad_decimal(high, least),
+        )
     return by_field
 
 
@@ -59,7 +71,8 @@ def read_extremes(
 ) -> dict[str, Extremes]:
     """The smallest and the largest value of each field that declares one, of the index.
 
-    ``group``: the components of `Group.parts`. Half a read unit for each value.
+    ``group``: the values of ``within`` and ``by``, and of a series the chunk and the code of the
+    bucket. Half a read unit for each value.
     """
     extremes: dict[str, Extremes] = {}
     for place, measured in enumerate(aggregate.measured_fields):

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
 
+PART_PREFIX = "f."
+"""How the attributes of a slot or a total that belong to figures begin."""
 FigureKind = Literal["count", "sum", "mean", "variance", "percentiles", "min", "max"]
 
 

@@ -1,6 +1,6 @@
 """Reads series: figures of one group over a range of time.
 
-A range is covered by stored buckets and by whole chunks of them (`daicho.plan.series`). All chunks
+A range is covered by stored buckets and by whole chunks (`daicho.plan.figures.series`). All chunks
 are read with one batch of reads, eventually consistent: half a read unit for each 4 KB.
 """
 
@@ -16,14 +16,14 @@ from daicho.derive.contributions import Amount, sum_amounts, unpack_buckets
 from daicho.errors import Invalid
 from daicho.plan import AggregatePlan, Part
 from daicho.plan.calendar import Bucket, CalendarUnit, parse_instant
-from daicho.plan.series import (
+from daicho.plan.figures.series import (
     DIVISIBLE_UNITS,
     StoredBucket,
     cover_range,
     get_calendar,
     get_chunk_name,
 )
-from daicho.query.figures import Extremes, build_figures, join_extremes, read_extremes
+from daicho.query.figures.field_figures import Extremes, build_figures, join_extremes, read_extremes
 from daicho.query.totals import TallyGroup, Totals, to_plain_total
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tally import slots
@@ -83,7 +83,7 @@ class SeriesReader:
                     min(bucket.end, bounds[1]),
                     amount.items,
                     to_plain_total(amount.total, group.places),
-                    build_figures(group.aggregate, amount, extremes[place]),
+                    build_figures(group.aggregate, amount, extremes[place], group.places_by_field),
                 )
             )
         return Series(part.zone, step, tuple(series))

@@ -1,0 +1,221 @@
+"""Raises the watermark of figures: a part of each run of the rollup (rule 55).
+
+A run begins by reading how far the projector has come in every shard of the stream, and what was
+set aside. It ends by storing the times, and by sending heartbeats to shards that got no record for
+a while: without a record nothing shows that a shard has none.
+
+A record that was made before the low time of its shard is handled: it is in its slots, under a
+claim, or in the failure bucket. A redrive moves it from the bucket, which keeps it until its claim
+is done, to the slots or to the list of recounts. So claims are read first, then the bucket, then
+the list: a record that is in none of them is in its slots.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import (
+    DescribesStream,
+    GetsItems,
+    ListsNames,
+    QueriesItems,
+    UpdatesItems,
+    try_update,
+)
+from daicho.storage.requests import Query
+from daicho.stream import claims, recount_list
+from daicho.stream.claims import ShardClaims
+from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.heartbeat_watcher import count_keys
+from daicho.stream.recount_list import Recount
+from daicho.stream.shard_progress import StreamProgress
+from daicho.tally import watermark
+from daicho.tally.slots import TallyName
+from daicho.tally.watermark import ALL_SCOPES, Watermark
+
+if TYPE_CHECKING:
+    from daicho.storage.table import BatchGetResult
+
+RUN = "watermark"
+"""The run that the heartbeats name. It never ends, and a shard item has one attribute of it."""
+IDLE_INTERVAL = dt.timedelta(minutes=15)
+"""The age at which a shard gets a heartbeat while no figure changes."""
+CLOCK_TOLERANCE = dt.timedelta(seconds=5)
+"""How far the times of the records of one shard may be out of order: an assumption."""
+KEYS_PER_SHARD, MAX_KEYS = 1.0, 25
+"""Fewer than when somebody waits for heartbeats: the next run is a minute away."""
+
+_log = logging.getLogger(__name__)
+
+
+class WatermarkTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
+    """The operations of the table that the job needs."""
+
+    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
+        """Read many items."""
+
+    def batch_write(self, puts: Iterable[Image] = ()) -> None:
+        """Write many items without conditions."""
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """What a run has read before it looks for changed tallies.
+
+    ``stored``: the watermark in the table. ``raised``: with newer live times. ``at``: when all of
+    it was read. ``quiet_shards``: how many open shards got no record for a while, while figures
+    change, and while they do not; ``open_count`` of how many.
+    """
+
+    stored: Watermark
+    raised: Watermark
+    at: dt.datetime
+    quiet_shards: tuple[int, int]
+    open_count: int
+
+
+class WatermarkJob:
+    """Raises the watermark of one table.
+
+    ``open_stream``, ``open_failures``: the stream and the failure bucket, opened when needed.
+    ``entity``: known to the event filter of the projector. ``interval``: the age at which a shard
+    gets a heartbeat while figures change.
+    """
+
+    def __init__(
+        self,
+        store: WatermarkTable,
+        open_stream: Callable[[], DescribesStream],
+        open_failures: Callable[[], ListsNames],
+        entity: str,
+        interval: dt.timedelta,
+        now: Callable[[], dt.datetime],
+    ) -> None:
+        self._store = store
+        self._open_stream = open_stream
+        self._open_failures = open_failures
+        self._entity = entity
+        self._interval = interval
+        self._now = now
+        self._finished: dict[str, ShardClaims] = {}
+
+    def begin(self) -> RunStart | None:
+        """Read the live times; None if that is not possible now, which is logged."""
+        try:
+            return self._read_start()
+        except Exception:  # whatever it is: it must not keep the totals from being written
+            _log.exception("the watermark is not raised")
+            return None
+
+    def finish(self, start: RunStart, *, is_complete: bool, is_active: bool) -> None:
+        """Store the watermark, and send heartbeats. An error is logged.
+
+        ``is_complete``: see `Watermark.end_run`. ``is_active``: figures have changed.
+        """
+        try:
+            raised = start.raised.end_run(start.at, self._now(), is_complete=is_complete)
+            if raised != start.stored:
+                # Refused: a run that overlaps has stored its own, which is as good.
+                try_update(self._store, watermark.store_watermark(start.stored, raised))
+            if quiet := start.quiet_shards[0 if is_active else 1]:
+                self._send_heartbeats(start.open_count, quiet)
+        except Exception:
+            _log.exception("the watermark is not stored, or heartbeats are not sent")
+
+    def _read_start(self) -> RunStart:
+        stored = Watermark.from_item(self._store.get(watermark.WATERMARK_KEY, consistent=True))
+        progress = self._read_progress()
+        low_time = _subtract_tolerance(progress.find_low_time())
+        # Nothing new is known without a later time, so the bucket is not read.
+        held: set[str] = {ALL_SCOPES}
+        if low_time > watermark.find_time(stored.live):
+            held = self._find_held(progress)
+        raised = stored if ALL_SCOPES in held else stored.raise_live(low_time, held)
+        now = self._now()
+        quiet = (
+            progress.count_quiet(keys.render_instant(now - self._interval)),
+            progress.count_quiet(keys.render_instant(now - IDLE_INTERVAL)),
+        )
+        return RunStart(stored, raised, now, quiet, progress.count_open())
+
+    def _read_progress(self) -> StreamProgress:
+        """The progress of all shards, and the claims of all that may have any.
+
+        Finished shards are read after their children: their last claims were put before a child
+        began. They get no other claims of records that are not in the failure bucket, so those
+        without open claims are read once.
+        """
+        shards = self._stream.list_shards()
+        described = {shard.id for shard in shards}
+        # Shards that the stream has forgotten may have claims too: those are in the index.
+        listed = {
+            item["GSI2SK"]["S"]
+            for page in self._store.query_pages(Query(claims.QUARANTINE, index="GSI2"))
+            for item in page.items
+        }
+        items = {shard: item for shard, item in self._finished.items() if shard in described}
+        items |= self._read_shards((described - items.keys()) | listed)
+        finished = StreamProgress(shards, items).list_finished()
+        items |= self._read_shards(set(finished) - self._finished.keys())
+        self._finished = {
+            shard: items[shard]
+            for shard in finished
+            if shard in items and not items[shard].open_claims
+        }
+        return StreamProgress(shards, items)
+
+    def _read_shards(self, shards: Collection[str]) -> dict[str, ShardClaims]:
+        if not shards:
+            return {}
+        shard_keys = {claims.build_shard_key(shard): shard for shard in sorted(shards)}
+        images = self._store.batch_get(shard_keys, consistent=True).require_all()
+        return {
+            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
+            for key, image in images.items()
+        }
+
+    def _find_held(self, progress: StreamProgress) -> set[str]:
+        """The scopes of which a record waits to be applied; `ALL_SCOPES` if nobody knows whose.
+
+        A batch that Lambda gave up would have to be read to know its entities.
+        """
+        held = {
+            # A claim without an entity is of a record that could not be read.
+            claim.entity or ALL_SCOPES
+            for item in progress.items.values()
+            for claim in item.open_claims
+        }
+        failures = self._open_failures()
+        if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
+            return {ALL_SCOPES}
+        for page in self._store.query_pages(Query(recount_list.LIST, consistent=True)):
+            for item in page.items:
+                name = TallyName.parse(Recount.from_item(item).tally)
+                held.add(watermark.render_scope(name.entity, name.aggregate, name.since))
+        return held
+
+    def _send_heartbeats(self, open_count: int, quiet: int) -> None:
+        """Send heartbeats with other partition keys than the last run: some reach quiet shards."""
+        now = self._now()
+        count = min(MAX_KEYS, count_keys(open_count, quiet, KEYS_PER_SHARD))
+        name, first = HeartbeatName(RUN, self._entity), int(now.timestamp()) * MAX_KEYS
+        self._store.batch_write([build_heartbeat(name, first + key, now) for key in range(count)])
+
+    @cached_property
+    def _stream(self) -> DescribesStream:
+        return self._open_stream()
+
+
+def _subtract_tolerance(low_time: str) -> str:
+    if not low_time:
+        return ""
+    return keys.render_instant(dt.datetime.fromisoformat(low_time) - CLOCK_TOLERANCE)

@@ -1,0 +1,182 @@
+"""What an item adds to tallies, computed from its declaration alone.
+
+It shares no code with `daicho.derive` and `daicho.plan.calendar`, which are under test.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from decimal import Context, Decimal, Inexact
+from functools import lru_cache
+from importlib import resources
+from itertools import product
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from daicho.derive.contributions import Amount
+from daicho.plan import AggregatePlan, Condition, EntityPlan, Part
+from daicho.search.normalise import fold
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+
+_EXACT = Context(prec=400, traps=[Inexact])
+"""More digits than any sum has: the library's own arithmetic is under test."""
+_CODES = {"hour": slice(8, 16), "day": slice(8, 10), "year": slice(0, 4)}
+"""Which characters of a label name a bucket within its chunk; of other units, from the fifth on."""
+
+
+class PlainGroup(NamedTuple):
+    """A group of an item: its components, and of a series the chunk and the bucket there."""
+
+    within: tuple[str, ...]
+    by: tuple[str, ...]
+    chunk: str = ""
+    code: str = ""
+
+
+def compute_plain_amounts(plan: EntityPlan, image: Image) -> dict[str, Amount]:
+    """What an image contributes, by tally."""
+    amounts: dict[str, Amount] = {}
+    tenant = image["PK"]["S"].partition(keys.DELIMITER)[0]
+    for aggregate in plan.derived_aggregates:
+        amount = _measure(aggregate, image)
+        if amount is None:
+            continue
+        head = (f"+{plan.name}.{aggregate.name}", str(aggregate.since))
+        for group in list_plain_groups(plan, aggregate, image):
+            components = [*head, *group.within, *group.by, *filter(None, (group.chunk,))]
+            tally = keys.DELIMITER.join((tenant, keys.render(*components)))
+            added = amount if not group.code else _put_in_bucket(amount, group.code)
+            amounts[tally] = add_exactly(amounts.get(tally, Amount()), added)
+    return amounts
+
+
+def list_plain_groups(
+    plan: EntityPlan, aggregate: AggregatePlan, image: Image
+) -> Iterator[PlainGroup]:
+    """The groups of an aggregate that an item belongs to."""
+    if not _meets(plan, aggregate.where, image):
+        return
+    chunk, code = "", ""
+    if aggregate.series is not None:
+        labels = _list_values(plan, aggregate.series, image)
+        if not labels:
+            return
+        chunk, code = _locate(aggregate.series, image, labels[0])
+    choices = [_list_values(plan, part, image) for part in (*aggregate.within, *aggregate.by)]
+    split = len(aggregate.within)
+    for parts in product(*choices):
+        yield PlainGroup(parts[:split], parts[split:], chunk, code)
+
+
+def read_number(image: Image, field: str | None) -> Decimal | None:
+    """The number in a field; None if there is none."""
+    value = image.get(field or "")
+    return Decimal(value["N"]) if value is not None and "N" in value else None
+
+
+def add_exactly(one: Amount, other: Amount) -> Amount:
+    """The sum of two amounts, computed without the library."""
+    parts = dict(one.parts)
+    for name, value in other.parts:
+        parts[name] = _EXACT.add(parts.get(name, Decimal(0)), value)
+    kept = tuple(sorted((name, value) for name, value in parts.items() if value != 0))
+    return Amount(one.items + other.items, _EXACT.add(one.total, other.total), kept)
+
+
+def _measure(aggregate: AggregatePlan, image: Image) -> Amount | None:
+    items, total = 1, Decimal(1)
+    if aggregate.measure == "sum":
+        value = read_number(image, aggregate.field)
+        items, total = (0, Decimal(0)) if value is None else (1, value)
+    parts: dict[str, Decimal] = {}
+    fields = list(dict.fromkeys(figure.field for figure in aggregate.figures if figure.field))
+    for figure in aggregate.figures:
+        if figure.kind == "count":
+            parts["c"] = Decimal(1)
+            continue
+        place, value = fields.index(figure.field or ""), read_number(image, figure.field)
+        if value is None:
+            continue
+        parts[f"n{place}"], parts[f"s{place}"] = Decimal(1), value
+        if figure.kind == "variance":
+            parts[f"q{place}"] = _EXACT.multiply(value, value)
+        if figure.kind == "percentiles":
+            bucket = sum(Decimal(edge) <= value for edge in figure.edges)
+            parts[f"h{place}.{bucket}"] = Decimal(1)
+    if not items and not parts:
+        return None
+    kept = tuple(sorted((name, value) for name, value in parts.items() if value != 0))
+    return Amount(items, total, kept)
+
+
+def _put_in_bucket(amount: Amount, code: str) -> Amount:
+    own = [*amount.parts, ("items", Decimal(amount.items)), ("total", amount.total)]
+    packed = [(f"{code}:{name}", value) for name, value in own if value != 0]
+    return Amount(amount.items, amount.total, tuple(sorted((*amount.parts, *packed))))
+
+
+def _meets(plan: EntityPlan, where: Condition | None, image: Image) -> bool:
+    if where is None:
+        return True
+    return _read_text(plan, where.field, image) in {str(value) for value in where.one_of}
+
+
+def _list_values(plan: EntityPlan, part: Part, image: Image) -> list[str]:
+    """The components of a part: several of a set, none without a value."""
+    if part.each:
+        value: Mapping[str, Any] = image.get(part.field, {})
+        return sorted({*value.get("SS", ()), *([value["S"]] if "S" in value else [])})
+    text = _read_text(plan, part.field, image)
+    if text is None:
+        return []
+    if part.folded:
+        return [fold(text)] if fold(text) else []
+    return [text if part.bucket is None else _render_label(part, text)]
+
+
+def _read_text(plan: EntityPlan, field: str, image: Image) -> str | None:
+    value = image.get(field)
+    if value is None or "NULL" in value:
+        return None
+    if "BOOL" in value:
+        return "true" if value["BOOL"] else "false"
+    if "N" in value:
+        return keys.render_scalar(int(value["N"])) if plan.fields.get(field) == "int" else None
+    return str(value["S"]) or None
+
+
+@lru_cache(maxsize=32)
+def _open_zone(name: str) -> ZoneInfo:
+    with resources.files("tzdata").joinpath("zoneinfo", name).open("rb") as file:
+        return ZoneInfo.from_file(file, key=name)
+
+
+def _render_label(part: Part, text: str) -> str:
+    if len(text) == len("2026-11-21"):
+        return _render_day(part, dt.date.fromisoformat(text))
+    zone = dt.UTC if part.zone == "UTC" else _open_zone(part.zone)
+    local = dt.datetime.fromisoformat(text).astimezone(zone)
+    if part.bucket == "hour":
+        wall = dt.datetime(local.year, local.month, local.day, local.hour, tzinfo=dt.UTC)
+        return f"{wall - (local.utcoffset() or dt.timedelta()):%Y-%m-%dT%H:%MZ}"
+    return _render_day(part, local.date())
+
+
+def _render_day(part: Part, day: dt.date) -> str:
+    if part.bucket == "week":
+        while day.weekday() != part.first_weekday:
+            day -= dt.timedelta(days=1)
+    forms = {"month": f"{day:%Y-%m}", "year": f"{day:%Y}"}
+    forms["quarter"] = f"{day:%Y}-Q{-(-day.month // 3)}"
+    return forms.get(part.bucket or "", day.isoformat())
+
+
+def _locate(part: Part, image: Image, label: str) -> tuple[str, str]:
+    """The chunk of a bucket, and its code there."""
+    if part.bucket == "hour":
+        day = Part(part.field, "day", zone=part.zone)
+        return _render_label(day, image[part.field]["S"]), label[_CODES["hour"]]
+    chunk = label[:7] if part.bucket == "day" else label[:4]
+    return chunk, label[_CODES.get(part.bucket or "", slice(5, None))]

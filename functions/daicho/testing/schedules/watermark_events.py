@@ -1,0 +1,61 @@
+"""Minutes in which the rollup raises the watermark of figures (rule 55)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from daicho.tally.watermark import LAG
+from daicho.testing.choices import Choices
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.oracle.watermarks import WatermarkCheck
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.profile import Profile
+
+PAUSES_S = ((60.0,) * 4, (60.0,) * 4, (1.0, 1.0, 31.0, 60.0))
+"""Between rollups: two may begin almost at once."""
+MAX_DELIVERIES = 4
+
+
+class WatermarkEvents:
+    """The events, on one deployment. A profile names them by their methods."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        deployment: SimulatedDeployment,
+        simulated_lambda: SimulatedLambda,
+        writer: BaseItemWriter,
+        choices: Choices,
+        note: Callable[[str], None],
+    ) -> None:
+        self._deployment = deployment
+        self._lambda = simulated_lambda
+        self._writer = writer
+        self._choices = choices
+        self._note = note
+        self._seconds = profile.rollup_seconds
+        if profile.heartbeat_s:
+            deployment.heartbeat_seconds = profile.heartbeat_s
+            deployment.dynamodb.max_lag_s = LAG.total_seconds()
+            check = WatermarkCheck(deployment, simulated_lambda.unexpected)
+            deployment.observers.append(check.check)
+
+    def pass_minutes(self) -> None:
+        """Some minutes pass, each with a rollup; most records are delivered in between."""
+        seconds = self._choices.pick(self._seconds)
+        pauses = self._choices.pick(PAUSES_S)
+        for pause in pauses[: self._choices.pick((1, 2, 4))]:
+            if self._writer.get_max_wait() > pause:
+                self._deployment.clock.advance(pause)
+            self._note(f"{pause} seconds pass")
+            for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):
+                for ready in self._lambda.list_ready_shards():
+                    self._lambda.run_invocation(*ready)
+            if self._lambda.is_crowded:
+                continue
+            process = self._lambda.start_detached("rollup", {})
+            process.seconds = seconds
+            if self._choices.draw_bool(0.8):
+                while not (process.finished or process.is_overdue):
+                    self._lambda.step_detached(process)

@@ -1,0 +1,46 @@
+"""The profiles of figures: means, variances, percentiles, extremes and series."""
+
+from __future__ import annotations
+
+from daicho.testing.schedules.default_profiles import build_profiles
+from daicho.testing.schedules.profile import Profile
+from tests.delivery.figure_entities import ENTITIES
+
+FIGURE_PROFILES = (
+    *build_profiles(ENTITIES, "figures: "),
+    # One item or two change again and again, so that parts of an amount come and go.
+    Profile(
+        "figures changed",
+        20,
+        ENTITIES,
+        (("Sale",), ("Sale",), ("Reading",), ("Trade",)),
+        actions=("put", "put", "put", "delete", "expire"),
+        max_items=(1, 2),
+        writes=(4, 6, 10),
+        events={"rollup": (4, 20), "repeat": (0, 12), "split": (0, 4), "deploy": (0,)},
+    ),
+    # Slots of series and parts are folded while they change.
+    Profile(
+        "figures folded",
+        12,
+        ENTITIES,
+        (("Sale",), ("Reading",), ("Trade",)),
+        actions=("put", "put", "delete", "expire"),
+        max_items=(2, 3),
+        shards=(2,),
+        writes=(9, 14),
+        fault_levels=(0.0, 0.0, 0.1),
+        events={
+            "advance": (120,),
+            "write": (60,),
+            "quiet": (6,),
+            "rollup": (15, 30),
+            "detached": (40,),
+            "expire": (4, 10),
+            "split": (0, 2, 6),
+            "abandon": (0, 2),
+            "repeat": (0, 2),
+            "deploy": (0,),
+        },
+    ),
+)
