@@ -27,7 +27,18 @@ EDGES: Mapping[str, tuple[Decimal, ...]] = {
     "price": tuple(Decimal(edge) for edge in range(0, 201, 10)),
     "pieces": tuple(
         Decimal(edge)
-        for edge in "1 2.15443 4.64159 10 21.5443 46.4159 100 215.443 464.159 1000".split()
+        for edge in [
+            "1",
+            "2.15443",
+            "4.64159",
+            "10",
+            "21.5443",
+            "46.4159",
+            "100",
+            "215.443",
+            "464.159",
+            "1000",
+        ]
     ),
 }
 """The edges of buckets, by field."""

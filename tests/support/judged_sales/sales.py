@@ -45,7 +45,7 @@ class SaleRow:
 
 def draw_sales(count: int, seed: int) -> list[SaleRow]:
     """Sales of the two years, in order of time."""
-    draw = random.Random(seed)  # noqa: S311  # it makes data
+    draw = random.Random(seed)  # it makes data
     instants = list(list_instants_around_clock_changes())[:count]
     while len(instants) < count:
         instants.append(_draw_instant(draw))
@@ -68,7 +68,7 @@ def draw_changes(
     ``share``: of the sales, half of it for each kind. An edit gives a sale other values, and often
     another shop and another time.
     """
-    draw = random.Random(seed)  # noqa: S311  # it chooses changes
+    draw = random.Random(seed)  # it chooses changes
     changed = draw.sample(sales, 2 * max(1, round(len(sales) * share / 2)))
     half = len(changed) // 2
     return changed[:half], [_edit(draw, sale) for sale in changed[half:]]
