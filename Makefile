@@ -100,6 +100,11 @@ bench-rebuild: $(TOOLS) ## A rebuild of 130,000 items under kills, writers and r
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.rebuild --divide $(or $(DIVIDE),1)
 
+.PHONY: bench-figures
+bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equal DuckDB's; their units
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.figures
+
 .PHONY: bench-unique
 bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expiry: duplicates, units of a write
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

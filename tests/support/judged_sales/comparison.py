@@ -125,7 +125,7 @@ class Comparison:
 
 def _is_close(exact: Decimal | None, floating: float | None) -> bool:
     if exact is None or floating is None:
-        return exact is floating
+        return exact is None and floating is None
     return math.isclose(
         float(exact), floating, rel_tol=RELATIVE_TOLERANCE, abs_tol=RELATIVE_TOLERANCE
     )

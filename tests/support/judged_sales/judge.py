@@ -44,10 +44,12 @@ EDGES: Mapping[str, tuple[Decimal, ...]] = {
 """The edges of buckets, by field."""
 TYPES = {"price": "DECIMAL(18,2)", "pieces": "BIGINT"}
 LABELS = {
-    "hour": "strftime(timezone('UTC', sold_at) - (local - date_trunc('hour', local)), '%Y-%m-%dT%H:%MZ')",
+    "hour": "strftime(timezone('UTC', sold_at) - (local - date_trunc('hour', local)), "
+    "'%Y-%m-%dT%H:%MZ')",
     "day": "strftime(local, '%Y-%m-%d')",
     "week": "strftime(date_trunc('week', local), '%Y-%m-%d')",
-    "sunday week": "strftime(date_trunc('week', local + INTERVAL 1 DAY) - INTERVAL 1 DAY, '%Y-%m-%d')",
+    "sunday week": "strftime(date_trunc('week', local + INTERVAL 1 DAY) - INTERVAL 1 DAY, "
+    "'%Y-%m-%d')",
     "month": "strftime(local, '%Y-%m')",
     "quarter": "strftime(local, '%Y') || '-Q' || quarter(local)",
     "year": "strftime(local, '%Y')",
@@ -68,8 +70,8 @@ INSERT INTO sales SELECT
     unnest($prices::VARCHAR[])::DECIMAL(18,2), unnest($pieces::VARCHAR[])::BIGINT
 """
 _FIELD_COLUMNS = """
-    count({field}), sum({field}), sum({field}::{wide} * {field}::{wide}), min({field}), max({field}),
-    avg({field}), var_pop({field}), quantile_disc({field}, [{shares}]), [{counts}]
+    count({field}), sum({field}), sum({field}::{wide} * {field}::{wide}),
+    min({field}), max({field}), avg({field}), var_pop({field}), quantile_disc({field}, [{shares}]), [{counts}]
 """
 
 

@@ -19,11 +19,17 @@ SHOPS = ("centre", "harbour", "station", "market", "airport", "hill")
 SHOP_WEIGHTS = (60, 20, 10, 6, 3, 1)
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
 CLOCK_CHANGES = {
-    "Europe/Berlin": ("2024-03-31T01:00Z", "2024-10-27T01:00Z", "2025-03-30T01:00Z", "2025-10-26T01:00Z"),
-    "America/New_York": ("2024-03-10T07:00Z", "2024-11-03T06:00Z", "2025-03-09T07:00Z", "2025-11-02T06:00Z"),
-    "Australia/Lord_Howe": ("2024-04-06T15:00Z", "2024-10-05T15:30Z", "2025-04-05T15:00Z", "2025-10-04T15:30Z"),
+    "Europe/Berlin": (
+        "2024-03-31T01:00Z", "2024-10-27T01:00Z", "2025-03-30T01:00Z", "2025-10-26T01:00Z",
+    ),
+    "America/New_York": (
+        "2024-03-10T07:00Z", "2024-11-03T06:00Z", "2025-03-09T07:00Z", "2025-11-02T06:00Z",
+    ),
+    "Australia/Lord_Howe": (
+        "2024-04-06T15:00Z", "2024-10-05T15:30Z", "2025-04-05T15:00Z", "2025-10-04T15:30Z",
+    ),
 }  # fmt: skip
-"""When the clocks are set in these two years, by zone. In Lord Howe they are set by half an hour."""
+"""When the clocks are set in these years, by zone. In Lord Howe they are set by half an hour."""
 _AROUND_S = (-3600, -1800, -1, 0, 1, 900, 1799, 1800, 3599, 3600, 5400)
 _DAY_S = 86_400
 _OPENING_S, _CLOSING_S = 9 * 3600, 18 * 3600

@@ -1,0 +1,1 @@
+"""Figures and series, compared with DuckDB, and their units."""
