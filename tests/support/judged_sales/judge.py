@@ -71,7 +71,8 @@ INSERT INTO sales SELECT
 """
 _FIELD_COLUMNS = """
     count({field}), sum({field}), sum({field}::{wide} * {field}::{wide}),
-    min({field}), max({field}), avg({field}), var_pop({field}), quantile_disc({field}, [{shares}]), [{counts}]
+    min({field}), max({field}), avg({field}), var_pop({field}),
+    quantile_disc({field}, [{shares}]), [{counts}]
 """
 
 
