@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.plan.calendar import find_calendar
+from daicho.plan.number_ranges import find_range
 from daicho.web.http.operation import Operation
 from daicho.web.routes.declared_queries import MAX_KEYWORD_CHARACTERS
 from daicho.web.routes.scores import render_part_name
@@ -250,6 +252,8 @@ def _name_parts(parts: tuple[PartSpec, ...], values: Mapping[str, Any]) -> dict[
         value = values.get(part.field.name)
         if part.each or value is None or value == "" or isinstance(value, list | dict):
             raise RefusedError(f"the example has no {part.field.name}")
+        if part.edges:
+            value = find_range(part.edges, Decimal(str(value)))
         named[render_part_name(part)] = (
             find_calendar(part.bucket, part.zone, part.first_weekday).render_text(str(value))
             if part.bucket

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from daicho.declare.keys import Edge as Edge
     from daicho.declare.keys import Key as Key
     from daicho.declare.listings import Listing as Listing
+    from daicho.declare.parts import band as band
     from daicho.declare.parts import day as day
     from daicho.declare.parts import each as each
     from daicho.declare.parts import folded as folded
@@ -92,7 +93,7 @@ _NAMES = {
     "declare.keys": ("CopiedTo", "Edge", "Key"),
     "declare.listings": ("Listing",),
     "declare.parts": (
-        *("day", "each", "folded", "hour", "month", "one_of", "quarter", "week", "year"),
+        *("band", "day", "each", "folded", "hour", "month", "one_of", "quarter", "week", "year"),
     ),
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
     "declare.rules.access": ("owned_by_caller",),

@@ -19,6 +19,7 @@ from daicho import (
     Percentiles,
     Sum,
     Variance,
+    band,
     day,
     each,
     explicit,
@@ -62,6 +63,7 @@ class Sale(Entity):
         shop,
     )
     by_tag = Aggregate((Sum(price), Count(), Mean(pieces), Max(pieces)), each(tags), within=shop)
+    by_band = Aggregate((Count(), Mean(pieces)), band(price, explicit(0, 2)), within=shop)
     chart = Aggregate((Sum(price), Mean(price), Min(price)), shop, ranked=True)
     by_hour = Aggregate(Count(), shop, series=hour(at, "Australia/Lord_Howe"))
     by_day = Aggregate(

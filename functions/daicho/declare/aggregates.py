@@ -222,9 +222,9 @@ class Counter(TallyDeclaration):
         self.within = tuple(PartSpec.from_argument(part) for part in within)
         self.ranked = bool(by)
         self.slots: int | FieldSpec = slots
-        if any(part.each for part in (*self.by, *self.within)):
+        if any(part.each or part.edges for part in (*self.by, *self.within)):
             raise DeclarationError(
-                "a Counter counts one group at a time: it takes no each(); "
+                "a Counter counts one group at a time: it takes no each() and no band(); "
                 "use Aggregate(Count(), each(...)) instead"
             )
         if not isinstance(slots, FieldSpec) and (

@@ -348,11 +348,11 @@ class _Compiler:
             kinds = ("set",)
         elif part.bucket:
             kinds = ("datetime",) if part.bucket == "hour" else ("datetime", "date")
-        elif part.folded:
-            kinds = ("str",)
+        elif part.folded or part.edges:
+            kinds = ("str",) if part.folded else ("int", "decimal")
         name = self._compile_field(declaration, part.field, kinds)
         part.check_zone(declaration)
-        return plan.Part(name, part.bucket, part.folded, part.each, part.zone, part.first_weekday)
+        return part.compile(name)
 
     def _compile_condition(
         self, declaration: Declaration, where: ConditionSpec | None

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeVar, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec
+from daicho.derive.figures import Buckets
 from daicho.errors import DeclarationError
-from daicho.plan import TimeBucket
+from daicho.plan import Part, TimeBucket
 from daicho.plan.calendar import check_zone
 
 MAX_SHARDS = 100
@@ -29,6 +30,12 @@ class PartSpec:
     each: bool = False
     zone: str = "UTC"
     first_weekday: int = 0
+    edges: tuple[str, ...] = ()
+
+    def compile(self, name: str) -> Part:
+        """The plan of the part of the field ``name``."""
+        zone, weekday = self.zone, self.first_weekday
+        return Part(name, self.bucket, self.folded, self.each, zone, weekday, self.edges)
 
     def check_zone(self, declaration: Declaration) -> None:
         """Refuse a zone for a field that is a day.
@@ -121,6 +128,21 @@ def _bucket(moment: Any, bucket: TimeBucket, zone: str, first_weekday: int = 0) 
         ) from None
     part = PartSpec(get_spec(moment), bucket=bucket, zone=zone, first_weekday=first_weekday)
     return cast_declared(str, part)
+
+
+def band(number: T, ranges: Buckets) -> T:
+    """The range of a number, as a group of an `Aggregate`: ``10..100``.
+
+    ``ranges``: ``linear(0, 100, 10)``, ``logarithmic(1, 10_000)`` or ``explicit(0, 10, 100)``. An
+    edge begins a range. Numbers below the first edge, and from the last one on, have ranges too:
+    ``..0`` and ``100..``.
+    """
+    if not isinstance(ranges, Buckets):
+        raise DeclarationError(
+            f"a band takes ranges, not {ranges!r}; write band(price, explicit(0, 10, 100))"
+        )
+    edges = tuple(f"{edge:f}" for edge in ranges.edges)
+    return cast_declared(type(number), PartSpec(get_spec(number), edges=edges))
 
 
 def folded(text: str) -> str:

@@ -17,6 +17,7 @@ from daicho.items.mapper import make_adapter, to_attribute_values
 from daicho.layout import components
 from daicho.plan import EntityPlan, Part
 from daicho.plan.calendar import find_calendar, is_label
+from daicho.plan.number_ranges import list_range_labels
 from daicho.search.normalise import fold
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue
@@ -64,6 +65,11 @@ def render_parts(
 def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any) -> str:
     if part.folded:
         return fold(_render_value(part.field, value))
+    if part.edges and isinstance(value, str):
+        if value not in (labels := list_range_labels(part.edges)):
+            allowed = ", ".join(labels)
+            raise Invalid(f"{value!r} is no range; write one of {allowed}", field=part.field)
+        return value
     if part.each:
         return _render_value(part.field, value)
     if part.bucket and isinstance(value, str) and is_label(part.bucket, value):

@@ -7,6 +7,7 @@ from itertools import product
 
 from daicho.plan import Condition, EntityPlan, Part
 from daicho.plan.calendar import find_calendar
+from daicho.plan.number_ranges import find_range
 from daicho.search.normalise import fold
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -26,12 +27,22 @@ def render_part(plan: EntityPlan, part: Part, image: Image) -> str | None:
     Raises:
         UnderivableError: the value has another type than the plan declares.
     """
+    if part.edges:
+        return _render_range(part, image)
     plain = render_field(plan, image, part.field)
     if plain is None:
         return None
     if part.folded:
         return fold(plain) or None
     return plain if part.bucket is None else render_time_bucket(part, plain)
+
+
+def _render_range(part: Part, image: Image) -> str | None:
+    """The range of a number, or None if the image has none."""
+    value = image.get(part.field)
+    if value is None or "NULL" in value:
+        return None
+    return find_range(part.edges, attributes.parse_number(value["N"]))
 
 
 def render_time_bucket(part: Part, plain: str) -> str:

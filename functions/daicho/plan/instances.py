@@ -303,7 +303,8 @@ def _describe_part(kinds: Mapping[str, str], part: Part) -> tuple[Any, ...]:
     kind = kinds.get(part.field, "str")
     bucket = None if (kind, part.bucket) == ("date", "day") else part.bucket
     zone = part.zone if bucket else "UTC"
-    return (part.field, classify_kind(kind), bucket, part.folded, zone, part.first_weekday)
+    described = (part.field, classify_kind(kind), bucket, part.folded, zone, part.first_weekday)
+    return (part.field, part.edges) if part.edges else described
 
 
 def _describe_condition(kinds: Mapping[str, str], where: Condition | None) -> object:

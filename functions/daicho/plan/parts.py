@@ -12,9 +12,10 @@ TimeBucket = CalendarUnit
 
 @dataclass(frozen=True)
 class Part:
-    """A component of a key: a field, as it is, by its time bucket, folded, or each of a set.
+    """A component of a key: a field, as it is, by its bucket or range, folded, or each of a set.
 
     ``zone`` and ``first_weekday`` (0 is Monday) are of the bucket: see `daicho.plan.calendar`.
+    ``edges``: of ranges of a number, see `daicho.plan.number_ranges`; empty for none.
     """
 
     field: str
@@ -23,21 +24,23 @@ class Part:
     each: bool = False
     zone: str = "UTC"
     first_weekday: int = 0
+    edges: tuple[str, ...] = ()
 
 
-_PART_NAMES = {"field", "bucket", "folded", "each", "zone", "first_weekday"}
+_PART_NAMES = {"field", "bucket", "folded", "each", "zone", "first_weekday", "edges"}
 
 
 def parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
     """Read the parts of a declaration."""
-    return tuple(Part(**part) for part in data)
+    return tuple(Part(**{**part, "edges": tuple(part.get("edges", ()))}) for part in data)
 
 
 def omit_part_defaults(plain: Any) -> None:
-    """Leave the default zone and weekday out of all parts, as in older lock files."""
+    """Leave the default zone, weekday and edges out of all parts, as in older lock files."""
     if isinstance(plain, dict):
         if plain.keys() == _PART_NAMES:
-            for name, default in (("zone", Part.zone), ("first_weekday", Part.first_weekday)):
+            defaults = {"zone": Part.zone, "first_weekday": Part.first_weekday, "edges": []}
+            for name, default in defaults.items():
                 if plain[name] == default:
                     del plain[name]
         for value in plain.values():

@@ -234,7 +234,8 @@ def _list_groups(
 
 def _get_whole_field(part: PartSpec) -> FieldSpec | None:
     """The field whose whole value a part is; None for a bucket of it, or one of a set."""
-    return None if part.bucket or part.folded or part.each else part.field
+    is_whole = not (part.bucket or part.folded or part.each or part.edges)
+    return part.field if is_whole else None
 
 
 def _is_owner(spec: FieldSpec | None) -> bool:

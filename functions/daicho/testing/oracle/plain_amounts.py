@@ -128,6 +128,13 @@ def _list_values(plan: EntityPlan, part: Part, image: Image) -> list[str]:
     if part.each:
         value: Mapping[str, Any] = image.get(part.field, {})
         return sorted({*value.get("SS", ()), *([value["S"]] if "S" in value else [])})
+    if part.edges:
+        number = read_number(image, part.field)
+        if number is None:
+            return []
+        below = [edge for edge in part.edges if Decimal(edge) <= number]
+        above = [edge for edge in part.edges if Decimal(edge) > number]
+        return [f"{below[-1] if below else ''}..{above[0] if above else ''}"]
     text = _read_text(plan, part.field, image)
     if text is None:
         return []

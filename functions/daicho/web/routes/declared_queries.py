@@ -50,7 +50,7 @@ from daicho.web.routes.series import (
 )
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
-from daicho.web.schema.text_forms import BUCKET_TYPES
+from daicho.web.schema.text_forms import BUCKET_TYPES, build_range_type
 from daicho.web.schema.wire_types import build_only
 
 MAX_KEYWORD_CHARACTERS = 64
@@ -372,8 +372,8 @@ def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Para
 
 
 def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
-    if part.bucket:
-        return BUCKET_TYPES[part.bucket]
+    if part.bucket or part.edges:
+        return BUCKET_TYPES[part.bucket] if part.bucket else build_range_type(part.edges)
     if part.each:
         return str
     return models.choose_parameter_type(entity, part.field.name)

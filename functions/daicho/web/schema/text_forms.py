@@ -8,10 +8,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
+
+from daicho.plan.number_ranges import list_range_labels
 
 
 def build_text_type(
@@ -84,3 +86,8 @@ BUCKET_TYPES: Mapping[str, Any] = {
     "year": build_text_type("[0-9]{4}", "a year, such as 2026", example="2026"),
 }
 """The names of time buckets, by unit."""
+
+
+def build_range_type(edges: tuple[str, ...]) -> Any:
+    """The type of the label of a range of numbers."""
+    return Literal[list_range_labels(edges)]
