@@ -37,8 +37,8 @@ class Listing(Declaration, Generic[*Ts]):
         self.partition = tuple(PartSpec.from_argument(part) for part in partition)
         if any(part.edges for part in self.partition):
             raise DeclarationError(
-                "a Listing takes no band(), only an Aggregate does: order the list by the number, and read a range of it; "
-                "write Listing(order=price)"
+                "a Listing takes no band(), only an Aggregate does: order the list by the "
+                "number, and read a range of it; write Listing(order=price)"
             )
         self.order = () if order is None else _read_specs(order)
         self.where = read_condition(where)

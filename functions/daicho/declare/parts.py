@@ -11,7 +11,7 @@ from daicho.declare.fields import FieldSpec
 from daicho.derive.figures import Buckets
 from daicho.errors import DeclarationError
 from daicho.plan import Part, TimeBucket
-from daicho.plan.calendar import check_zone
+from daicho.plan.calendar import check_zone, digest_zone
 
 MAX_SHARDS = 100
 """Of a listing or a ranking: each is read for a page."""
@@ -35,7 +35,8 @@ class PartSpec:
     def compile(self, name: str) -> Part:
         """The plan of the part of the field ``name``."""
         zone, weekday = self.zone, self.first_weekday
-        return Part(name, self.bucket, self.folded, self.each, zone, weekday, self.edges)
+        rules = digest_zone(zone)
+        return Part(name, self.bucket, self.folded, self.each, zone, weekday, self.edges, rules)
 
     def check_zone(self, declaration: Declaration) -> None:
         """Refuse a zone for a field that is a day.

@@ -11,6 +11,7 @@ Rules of time zones are those of the package tzdata, in the version that is depl
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -23,6 +24,8 @@ HOUR = dt.timedelta(hours=1)
 DAY = dt.timedelta(days=1)
 DAY_CHARACTERS = len("2026-11-21")
 _SECOND = dt.timedelta(seconds=1)
+_FIRST_RULE = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
+_LAST_RULE = dt.datetime(2045, 1, 1, tzinfo=dt.UTC)
 _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _LABELS = {
     "hour": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII),
@@ -199,6 +202,33 @@ def check_zone(name: str) -> None:
         ValueError: the database has no zone of that name.
     """
     _load_zone(name)
+
+
+@lru_cache(maxsize=64)
+def digest_zone(name: str) -> str:
+    """A digest of the rules of a zone from 1990 to 2045, empty for UTC.
+
+    Two versions of the database in which no bucket of these years differs have the same digest.
+    A change of the clock that is taken back within a week is not noticed.
+    """
+    if name == "UTC":
+        return ""
+    zone = _load_zone(name)
+
+    def read_offset(at: dt.datetime) -> dt.timedelta:
+        return at.astimezone(zone).utcoffset() or dt.timedelta()
+
+    rules = hashlib.blake2b(digest_size=8)
+    at, offset = _FIRST_RULE, read_offset(_FIRST_RULE)
+    rules.update(str(offset).encode())
+    while at < _LAST_RULE:
+        following = at + 7 * DAY
+        changed = read_offset(following)
+        if changed != offset:
+            change = _search(at, following, lambda each, before=offset: read_offset(each) != before)
+            rules.update(f"{change.isoformat()} {changed}".encode())
+        at, offset = following, changed
+    return rules.hexdigest()
 
 
 @lru_cache(maxsize=64)

@@ -303,7 +303,8 @@ def _describe_part(kinds: Mapping[str, str], part: Part) -> tuple[Any, ...]:
     kind = kinds.get(part.field, "str")
     bucket = None if (kind, part.bucket) == ("date", "day") else part.bucket
     zone = part.zone if bucket else "UTC"
-    described = (part.field, classify_kind(kind), bucket, part.folded, zone, part.first_weekday)
+    rules = (zone, part.first_weekday, part.rules if bucket else "")
+    described = (part.field, classify_kind(kind), bucket, part.folded, rules)
     return (part.field, part.edges) if part.edges else described
 
 

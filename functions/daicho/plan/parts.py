@@ -15,6 +15,7 @@ class Part:
     """A component of a key: a field, as it is, by its bucket or range, folded, or each of a set.
 
     ``zone`` and ``first_weekday`` (0 is Monday) are of the bucket: see `daicho.plan.calendar`.
+    ``rules``: the digest of the zone's rules, which a new version of tzdata may change.
     ``edges``: of ranges of a number, see `daicho.plan.number_ranges`; empty for none.
     """
 
@@ -25,9 +26,10 @@ class Part:
     zone: str = "UTC"
     first_weekday: int = 0
     edges: tuple[str, ...] = ()
+    rules: str = ""
 
 
-_PART_NAMES = {"field", "bucket", "folded", "each", "zone", "first_weekday", "edges"}
+_PART_NAMES = {"field", "bucket", "folded", "each", "zone", "first_weekday", "edges", "rules"}
 
 
 def parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
@@ -39,7 +41,8 @@ def omit_part_defaults(plain: Any) -> None:
     """Leave the default zone, weekday and edges out of all parts, as in older lock files."""
     if isinstance(plain, dict):
         if plain.keys() == _PART_NAMES:
-            defaults = {"zone": Part.zone, "first_weekday": Part.first_weekday, "edges": []}
+            defaults = {"zone": Part.zone, "first_weekday": Part.first_weekday}
+            defaults |= {"edges": [], "rules": Part.rules}
             for name, default in defaults.items():
                 if plain[name] == default:
                     del plain[name]
