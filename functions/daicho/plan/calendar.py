@@ -225,7 +225,11 @@ def digest_zone(name: str) -> str:
         following = at + 7 * DAY
         changed = read_offset(following)
         if changed != offset:
-            change = _search(at, following, lambda each, before=offset: read_offset(each) != before)
+
+            def differs(each: dt.datetime, before: dt.timedelta = offset) -> bool:
+                return read_offset(each) != before
+
+            change = _search(at, following, differs)
             rules.update(f"{change.isoformat()} {changed}".encode())
         at, offset = following, changed
     return rules.hexdigest()

@@ -46,10 +46,16 @@ class TouchedItems:
         return self._deployment.entities.ledger
 
     def is_right_touch(self, old: Image, new: Image) -> bool:
-        """Whether a touch changes nothing but the generation, and the expiry where it has to."""
+        """Whether a touch changes nothing but the generation, and the expiry where it has to.
+
+        The expiry of an item that has expired stays. A touch may have been planned before that.
+        """
         right = {**old, "gen": new["gen"]}
-        if self._has_expired(old) or not self._has_changed_lifetime(old, new):
-            return right == new
+        has_lifetime = self._has_expired(old) or not self._has_changed_lifetime(old, new)
+        if has_lifetime and right == new:
+            return True
+        if self._has_expired(old, TOUCH_S) or not self._has_changed_lifetime(old, new):
+            return False
         for name in ("ttl", CHANGED_AT):
             right.pop(name, None)
         if counts_from_change(self._find_plan(new)):
@@ -111,9 +117,10 @@ class TouchedItems:
     def _find_plan(self, image: Image) -> EntityPlan:
         return self._deployment.entities.find_plan(image)
 
-    def _has_expired(self, image: Image) -> bool:
+    def _has_expired(self, image: Image, seconds: int = 0) -> bool:
+        """Whether an item has expired, so many seconds ago or earlier."""
         now = self._deployment.clock.now().timestamp()
-        return "ttl" in image and int(image["ttl"]["N"]) <= now
+        return "ttl" in image and int(image["ttl"]["N"]) <= now - seconds
 
 
 def _select_fields(image: Image) -> Image:
