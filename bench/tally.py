@@ -35,7 +35,7 @@ from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.table import Table
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from tests.support.dynoxide import client, create_table, serving
 from tests.support.stream_pump import Context, environment
 
@@ -272,7 +272,7 @@ def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
         yield {"PK": {"S": slot.pk}, "SK": {"S": slot.sk}, **amounts}
         yield {
             "PK": {"S": tally},
-            "SK": {"S": slots.TOTAL_SORT_KEY},
+            "SK": {"S": total_items.TOTAL_SORT_KEY},
             "GSI3PK": {"S": item_keys.render_ranking_partition(TENANT, plan, chart, (MONTH,), by)},
             "GSI3SK": {"S": keys.render(keys.parse_inverted_score(number - place), *by)},
             **amounts,

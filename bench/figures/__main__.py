@@ -111,6 +111,17 @@ def list_units(endpoint: str, rows: Sequence[SaleRow]) -> Iterator[Line]:
     is_missed = series > MAX_UNITS_PER_100_BUCKETS
     name = f"read units of 100 buckets: a year by day ({reads['Daily']:g} in all)"
     yield name, f"{series:.2f}", f"{MAX_UNITS_PER_100_BUCKETS}", is_missed
+    filled = int(reads["DailyOrdered filled"])
+    extremes = (reads["DailyOrdered"] - reads["Daily"]) / filled
+    name = f"read units more of a day: Min and Max, {filled} days with items in one request"
+    yield name, f"{extremes:.2f}", f"{MAX_EXTREME_READS}", extremes > MAX_EXTREME_READS
+    for entity in ("Daily", "DailyOrdered"):
+        yield (
+            f"ms of a year by day, on this machine: {entity}",
+            f"{reads[f'{entity} ms']:.0f}",
+            "",
+            False,
+        )
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ from daicho.plan import Ledger, SearchPlan
 from daicho.search import grams
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.tally.rollup import build_ranking_key
 from domains import contacts as declared
 from tests.support.dynoxide import create_table
@@ -267,7 +267,7 @@ class DaichoItems:
         name = slots.TallyName.parse(tally)
         plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
         key, place = (
-            slots.build_total_key(tally),
+            total_items.build_total_key(tally),
             build_ranking_key(name, plan, aggregate, amount),
         )
         ranked = {"GSI3PK": {"S": place.pk}, "GSI3SK": {"S": place.sk}} if place else {}

@@ -121,6 +121,33 @@ class Reading(Entity):
     expires = Expires(dt.timedelta(days=2))
 
 
+class Survey(Entity):
+    """So many figures that one update cannot add to all days of a batch."""
+
+    id: str = field()
+    q0: Decimal = field()
+    q1: Decimal = field()
+    q2: Decimal = field()
+    q3: Decimal = field()
+    q4: Decimal = field()
+    q5: Decimal = field()
+    q6: Decimal = field()
+    q7: Decimal = field()
+    q8: Decimal = field()
+    q9: Decimal = field()
+    at: dt.datetime = field()
+
+    key = Key(id)
+    by_day = Aggregate(
+        (
+            Count(),
+            *(Variance(answer) for answer in (q0, q1, q2, q3, q4, q5, q6, q7, q8, q9)),
+            *(Percentiles(answer, explicit(0)) for answer in (q0, q1, q2, q3, q4)),
+        ),
+        series=day(at, "Europe/Berlin"),
+    )
+
+
 PRICES = (
     None,
     Decimal("0.1"),
@@ -129,6 +156,7 @@ PRICES = (
     Decimal("-9999.99999999"),
     Decimal("99999999.999999"),
 )
+ANSWERS = tuple(price for price in PRICES if price is not None)
 PIECES = (None, 0, 2, 3, -1)
 TIMES = (
     "2026-03-28T23:00:00.000000Z",  # the day of 23 hours in Berlin begins
@@ -141,10 +169,17 @@ TIMES = (
     "2026-12-31T23:30:00.000000Z",  # the next year in Berlin and Tokyo
 )
 
+SURVEYS = "123456789abc"
+DAYS = tuple(f"2026-10-{day:02}T00:30:00.000000Z" for day in range(11, 29))
+
 
 def draw_figure_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
     """Values whose figures differ: at the edges of buckets, equal ones, and none."""
     pick = source.pick
+    if plan.name == "Survey":
+        first = pick(range(len(ANSWERS)))
+        answers = {f"q{n}": ANSWERS[(first + n) % len(ANSWERS)] for n in range(10)}
+        return {"id": pick(SURVEYS), "at": pick(DAYS), **answers}
     if plan.name == "Sale":
         tags = pick((set(), {"r"}, {"r", "s"}))
         own = {"shop": pick(source.partitions), "tags": tags, "pieces": pick(PIECES)}
@@ -154,6 +189,6 @@ def draw_figure_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-LEDGER = Daicho(Domain("figures", Sale, Trade, Reading)).append_generations(Ledger())
+LEDGER = Daicho(Domain("figures", Sale, Trade, Reading, Survey)).append_generations(Ledger())
 _BY_TYPE = simulate_ledger(LEDGER)
 ENTITIES = type(_BY_TYPE)(_BY_TYPE.ledgers, draw_figure_values, _BY_TYPE.first_generation)

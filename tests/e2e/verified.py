@@ -17,7 +17,8 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 from daicho.tally.rollup import build_ranking_key
-from daicho.tally.slots import TallyName, build_total_key
+from daicho.tally.slots import TallyName
+from daicho.tally.total_items import build_total_key
 from daicho_cli.local.instance import REGION
 from tests.support.derived_state import items_of
 

@@ -12,7 +12,7 @@ from daicho.layout.heartbeats import is_heartbeat
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from tests.support.sample_ledger import LEDGER
 
 
@@ -48,7 +48,7 @@ def _tallies(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]
         if "#+" in key.pk and key.sk.startswith("slot#"):
             stands[key.pk] += slots.read_amount(item)
         elif "#+" in key.pk and key.sk == "total":
-            stands[key.pk] += slots.read_base(item)
+            stands[key.pk] += total_items.read_base(item)
     return [
         f"{tally}: stands {stands[tally]}, should {should[tally]}"
         for tally in sorted({*should, *stands})

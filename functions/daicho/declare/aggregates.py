@@ -16,6 +16,7 @@ from daicho.declare.figures.measures import (
     Min,
     Percentiles,
     Sum,
+    Variance,
     resolve_figures,
 )
 from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_condition
@@ -24,9 +25,10 @@ from daicho.errors import DeclarationError
 from daicho.plan import Part, RollupMode
 from daicho.plan.figures.figure_plans import FigurePlan
 from daicho.plan.figures.series import CHUNK_BUCKETS, CHUNK_NAMES
+from daicho.tally.slots import MAX_UPDATE_PARTS
 
-MAX_CHUNK_NUMBERS = 1_500
-"""About 24 KB in each slot of a chunk that uses all of them."""
+MAX_STORED_NUMBERS = 1_500
+"""About 37 KB in each slot of a group, or of a chunk of a series, that uses all of them."""
 
 
 class TallyDeclaration(Declaration):
@@ -154,20 +156,33 @@ def _read_series(series: Any, *, ranked: bool) -> PartSpec | None:
 
 
 def _check_sizes(figures: tuple[Figure, ...], series: PartSpec | None) -> None:
-    """Refuse a series whose chunks have too many numbers.
+    """Refuse figures of which an item adds to too many numbers, or a slot has too many.
 
     Raises:
-        DeclarationError: it has over 1,000 for each chunk.
+        DeclarationError: it does.
     """
-    if series is None or series.bucket is None:
-        return
-    edges = sum(len(each.buckets.edges) + 1 for each in figures if isinstance(each, Percentiles))
-    numbers = (2 + 3 * len(figures) + edges) * CHUNK_BUCKETS[series.bucket]
-    if numbers > MAX_CHUNK_NUMBERS:
+    counts = [each for each in figures if isinstance(each, Count)]
+    fields = {id(each.field) for each in figures if not isinstance(each, Count)}
+    squares = [each for each in figures if isinstance(each, Variance)]
+    histograms = [len(each.buckets.edges) + 1 for each in figures if isinstance(each, Percentiles)]
+    plain = len(counts) + 2 * len(fields) + len(squares)
+    of_item = plain + len(histograms)
+    # The old and the new image of an item: in a series each adds to a bucket and to its chunk.
+    added = 2 * of_item if series is None else 2 * (2 * of_item + 2)
+    if added > MAX_UPDATE_PARTS:
         raise DeclarationError(
-            f"a {CHUNK_NAMES[series.bucket]} of this series has up to {numbers:,} numbers, and "
-            f"at most {MAX_CHUNK_NUMBERS:,} are stored together; declare fewer buckets of "
-            "percentiles, or a coarser time bucket"
+            f"a change of an item adds to up to {added} numbers of this Aggregate, and one write "
+            f"takes at most {MAX_UPDATE_PARTS}; declare two Aggregates with fewer fields"
+        )
+    bucket = None if series is None else series.bucket
+    # The numbers of the buckets of a chunk, and those of the whole chunk.
+    stored = 1 if bucket is None else CHUNK_BUCKETS[bucket] + 1
+    numbers = (2 + plain + sum(histograms)) * stored
+    if numbers > MAX_STORED_NUMBERS:
+        what = "group" if bucket is None else f"{CHUNK_NAMES[bucket]} of this series"
+        raise DeclarationError(
+            f"a {what} has up to {numbers:,} numbers, and at most {MAX_STORED_NUMBERS:,} are "
+            "stored together; declare fewer buckets of percentiles, or a coarser time bucket"
         )
 
 

@@ -74,6 +74,14 @@ def sum_amounts(amounts: Iterable[Amount]) -> Amount:
     return Amount(items, total, _add_parts(parts))
 
 
+def split_parts(amount: Amount, max_parts: int) -> list[Amount]:
+    """Amounts of at most ``max_parts`` parts each, whose sum is ``amount``."""
+    parts = amount.parts
+    some = [parts[at : at + max_parts] for at in range(0, len(parts), max_parts)] or [()]
+    first = replace(amount, parts=some[0])
+    return [first, *(Amount(parts=more) for more in some[1:])]
+
+
 def _add_parts(summands: Sequence[Parts]) -> Parts:
     """The sum of parts by name; exact."""
     filled = [parts for parts in summands if parts]

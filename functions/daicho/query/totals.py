@@ -29,7 +29,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 from daicho.tally.watermark import WATERMARK_KEY, Watermark, render_scope
 
@@ -279,7 +279,7 @@ class Totals:
         if group.aggregate.measure == "count" or not scores:
             return scores
         totals: dict[ItemKey, Score] = {
-            slots.build_total_key(group.render_tally(score.by)): score for score in scores
+            total_items.build_total_key(group.render_tally(score.by)): score for score in scores
         }
         images = self.table.batch_get(totals).require_all()
         return [

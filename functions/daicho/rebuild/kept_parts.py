@@ -3,7 +3,7 @@
 It works after the proving pass, so no item of an older generation expires any more, and after the
 archiver has passed a heartbeat, so what expired before is in the archive. Each object of the
 archive is read. What its rows add to the tallies of an instance is written by transactions of up
-to 99 tallies, in the order of their keys. Each transaction also moves the *marker* of the object
+to 99 slots, in the order of their tallies. Each transaction also moves the *marker* of the object
 and the instance, on condition that nobody has moved it::
 
     PK #kept#<entity>#<instance>   SK <object>
@@ -11,8 +11,8 @@ and the instance, on condition that nobody has moved it::
 
 So a job that is killed at any write, or runs twice, adds each row once. A marker is kept as long
 as its instance: after code was rolled back and forward, another rebuild adds only what expired
-meanwhile. The amounts go to a kept slot of their own (`slots.FILLED_SHARD`), which a rollup adds to
-the total and later folds into the base, like any other.
+meanwhile. The amounts go to kept slots of their own (`slots.build_filled_key`), which a rollup adds
+to the total and later folds into the base, like any other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.row_format import ArchivedRow
 from daicho.archive.shard_progress import build_progress_key
-from daicho.derive.contributions import Amount
+from daicho.derive.contributions import Amount, split_parts
 from daicho.errors import StoreError, TransactionFailedError
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.layout.restorations import build_restoration_key
@@ -262,21 +262,36 @@ class KeptParts:
             tallies = sorted(tally for tally in amounts if tally > behind)
             if not tallies:
                 return
-            some = tallies[: MAX_TRANSACTION_WRITES - 1]
-            open_tallies = [t for t in some if not closed.contains(keys.parse(t)[0], retry_budget)]
-            writes: list[Write] = [
-                _move_marker(marker, behind, some[-1]),
-                *(self._add_amount(tally, amounts[tally]) for tally in open_tallies),
-            ]
+            added: list[Write] = []
+            last = behind
+            for tally in tallies:
+                if closed.contains(keys.parse(tally)[0], retry_budget):
+                    last = tally
+                    continue
+                updates = self._add_amount(tally, amounts[tally])
+                if len(added) + len(updates) >= MAX_TRANSACTION_WRITES:
+                    break
+                added += updates
+                last = tally
+            writes: list[Write] = [_move_marker(marker, behind, last), *added]
             self.written.wait(TRANSACTION_UNITS * len(writes))
             try:
                 retry(partial(self.store.transact, writes), retry_budget)
             except TransactionFailedError:
                 continue  # its answer was lost, or another step has added the same rows
 
-    def _add_amount(self, tally: str, amount: Amount) -> Update:
-        key = slots.build_kept_key(tally, slots.FILLED_SHARD)
-        return slots.add_redriven_delta(key, amount, dirty_shards=self.dirty_shards, now=self.now())
+    def _add_amount(self, tally: str, amount: Amount) -> list[Update]:
+        """The updates of the slots of one tally: at most eight, because of the limit of parts."""
+        some = split_parts(amount, slots.MAX_UPDATE_PARTS)
+        return [
+            slots.add_redriven_delta(
+                slots.build_filled_key(tally, number),
+                piece,
+                dirty_shards=self.dirty_shards,
+                now=self.now(),
+            )
+            for number, piece in enumerate(some)
+        ]
 
     def _read_marker(self, marker: ItemKey, retry_budget: RetryBudget) -> str:
         """The last tally to which the rows of an object were added; empty if none were."""

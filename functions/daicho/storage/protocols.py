@@ -14,7 +14,7 @@ from daicho.errors import ConditionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import InsertOutcome, ItemPage, Query, Scan, Update, Write
+from daicho.storage.requests import InsertOutcome, ItemPage, Put, Query, Scan, Update, Write
 
 
 class GetsItems(Protocol):
@@ -99,6 +99,15 @@ def try_update(store: UpdatesItems, change: Update) -> bool:
     """Make a change; False if its condition does not hold."""
     try:
         apply_update(store, change)
+    except ConditionFailedError:
+        return False
+    return True
+
+
+def try_put(store: PutsItems, write: Put) -> bool:
+    """Put a whole item; False if the condition, which the put has, does not hold."""
+    try:
+        store.put(write.item, condition=write.condition or "", values=write.values)
     except ConditionFailedError:
         return False
     return True

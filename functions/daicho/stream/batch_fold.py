@@ -73,6 +73,21 @@ def sum_deltas(parts: Iterable[SlotDelta]) -> Amount:
     return sum_amounts(part.amount for part in parts)
 
 
+def take_one_update(parts: Sequence[SlotDelta], max_parts: int) -> Sequence[SlotDelta]:
+    """The longest beginning of some records' amounts that adds to at most ``max_parts`` parts.
+
+    It has at least one record. It is to its slot what a smaller batch is, so rule 9 holds for it.
+    """
+    if sum(len(part.amount.parts) for part in parts) <= max_parts:
+        return parts
+    names: set[str] = set()
+    for place, part in enumerate(parts):
+        names.update(name for name, _ in part.amount.parts)
+        if len(names) > max_parts:
+            return parts[: max(place, 1)]
+    return parts
+
+
 def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite]:
     """Rule 7, base item by base item.
 

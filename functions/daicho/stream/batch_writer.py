@@ -28,7 +28,13 @@ from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue
 from daicho.storage.protocols import InsertsItems, PutsItems, UpdatesItems, apply_update
 from daicho.storage.requests import to_key_image
-from daicho.stream.batch_fold import DerivedWrite, ProjectorWrite, SlotWrite, sum_deltas
+from daicho.stream.batch_fold import (
+    DerivedWrite,
+    ProjectorWrite,
+    SlotWrite,
+    sum_deltas,
+    take_one_update,
+)
 from daicho.tally import slots
 
 _log = logging.getLogger(__name__)
@@ -134,11 +140,12 @@ class BatchWriter:
         """Rule 9: count all parts; a refusal shows which of them remain, until none does."""
         parts = write.parts
         while parts:
+            counting = take_one_update(parts, slots.MAX_UPDATE_PARTS)
             change = slots.add_delta(
                 write.key,
-                sum_deltas(parts),
-                parts[0].seq,
-                parts[-1].seq,
+                sum_deltas(counting),
+                counting[0].seq,
+                counting[-1].seq,
                 dirty_shards=self._dirty_shards,
                 now=self._now(),
             )
@@ -150,7 +157,7 @@ class BatchWriter:
                 counted = refused.item["seq"]["S"]
                 parts = tuple(part for part in parts if part.seq > counted)
             else:
-                return
+                parts = parts[len(counting) :]
 
 
 def write_derived_item(store: DerivedItemTable, write: DerivedWrite, now: dt.datetime) -> None:

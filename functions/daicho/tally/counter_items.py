@@ -29,7 +29,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
 from daicho.storage.requests import Update
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 
 CLEANED_MARK = "*"
 HEAD_SORT_KEY = "head"
@@ -241,7 +241,7 @@ def write_total(tally: str, votes: int, turn: int, place: ItemKey | None) -> Upd
         update += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
         values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
     condition = "attribute_not_exists(rev) OR rev < :turn"
-    return Update(slots.build_total_key(tally), update, condition, slots.AMOUNT_NAMES, values)
+    return Update(total_items.build_total_key(tally), update, condition, slots.AMOUNT_NAMES, values)
 
 
 def clear_dirty_mark(slot: Image) -> Update:

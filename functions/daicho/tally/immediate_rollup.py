@@ -55,7 +55,7 @@ class ImmediateRollup:
 
         def done(tally: str) -> bool:
             try:
-                return totals.write_totals(tally)[0]
+                return totals.write_total(tally) is not None
             except Exception as error:  # no error of it matters to the batch
                 _log.warning("not rolled up at once: %s", error, extra={"tally": tally})
                 return False
@@ -84,9 +84,9 @@ class _DeadlineTable:
             yield page
             self._check()
 
-    def update(self, key: ItemKey, update: str, **arguments: Any) -> Image | None:
+    def put(self, item: Image, **arguments: Any) -> Image | None:
         self._check()
-        return self.store.update(key, update, **arguments)
+        return self.store.put(item, **arguments)
 
     def _check(self) -> None:
         if not self.retry_budget.has_time_left:

@@ -9,7 +9,7 @@ from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 
 MAX_STARTS = 10
 """Scheduled rollups of one tally are a minute apart: a live reading starts over once, if ever.
@@ -40,7 +40,7 @@ def read_live_amount(table: TallyReader, tally: str) -> Amount:
     """
     before = _read_total(table, tally)
     for _ in range(MAX_STARTS):
-        amount = slots.read_base(before) + sum_slots(read_slots(table, tally))
+        amount = total_items.read_base(before) + sum_slots(read_slots(table, tally))
         after = _read_total(table, tally)
         if slots.read_revision(after) == slots.read_revision(before):
             return amount
@@ -50,7 +50,7 @@ def read_live_amount(table: TallyReader, tally: str) -> Amount:
 
 def read_rolled_up_amount(table: TallyReader, tally: str, *, consistent: bool = False) -> Amount:
     """The total as of the last rollup: one item."""
-    return slots.read_amount(table.get(slots.build_total_key(tally), consistent=consistent))
+    return slots.read_amount(table.get(total_items.build_total_key(tally), consistent=consistent))
 
 
 def sum_slots(slot_items: tuple[Image, ...]) -> Amount:
@@ -59,4 +59,4 @@ def sum_slots(slot_items: tuple[Image, ...]) -> Amount:
 
 
 def _read_total(table: TallyReader, tally: str) -> Image | None:
-    return table.get(slots.build_total_key(tally), consistent=True)
+    return table.get(total_items.build_total_key(tally), consistent=True)

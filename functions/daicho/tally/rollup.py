@@ -27,13 +27,15 @@ from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import (
     GetsItems,
+    PutsItems,
     QueriesItems,
     TransactsWrites,
     UpdatesItems,
+    try_put,
     try_update,
 )
 from daicho.storage.requests import ItemPage, Query
-from daicho.tally import counter_items, counter_rollup, slots
+from daicho.tally import counter_items, counter_rollup, slots, total_items
 from daicho.tally.dirty_shards import remember_shards
 from daicho.tally.reader import read_slots, sum_slots
 from daicho.tally.slots import SettledShards
@@ -47,11 +49,11 @@ MAX_FOLDED_SLOTS = 99
 _log = logging.getLogger(__name__)
 
 
-class TotalsTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
+class TotalsTable(GetsItems, QueriesItems, PutsItems, Protocol):
     """The operations of the table that a tally's total needs."""
 
 
-class RollupTable(TotalsTable, TransactsWrites, Protocol):
+class RollupTable(TotalsTable, UpdatesItems, TransactsWrites, Protocol):
     """The operations of the table that the rollup needs. ``units`` count its requests."""
 
     @property
@@ -111,6 +113,14 @@ class _RolledUpTally:
     overtaken: bool = False
 
 
+@dataclass(frozen=True)
+class RolledUpItems:
+    """A total as a rollup has written it, and the slots that it has read."""
+
+    total: Image
+    slots: tuple[Image, ...]
+
+
 class TotalWriter:
     """Writes totals, and their places in rankings."""
 
@@ -118,8 +128,8 @@ class TotalWriter:
         self._store = store
         self._ledger = ledger
 
-    def write_totals(self, tally: str) -> tuple[bool, tuple[Image, ...]]:
-        """Bring a total up to its slots (rule 12); gives whether it did, and the slots as read.
+    def write_total(self, tally: str) -> RolledUpItems | None:
+        """Bring a total up to its slots (rule 12); None if another rollup is at it.
 
         The total's revision is read before the slots, and the total is written only if it is
         still the same: a rollup that read older slots can then never overwrite a newer total
@@ -131,17 +141,15 @@ class TotalWriter:
         """
         name = slots.TallyName.parse(tally)
         plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
-        slot_items: tuple[Image, ...] = ()
         for _ in range(MAX_STARTS):
-            total = self._store.get(slots.build_total_key(tally), consistent=True)
+            total = self._store.get(total_items.build_total_key(tally), consistent=True)
             slot_items = read_slots(self._store, tally)
-            amount = slots.read_base(total) + sum_slots(slot_items)
+            amount = total_items.read_base(total) + sum_slots(slot_items)
             place = build_ranking_key(name, plan, aggregate, amount)
-            stale = slots.list_stale_parts(total, amount)
-            totalling = slots.write_total(tally, amount, slots.read_revision(total), place, stale)
-            if try_update(self._store, totalling):
-                return True, slot_items
-        return False, slot_items
+            totalling = total_items.write_total(tally, total, amount, place)
+            if try_put(self._store, totalling):
+                return RolledUpItems(totalling.item, slot_items)
+        return None
 
 
 class Rollup(TotalWriter):
@@ -222,26 +230,27 @@ class Rollup(TotalWriter):
                 self._store, self._ledger, tally, self._now, build_ranking_key, retry_budget
             )
             return _RolledUpTally(len(counter.images))
-        is_total, slot_items = self.write_totals(tally)
-        if not is_total:
-            return _RolledUpTally(len(slot_items), overtaken=True)
-        for slot in slot_items:
+        rolled_up = self.write_total(tally)
+        if rolled_up is None:
+            return _RolledUpTally(overtaken=True)
+        for slot in rolled_up.slots:
             if "GSI2PK" in slot:
                 try_update(self._store, slots.clear_dirty_mark(slot))
-        return _RolledUpTally(len(slot_items), self._fold(tally, slot_items, settled))
+        return _RolledUpTally(len(rolled_up.slots), self._fold(rolled_up, settled))
 
-    def _fold(self, tally: str, slot_items: tuple[Image, ...], settled: SettledShards) -> int:
+    def _fold(self, rolled_up: RolledUpItems, settled: SettledShards) -> int:
         """Fold the idle slots of what was read; gives how many."""
-        now = self._now()
-        idle = [slot for slot in slot_items if slots.is_idle(slot, now, settled)]
+        now, total = self._now(), rolled_up.total
+        idle = [slot for slot in rolled_up.slots if slots.is_idle(slot, now, settled)]
         folded = 0
         for begin in range(0, len(idle), MAX_FOLDED_SLOTS):
             some = idle[begin : begin + MAX_FOLDED_SLOTS]
+            writes, folded_total = total_items.fold_idle_slots(total, some)
             try:
-                self._store.transact(slots.fold_idle_slots(tally, some))
+                self._store.transact(writes)
             except ConditionFailedError:
                 continue  # one was counted in, or another rollup was faster: at the next rollup
-            folded += len(some)
+            total, folded = folded_total, folded + len(some)
         return folded
 
     def _is_disabled(self, tally: str) -> bool:

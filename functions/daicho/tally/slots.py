@@ -1,26 +1,26 @@
-"""The items of a tally: its total, its slots, and their index keys. Builds requests, sends none.
+"""The slots of a tally, and their index keys. Builds requests, sends none.
 
 A *tally* is one value of an aggregate: the number of some items and the sum of their measure, for
-one group. All items of a tally share its partition key. A *slot* is the part that one stream shard
-has counted: ``slot#<shard>`` for live items, ``kept#<shard>`` for items that expired under
-``on_expiry="keep"``. A rebuild adds archived rows to ``kept#archive`` (rule 33). Every write to a
-slot increases its revision ``rev``. ``at`` is the time of its last count (epoch seconds), and
-``seq`` the sequence number of the last record that it counted.
+one group. All items of a tally share its partition key: its slots, and its total
+(`daicho.tally.total_items`). A *slot* is the part that one stream shard has counted:
+``slot#<shard>`` for live items, ``kept#<shard>`` for items that expired under ``on_expiry="keep"``.
+A rebuild adds archived rows to ``kept#archive`` (rule 33). Every write to a slot increases its
+revision ``rev``. ``at`` is the time of its last count (epoch seconds), and ``seq`` the sequence
+number of the last record that it counted.
 
 A slot is *dirty* (it has GSI2 keys, its dirty mark) until a rollup has written a total that
 includes all of it. The mark is set only if there is none, so most writes of a busy slot write to no
 index.
 
 A slot without a count for 72 hours is *folded*, and one of a retired shard much earlier (rule 48):
-it is deleted, and its amount is added to the *base* in the total's item: ``base_items`` and
-``base_total``, and for kept slots ``kept_items`` and ``kept_total``. So total = base + slots,
+it is deleted, and its amount is added to the base in the total's item. So total = base + slots,
 always. See docs/explanation/exactness-proof.md.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from daicho.derive.contributions import Amount, Parts
@@ -30,13 +30,13 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.requests import Delete, Update, Write
+from daicho.storage.requests import Update
 
-TOTAL_SORT_KEY = "total"
 SLOT_PREFIX = "slot"
 KEPT_PREFIX = "kept"
 FILLED_SHARD = "archive"
-"""The name, in place of a shard's, of the kept slot to which a rebuild adds archived rows."""
+"""The name, in place of a shard's, of the kept slot to which a rebuild adds archived rows; further
+ones, for amounts with many parts, have a number behind it."""
 IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
 """The retention of the stream, rounded up: no older record can come again. So the sequence number
 of the slot has nothing left to refuse, and may be deleted (rule 11)."""
@@ -44,6 +44,10 @@ AMOUNT_NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
 AT_NAMES: Mapping[str, str] = {"#at": "at"}
 FENCE = "attribute_not_exists(seq) OR seq < "
 """The condition that a write is newer than the stored item; append the value's placeholder."""
+
+MAX_UPDATE_PARTS = 200
+"""Parts that one update adds to. An expression has at most 4 KB, which is about 280 parts, and 300
+operators. Source: Service quotas, Amazon DynamoDB Developer Guide."""
 
 _PLAIN_ATTRIBUTES = 5
 """An item with no more attributes has no parts: it has its keys, and the three of an amount."""
@@ -54,7 +58,7 @@ _COUNT_ACTIONS = (
 
 
 @dataclass(frozen=True)
-class _Expression:
+class Expression:
     """A part of an update or a condition, with the names and values that it refers to."""
 
     text: str
@@ -67,7 +71,7 @@ class SettledShards:
     """Retired shards (rule 48), of which no attempt is left that may still write.
 
     ``settle``: longer than any such attempt lasts. A slot is not folded earlier after its last
-    count, which a redrive may add to it at any time (see `fold_idle_slots`).
+    count, which a redrive may add to it at any time (see `total_items.fold_idle_slots`).
     """
 
     shards: Collection[str] = ()
@@ -115,15 +119,15 @@ def build_kept_key(tally: str, shard: str) -> ItemKey:
     return ItemKey(tally, _render_sort_key(KEPT_PREFIX, shard))
 
 
+def build_filled_key(tally: str, number: int) -> ItemKey:
+    """The key of a kept slot to which a rebuild adds archived rows; ``number`` from 0 on."""
+    return build_kept_key(tally, f"{FILLED_SHARD}{number or ''}")
+
+
 @lru_cache(64)
 def _render_sort_key(prefix: str, shard: str) -> str:
     """The sort key of a slot: a property of the batch, since all its records are of one shard."""
     return keys.render(prefix, shard)
-
-
-def build_total_key(tally: str) -> ItemKey:
-    """The key of the rolled-up total."""
-    return ItemKey(tally, TOTAL_SORT_KEY)
 
 
 def is_slot(sk: str) -> bool:
@@ -136,30 +140,10 @@ def read_amount(image: Image | None) -> Amount:
     if image is None or "items" not in image:
         return Amount()
     total = attributes.parse_number(image["total"]["N"])
-    return Amount(int(image["items"]["N"]), total, _read_parts(image, PART_PREFIX))
+    return Amount(int(image["items"]["N"]), total, read_parts(image, PART_PREFIX))
 
 
-def list_stale_parts(total: Image | None, amount: Amount) -> list[str]:
-    """The parts that a stored total has and ``amount`` does not have."""
-    if total is None:
-        return []
-    kept = dict(amount.parts)
-    stored = (name for name in total if name.startswith(PART_PREFIX))
-    return sorted(name for each in stored if (name := each.removeprefix(PART_PREFIX)) not in kept)
-
-
-def read_base(total: Image | None) -> Amount:
-    """The amount folded out of slots: of live items, and of expired ones that stay counted."""
-    amount = Amount()
-    for base in ("base", "kept"):
-        if total is not None and f"{base}_items" in total:
-            items, value = total[f"{base}_items"], total[f"{base}_total"]
-            parts = _read_parts(total, f"{base}_{PART_PREFIX}")
-            amount += Amount(int(items["N"]), attributes.parse_number(value["N"]), parts)
-    return amount
-
-
-def _read_parts(image: Image, prefix: str) -> Parts:
+def read_parts(image: Image, prefix: str) -> Parts:
     """The parts of an amount, in order of name."""
     if len(image) <= _PLAIN_ATTRIBUTES:
         return ()
@@ -228,7 +212,7 @@ def count_discarded(
     ``slot`` is the slot as it was read, None if it did not exist; the update requires it unchanged.
     """
     counting = _count(key, amount, dirty_shards, now)
-    unchanged = _require_absent() if slot is None else _require_unchanged(slot)
+    unchanged = _require_absent() if slot is None else require_unchanged(slot)
     return Update(
         key,
         f"SET seq = :seq, {counting.text}",
@@ -238,50 +222,13 @@ def count_discarded(
     )
 
 
-def write_total(
-    tally: str,
-    amount: Amount,
-    revision: int,
-    ranking_key: ItemKey | None,
-    stale: Sequence[str] = (),
-) -> Update:
-    """The update that replaces the total of ``revision`` (rule 12); 0 if there is none yet.
-
-    ``ranking_key`` holds its keys in GSI3. It is None if the aggregate has no ranking, or if the
-    group has no items any more: then the update removes the keys, so that a ranking lists only
-    groups that exist. ``stale``: parts of the total that is replaced, which are 0 now.
-    """
-    values: dict[str, AttributeValue] = {
-        ":items": attributes.to_value(amount.items),
-        ":total": attributes.to_value(amount.total),
-        ":new": attributes.to_value(revision + 1),
-    }
-    names = {**AMOUNT_NAMES, **_name_parts(amount.parts)}
-    values |= _value_parts(amount.parts)
-    parts = "".join(f", #f{place} = :f{place}" for place in range(len(amount.parts)))
-    set_clause, remove_clause = f"SET #items = :items, #total = :total{parts}, rev = :new", ""
-    if ranking_key is None:
-        remove_clause = " REMOVE GSI3PK, GSI3SK"
-    else:
-        set_clause += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
-        values |= {":gsi3pk": {"S": ranking_key.pk}, ":gsi3sk": {"S": ranking_key.sk}}
-    for place, name in enumerate(stale):
-        names[f"#z{place}"] = f"{PART_PREFIX}{name}"
-        remove_clause += f"{',' if remove_clause else ' REMOVE'} #z{place}"
-    if revision:
-        values[":rev"] = attributes.to_value(revision)
-    unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
-    update = set_clause + remove_clause
-    return Update(build_total_key(tally), update, unchanged, names, values)
-
-
 def clear_dirty_mark(slot: Image) -> Update:
     """The update that removes a slot's dirty mark if nothing was counted since its read (rule 12).
 
     The condition compares revisions, never times alone: the clocks of two functions do not show
     which of them read first.
     """
-    unchanged = _require_unchanged(slot)
+    unchanged = require_unchanged(slot)
     return Update(
         get_key(slot),
         "REMOVE GSI2PK, GSI2SK ADD rev :one",
@@ -306,49 +253,17 @@ def is_idle(
     return at <= (now - age).timestamp()
 
 
-def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
-    """The writes of the transaction that folds ``idle`` slots into the base (rule 11).
-
-    Each slot is deleted only if it is unchanged since it was read. A condition on ``seq`` alone
-    would lose the count of a redrive, which does not change ``seq``. The total's revision is
-    increased, so that a concurrent rollup or `reader.read_live_amount` starts again instead of
-    counting these slots twice or not at all. The total's value is not changed: it includes these
-    slots already.
-    """
-    writes: list[Write] = []
-    amounts = {"base": Amount(), "kept": Amount()}
-    for slot in idle:
-        unchanged = _require_unchanged(slot)
-        writes.append(Delete(get_key(slot), unchanged.text, unchanged.names, unchanged.values))
-        base = "kept" if slot["SK"]["S"].startswith(keys.render_prefix(KEPT_PREFIX)) else "base"
-        amounts[base] += read_amount(slot)
-    add_actions = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
-    update = f"ADD {', '.join(add_actions)}, rev :one"
-    sums: dict[str, AttributeValue] = {":one": {"N": "1"}}
-    names: dict[str, str] = {}
-    for base, amount in amounts.items():
-        sums[f":{base}_items"] = attributes.to_value(amount.items)
-        sums[f":{base}_total"] = attributes.to_value(amount.total)
-        for name, value in amount.parts:
-            place = len(names)
-            names[f"#f{place}"] = f"{base}_{PART_PREFIX}{name}"
-            sums[f":f{place}"] = attributes.to_value(value)
-            update += f", #f{place} :f{place}"
-    total_key = build_total_key(tally)
-    return [*writes, Update(total_key, update, "attribute_exists(rev)", names, sums)]
-
-
 def _parse_shard(sort_key: str) -> str:
     """The stream shard of a slot."""
     return keys.parse(sort_key)[1]
 
 
-def _require_absent() -> _Expression:
+def _require_absent() -> Expression:
     """The condition that a slot still does not exist."""
-    return _Expression("attribute_not_exists(PK)", {}, {})
+    return Expression("attribute_not_exists(PK)", {}, {})
 
 
-def _require_unchanged(slot: Image) -> _Expression:
+def require_unchanged(slot: Image) -> Expression:
     """The condition that a slot is unchanged since it was read: its revision and its last count.
 
     The revision alone is not enough. A slot that was folded is created again at revision 1, and may
@@ -357,9 +272,9 @@ def _require_unchanged(slot: Image) -> _Expression:
     """
     values: dict[str, AttributeValue] = {":rev": attributes.to_value(read_revision(slot))}
     if "at" not in slot:
-        return _Expression("rev = :rev AND attribute_not_exists(#at)", AT_NAMES, values)
+        return Expression("rev = :rev AND attribute_not_exists(#at)", AT_NAMES, values)
     values[":read_at"] = slot["at"]
-    return _Expression("rev = :rev AND #at = :read_at", AT_NAMES, values)
+    return Expression("rev = :rev AND #at = :read_at", AT_NAMES, values)
 
 
 def _name_parts(parts: Parts) -> dict[str, str]:
@@ -372,7 +287,7 @@ def _value_parts(parts: Parts) -> dict[str, AttributeValue]:
     return {f":f{place}": attributes.to_value(value) for place, (_, value) in enumerate(parts)}
 
 
-def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) -> _Expression:
+def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) -> Expression:
     """The actions that count ``amount`` in a slot. They continue a ``SET`` clause, then ``ADD``."""
     values: dict[str, AttributeValue] = {
         ":dirty": {"S": choose_dirty_partition(key.pk, dirty_shards)},
@@ -384,7 +299,7 @@ def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) ->
     }
     names = {**AMOUNT_NAMES, **AT_NAMES}
     if not amount.parts:
-        return _Expression(_COUNT_ACTIONS, names, values)
+        return Expression(_COUNT_ACTIONS, names, values)
     actions = _COUNT_ACTIONS + "".join(f", #f{n} :f{n}" for n in range(len(amount.parts)))
     names |= _name_parts(amount.parts)
-    return _Expression(actions, names, {**values, **_value_parts(amount.parts)})
+    return Expression(actions, names, {**values, **_value_parts(amount.parts)})

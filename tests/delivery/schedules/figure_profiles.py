@@ -19,6 +19,25 @@ FIGURE_PROFILES = (
         writes=(4, 6, 10),
         events={"rollup": (4, 20), "repeat": (0, 12), "split": (0, 4), "deploy": (0,)},
     ),
+    # A batch adds to more parts of a slot than one update takes.
+    Profile(
+        "figures split",
+        8,
+        ENTITIES,
+        (("Survey",),),
+        actions=("put", "put", "put", "delete"),
+        max_items=(3,),
+        shards=(1,),
+        writes=(10, 14, 20),
+        events={
+            "write": (120,),
+            "rollup": (4, 12),
+            "repeat": (0, 12),
+            "abandon": (0, 8),
+            "quiet": (0, 3),
+            "deploy": (0,),
+        },
+    ),
     # Slots of series and parts are folded while they change.
     Profile(
         "figures folded",

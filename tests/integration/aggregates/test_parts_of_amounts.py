@@ -11,8 +11,10 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount, Parts, sum_amounts
 from daicho.plan.figures.figure_plans import PART_PREFIX
+from daicho.storage.attributes import Image
+from daicho.storage.protocols import try_put
 from daicho.storage.table import Table
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount, read_slots, sum_slots
 
 TALLY = "acme#+Sale.by_day#1#2026-11-24"
@@ -40,14 +42,16 @@ def test_slots_totals_and_bases_keep_every_part(dynamodb: DynamoDBClient, table_
     expected: dict[str, int] = {}
     now, number = NOW, 0
 
+    def read_total() -> Image:
+        return table.get(total_items.build_total_key(TALLY), consistent=True) or {}
+
     def roll_up() -> None:
-        key = slots.build_total_key(TALLY)
-        total = table.get(key, consistent=True)
+        total = read_total() or None
         slot_items = read_slots(table, TALLY)
-        amount = slots.read_base(total) + sum_slots(slot_items)
-        stale = slots.list_stale_parts(total, amount)
-        write = slots.write_total(TALLY, amount, slots.read_revision(total), None, stale)
-        send(table, write)
+        amount = total_items.read_base(total) + sum_slots(slot_items)
+        write = total_items.write_total(TALLY, total, amount, None)
+        assert try_put(table, write)
+        assert not try_put(table, write)  # its revision is not the one that it has read any more
         for slot in slot_items:
             if "GSI2PK" in slot:
                 send(table, slots.clear_dirty_mark(slot))
@@ -69,13 +73,12 @@ def test_slots_totals_and_bases_keep_every_part(dynamodb: DynamoDBClient, table_
             roll_up()
             idle = [slot for slot in read_slots(table, TALLY) if slots.is_idle(slot, now)]
             if idle:
-                table.transact(slots.fold_idle_slots(TALLY, idle))
+                table.transact(total_items.fold_idle_slots(read_total(), idle)[0])
         shown = make_parts(**{name: value for name, value in expected.items() if value})
         assert read_live_amount(table, TALLY).parts == shown
     roll_up()
     assert read_rolled_up_amount(table, TALLY).parts == shown
-    total = table.get(slots.build_total_key(TALLY), consistent=True) or {}
-    stored = {name.removeprefix(PART_PREFIX) for name in total if name.startswith("f.")}
+    stored = {name.removeprefix(PART_PREFIX) for name in read_total() if name.startswith("f.")}
     assert stored == {name for name, _ in shown}
 
 

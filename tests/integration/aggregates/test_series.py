@@ -37,6 +37,7 @@ from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
 from daicho.handlers import project, rollup
 from daicho.plan import Ledger
+from daicho.query.figures import series as limits_of_series
 from daicho.storage.table import Table
 from daicho.web.api import Api
 from daicho.web.openapi.document import describe_api
@@ -231,6 +232,44 @@ def test_bad_ranges_name_the_parameter(
 ) -> None:
     with pytest.raises(Invalid) as refused:
         shop.book.series(Sale.by_day("a"), *bounds, step=step)
+    assert refused.value.field == field_name
+
+
+def test_a_year_of_days_has_the_extremes_of_each(shop: Shop) -> None:
+    prices: dict[str, list[Decimal]] = {}
+    chance, noon = random.Random(11), dt.datetime(2025, 1, 1, 12, tzinfo=dt.UTC)
+    for number in range(500):
+        at = noon + dt.timedelta(days=number % 365)
+        price = Decimal(chance.randrange(-500, 9_900)) / 100
+        shop.book.put(Sale(id=str(number), shop="a", price=price, at=at))
+        prices.setdefault(at.date().isoformat(), []).append(price)
+    shop.settle()
+    series = shop.book.series(Sale.by_day("a"), "2025-01-01", "2026-01-01", step="day")
+    assert {
+        bucket.label: (bucket.figures["price"].min, bucket.figures["price"].max)
+        for bucket in series.buckets
+    } == {label: (min(values), max(values)) for label, values in prices.items()}
+    assert len(prices) == 365
+
+
+@pytest.mark.parametrize(
+    ("limit", "live", "field_name"),
+    [
+        ("MAX_VALUE_BUCKETS", False, "to"),
+        ("MAX_CHUNKS", False, "to"),
+        ("MAX_BUCKETS", False, "to"),
+        ("MAX_LIVE_CHUNKS", True, "live"),
+    ],
+)
+def test_each_limit_of_a_request_names_the_parameter(
+    shop: Shop, limit: str, live: bool, field_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.write(random.Random(12), 60)
+    bounds = ("2025-09-01", "2025-12-01")
+    assert shop.book.series(Sale.by_day("a"), *bounds, step="day", live=live).buckets
+    monkeypatch.setattr(limits_of_series, limit, 2)
+    with pytest.raises(Invalid, match="ask for a shorter") as refused:
+        shop.book.series(Sale.by_day("a"), *bounds, step="day", live=live)
     assert refused.value.field == field_name
 
 

@@ -12,12 +12,12 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount
 from daicho.layout.heartbeats import HeartbeatName
-from daicho.storage.attributes import parse_number
+from daicho.storage.attributes import Image, parse_number
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from tests.support.compared_tables import NOW, ComparedTables, MethodCall, Request, normalise
 from tests.support.sample_ledger import build_tally_key
 
@@ -77,8 +77,6 @@ def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
     changes: list[Update] = [
         slots.add_delta(key, amount, seq, last, dirty_shards=1, now=now),
         slots.clear_dirty_mark(slot),
-        slots.write_total(TALLY, amount, rng.randint(0, 2), None),
-        slots.write_total(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
         claims.put_claim_update(SHARD, claim),
         claims.announce_update(
             SHARD,
@@ -94,7 +92,12 @@ def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
         claims.unlist_shard_update(SHARD, now),
     ]
     derived = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
-    writes = slots.fold_idle_slots(TALLY, [slot])
+    total = tables.memory.find(total_items.build_total_key(TALLY))
+    place = rng.choice((None, ItemKey("ranking", "0")))
+    totalling = total_items.write_total(TALLY, rng.choice((total, None)), amount, place)
+    read: Image = total or totalling.item
+    old: Image = {**read, "rev": {"N": str(rng.randint(1, 9))}}
+    writes, _ = total_items.fold_idle_slots(rng.choice((read, old)), [slot])
     asks: list[MethodCall] = [updating(change, returns) for change in changes]
     redriven = slots.add_redriven_delta(key, amount, dirty_shards=1, now=now)
     asks += [
@@ -107,6 +110,7 @@ def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             },
         ),
+        ("put_item", totalling.to_request()),
         (
             "transact_write_items",
             {"TransactItems": [{type(each).__name__: each.to_request()} for each in writes]},

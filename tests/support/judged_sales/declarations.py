@@ -83,7 +83,7 @@ class Sale(Entity):
         series=day(sold_at, zone=LORD_HOWE),
     )
     weeks_from_sunday = Aggregate(
-        (Count(), Sum(price), Mean(price)),
+        (Count(), *_declare_sums(price), Percentiles(price, linear(0, 200, 10))),
         shop,
         series=week(sold_at, zone=NEW_YORK, first_weekday="sunday"),
     )

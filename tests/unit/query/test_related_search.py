@@ -32,7 +32,7 @@ from daicho.search.posting_lists import PostingList
 from daicho.storage import item_key
 from daicho.storage.attributes import to_image
 from daicho.storage.item_cache import ItemCache
-from daicho.tally.slots import build_total_key
+from daicho.tally.total_items import build_total_key
 from tests.property.lagging import NOON, TENANT, Shelf
 
 

@@ -11,7 +11,7 @@ from daicho.storage import keys
 from daicho.storage.item_cache import ItemCache
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount
 from daicho.tally.rollup import Rollup
 from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
@@ -42,7 +42,7 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
     figures = Totals(table, LEDGER, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
     group = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     tally = group.render_tally(("rich",))
-    total = table.get(slots.build_total_key(tally))
+    total = table.get(total_items.build_total_key(tally))
     assert slots.read_amount(total).total == 2 * HIGHEST
     amounts = {"rich": 2 * HIGHEST, "other": 5, "poor": -2 * HIGHEST}
     placed = [item for item in table.items.values() if "GSI3SK" in item]

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.errors import RefusedError, ThrottledError, UnansweredError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import InsertOutcome
-from daicho.stream.batch_fold import DerivedWrite
+from daicho.stream.batch_fold import (
+    DerivedWrite,
+    SlotDelta,
+    SlotWrite,
+    sum_deltas,
+    take_one_update,
+)
 from daicho.stream.batch_writer import MAX_BATCHED_COPY, BatchWriter
+from daicho.tally import slots
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.invocation_time import Time
 from tests.support.song_stream import NOW
@@ -144,3 +153,89 @@ def test_rows_are_put_before_any_is_removed() -> None:
     assert write_all(table, writes) == ()
     # The put of "new", which the insert found to exist, is also before the removal.
     assert table.requests == [("new", "newer"), ("new",), ("old",)]
+
+
+# --- Amounts with more parts than one update takes --------------------------------------------
+
+SLOT = slots.build_slot_key("t#+Sale.by_day#1#2026-10", "s")
+PARTS_OF_A_RECORD = 90
+
+
+class CountingTable(MemoryTable):
+    """Notes the numbers of each update: the first record, the last one, and how many parts."""
+
+    def __init__(self, *, throttled: int = 0) -> None:
+        super().__init__()
+        self.updates: list[tuple[str, str, int]] = []
+        self._throttled = throttled
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> Image | None:
+        values = named["values"]
+        parts = sum(name.startswith(":f") and name[2:].isdigit() for name in values)
+        self.updates.append((values[":first"]["S"], values[":last"]["S"], parts))
+        if len(self.updates) == self._throttled:
+            raise ThrottledError("hot")
+        return super().update(key, update, **named)
+
+
+def build_slot_write(*numbers: int) -> SlotWrite:
+    """A record each, with parts of its own."""
+    return SlotWrite(
+        SLOT,
+        tuple(
+            SlotDelta(
+                str(number),
+                Amount(
+                    1,
+                    Decimal(number),
+                    tuple((f"{number}:{n:02}", Decimal(n + 1)) for n in range(PARTS_OF_A_RECORD)),
+                ),
+            )
+            for number in numbers
+        ),
+    )
+
+
+def test_a_batch_with_too_many_parts_is_counted_by_several_updates() -> None:
+    table, write = CountingTable(), build_slot_write(1, 2, 3, 4, 5)
+    assert write_counts(table, write) == ()
+    assert table.updates == [("1", "2", 180), ("3", "4", 180), ("5", "5", 90)]
+    assert slots.read_amount(table.items[SLOT]) == sum_deltas(write.parts)
+    write_counts(table, write)  # a repeat counts nothing
+    assert slots.read_amount(table.items[SLOT]) == sum_deltas(write.parts)
+
+
+@pytest.mark.parametrize("throttled", [1, 2, 3])
+def test_an_update_that_fails_is_repeated_and_those_before_it_count_once(throttled: int) -> None:
+    table, write = CountingTable(throttled=throttled), build_slot_write(1, 2, 3, 4, 5)
+    assert write_counts(table, write) == ()
+    assert slots.read_amount(table.items[SLOT]) == sum_deltas(write.parts)
+    assert table.items[SLOT]["seq"] == {"S": "5"}
+
+
+def test_a_batch_whose_first_records_are_counted_counts_the_others() -> None:
+    table = CountingTable()
+    write_counts(table, build_slot_write(1, 2, 3))
+    write = build_slot_write(1, 2, 3, 4, 5, 6)
+    write_counts(table, write)
+    assert slots.read_amount(table.items[SLOT]) == sum_deltas(write.parts)
+
+
+def test_records_with_the_same_parts_are_one_update() -> None:
+    amount = build_slot_write(1).parts[0].amount
+    parts = tuple(SlotDelta(str(number), amount) for number in range(1, 9))
+    table = CountingTable()
+    write_counts(table, SlotWrite(SLOT, parts))
+    assert table.updates == [("1", "8", 90)]
+
+
+def test_one_record_is_taken_however_many_parts_it_has() -> None:
+    """Its declaration limits them; a loop that takes nothing would never end."""
+    parts = build_slot_write(1, 2).parts
+    assert take_one_update(parts, 50) == parts[:1]
+    assert take_one_update(parts, 180) == parts
+
+
+def write_counts(table: MemoryTable, write: SlotWrite) -> Sequence[Any]:
+    writer = BatchWriter(table, dirty_shards=1, now=lambda: NOW)
+    return writer.write_all([write], Time().retry_budget)

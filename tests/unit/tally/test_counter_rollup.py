@@ -26,7 +26,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
-from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots
+from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots, total_items
 from daicho.tally.rollup import Rollup, build_ranking_key
 from tests.support.fast_counters import (
     AMPLE,
@@ -171,7 +171,7 @@ def test_what_counts_no_groups_has_one_figure() -> None:
     assert roll_up(table, ledger=Ledger({"Like": (Generation(2, plan),)}))
     tally = item_keys.render_tally_partition("t", plan, views.tally, ("x",), ())
     assert reader.read_rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
-    assert "GSI3PK" not in table.items[slots.build_total_key(tally)]
+    assert "GSI3PK" not in table.items[total_items.build_total_key(tally)]
 
 
 def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:

@@ -10,10 +10,11 @@ import pytest
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from daicho.tally import reader, slots
+from daicho.tally import reader, slots, total_items
 from daicho.tally.immediate_rollup import MAX_SECONDS, ImmediateRollup
 from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import AT_ONCE, LEDGER, build_image, build_tally_key, with_chart
@@ -48,15 +49,15 @@ def test_total_and_ranking_stand_right_after_the_batch() -> None:
     assert project(table, downloads("a", 1, 2)) is None
     assert project(table, downloads("b", 3)) is None
     assert total(table, CHART) == reader.read_live_amount(table, CHART).items == 3
-    item = table.items[slots.build_total_key(CHART)]
+    item = table.items[total_items.build_total_key(CHART)]
     assert item["GSI3PK"] == {"S": "t#Download.chart#1#2026-11"}
-    assert slots.build_total_key(ALIVE) not in table.items
+    assert total_items.build_total_key(ALIVE) not in table.items
 
 
 def test_a_batch_that_comes_again_finds_a_total_that_was_left_behind() -> None:
     table = MemoryTable()
     project(table, downloads("a", 1), LEDGER)
-    assert slots.build_total_key(CHART) not in table.items
+    assert total_items.build_total_key(CHART) not in table.items
     project(table, downloads("a", 1))
     assert total(table, CHART) == 1
 
@@ -82,6 +83,10 @@ class Noting(MemoryTable):
         self.done.append(("query", query.partition))
         return super().query_pages(query)
 
+    def put(self, item: Image, **named: Any) -> Any:
+        self.done.append(("put", item["PK"]["S"]))
+        return super().put(item, **named)
+
     def update(self, key: ItemKey, update: str, **named: Any) -> Any:
         self.done.append(("update", key.pk))
         return super().update(key, update, **named)
@@ -91,7 +96,7 @@ def test_what_it_costs_a_batch_and_costs_nobody_else() -> None:
     asked, unasked = Noting(), Noting()
     project(asked, downloads("a", 1, 2, 3))
     project(unasked, downloads("a", 1, 2, 3), LEDGER)
-    more = [("get", CHART), ("query", CHART), ("update", CHART)]
+    more = [("get", CHART), ("query", CHART), ("put", CHART)]
     assert asked.done == [*unasked.done, *more]
     assert {what for what, _ in unasked.done} == {"update"}
 
@@ -111,10 +116,9 @@ class Failing(MemoryTable):
         self._fail("pages")
         return super().query_pages(query)
 
-    def update(self, key: ItemKey, update: str, **named: Any) -> Any:
-        if key.sk == slots.TOTAL_SORT_KEY:
-            self._fail("update")
-        return super().update(key, update, **named)
+    def put(self, item: Image, **named: Any) -> Any:
+        self._fail("put")
+        return super().put(item, **named)
 
     def _fail(self, what: str) -> None:
         if what == self._what:
@@ -122,7 +126,7 @@ class Failing(MemoryTable):
 
 
 @pytest.mark.parametrize("error", [ThrottledError("slow down"), ValueError("a bug")])
-@pytest.mark.parametrize("what", ["get", "pages", "update"])
+@pytest.mark.parametrize("what", ["get", "pages", "put"])
 def test_a_rollup_that_fails_does_not_fail_the_batch(
     what: str, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -130,7 +134,7 @@ def test_a_rollup_that_fails_does_not_fail_the_batch(
     with caplog.at_level(logging.WARNING):
         assert project(table, downloads("a", 1, 2)) is None
     assert [each.__dict__["tally"] for each in caplog.records] == [CHART]
-    assert slots.build_total_key(CHART) not in table.items
+    assert total_items.build_total_key(CHART) not in table.items
     slot = table.items[slots.build_slot_key(CHART, "a")]
     assert (slot["items"], "GSI2PK" in slot) == ({"N": "2"}, True)
 
@@ -151,7 +155,7 @@ def test_two_batches_at_once_both_are_in_the_total() -> None:
     table = Overtaken()
     assert project(table, downloads("a", 1)) is None
     assert total(table, CHART) == 3
-    assert table.items[slots.build_total_key(CHART)]["rev"] == {"N": "2"}
+    assert table.items[total_items.build_total_key(CHART)]["rev"] == {"N": "2"}
 
 
 def test_without_time_there_is_no_rollup() -> None:

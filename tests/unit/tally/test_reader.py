@@ -7,11 +7,11 @@ import pytest
 from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.tally import slots
+from daicho.tally import total_items
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.tally_slots import COUNT, live
 
-TOTAL = slots.build_total_key(COUNT)
+TOTAL = total_items.build_total_key(COUNT)
 
 
 def test_a_total_that_never_stands_still_is_not_read_live() -> None:

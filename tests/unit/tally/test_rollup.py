@@ -14,7 +14,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
-from daicho.tally import reader, slots
+from daicho.tally import reader, slots, total_items
 from daicho.tally.rollup import Rollup, RollupReport
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
@@ -29,7 +29,7 @@ def rollup(table: Any) -> RollupReport:
 
 
 def total(table: MemoryTable, name: str) -> Image:
-    return table.items[slots.build_total_key(name)]
+    return table.items[total_items.build_total_key(name)]
 
 
 def dirty(table: MemoryTable) -> list[ItemKey]:
@@ -83,9 +83,9 @@ def test_a_slot_that_moved_meanwhile_keeps_its_mark() -> None:
     class Moving(MemoryTable):
         moved = False
 
-        def update(self, key: ItemKey, update: str, **named: Any) -> None:
-            super().update(key, update, **named)
-            if key.sk == slots.TOTAL_SORT_KEY and not self.moved:
+        def put(self, *given: Any, **named: Any) -> None:
+            super().put(*given, **named)
+            if not self.moved:
                 self.moved = True
                 count(self, slots.build_slot_key(COUNT, "s0"), 1, 2)
 

@@ -12,7 +12,7 @@ from daicho.errors import TransactionFailedError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query, Write
-from daicho.tally import dirty_shards, reader, slots
+from daicho.tally import dirty_shards, reader, slots, total_items
 from daicho.tally.rollup import Rollup, RollupReport
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
@@ -21,7 +21,7 @@ from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
 LATER = NOW + slots.IDLE_SLOT_AGE
 OLD, NEW = slots.build_slot_key(COUNT, "old"), slots.build_slot_key(COUNT, "new")
 KEPT = slots.build_kept_key(COUNT, "old")
-TOTAL = slots.build_total_key(COUNT)
+TOTAL = total_items.build_total_key(COUNT)
 
 
 class Table(MemoryTable):
@@ -49,9 +49,13 @@ class Table(MemoryTable):
             self._reach("after the slots are read")
         return iter(found)
 
-    def update(self, key: ItemKey, update: str, **named: Any) -> None:
-        super().update(key, update, **named)
-        self._reach("after the total is written" if key == TOTAL else "after a mark is cleared")
+    def put(self, *given: Any, **named: Any) -> None:
+        super().put(*given, **named)
+        self._reach("after the total is written")
+
+    def update(self, *given: Any, **named: Any) -> None:
+        super().update(*given, **named)
+        self._reach("after a mark is cleared")
 
     def transact(self, writes: Sequence[Write]) -> None:
         self._reach("before the fold")
@@ -218,7 +222,7 @@ def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> No
     rollup(table)
     assert slots.read_revision(table.items[OLD]) == slots.read_revision(as_read)
     with pytest.raises(TransactionFailedError) as failed:
-        table.transact(slots.fold_idle_slots(COUNT, [as_read]))
+        table.transact(total_items.fold_idle_slots(table.items[TOTAL], [as_read])[0])
     assert set(failed.value.refused) == {0}
     assert live(table) == 113
 

@@ -71,13 +71,13 @@ PROJECT = Grants(
     failures={"quarantine/*": ("PutObject",)},
     stream=True,
 )
-# DeleteItem is for slots that are folded, in a transaction: it is granted by what is in it. A batch
-# is of shard items or heartbeats, and the table's description names its stream. The failure bucket
-# is listed, because figures do not include what is in it.
+# A total is put. DeleteItem is for slots that are folded, in a transaction: it is granted by what
+# is in it. A batch is of shard items or heartbeats, and the table's description names its stream.
+# The failure bucket is listed, because figures do not include what is in it.
 ROLLUP = Grants(
     table=(
-        *("GetItem", "BatchGetItem", "Query", "UpdateItem", "DeleteItem", "BatchWriteItem"),
-        "DescribeTable",
+        *("GetItem", "BatchGetItem", "Query", "DescribeTable"),
+        *("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"),
     ),
     indexes={"GSI2": ("Query",)},
     failure_bucket=("ListBucket",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import get_args
 
 from daicho.declare.results import Series, SeriesBucket
@@ -26,7 +27,7 @@ from daicho.plan.figures.series import (
 from daicho.query.figures.field_figures import Extremes, build_figures, join_extremes, read_extremes
 from daicho.query.totals import TallyGroup, Totals, to_plain_total
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount
 
 MAX_BUCKETS = 1_000
@@ -35,8 +36,8 @@ MAX_CHUNKS = 400
 """Chunks that one request reads: 200 read units if none is over 4 KB."""
 MAX_LIVE_CHUNKS = 32
 """Chunks whose slots one request adds up."""
-MAX_VALUE_BUCKETS = 100
-"""Stored buckets whose smallest and largest values one request reads: a unit each."""
+MAX_VALUE_BUCKETS = 400
+"""Stored buckets whose extremes one request reads, for a unit each: a year of days."""
 
 Chunks = Mapping[str, tuple[Amount, Mapping[str, Amount]]]
 """By label: the amount of the whole chunk, and those of its buckets by code."""
@@ -104,7 +105,7 @@ class SeriesReader:
             with ThreadPoolExecutor(self.parallelism) as pool:
                 amounts = pool.map(lambda tally: read_live_amount(table, tally), tallies.values())
                 return dict(zip(labels, map(unpack_buckets, amounts), strict=True))
-        keys = {label: slots.build_total_key(tally) for label, tally in tallies.items()}
+        keys = {label: total_items.build_total_key(tally) for label, tally in tallies.items()}
         images = table.batch_get(keys.values()).require_all()
         return {
             label: unpack_buckets(slots.read_amount(images.get(key))) for label, key in keys.items()
@@ -134,8 +135,10 @@ class SeriesReader:
             parts = (*group.within, *by, *place)
             return read_extremes(totals.table, totals.tenant, group.plan, group.aggregate, parts)
 
+        # All are read side by side: by day, each bucket of the answer has one stored bucket.
         with ThreadPoolExecutor(self.parallelism) as pool:
-            return [join_extremes(list(pool.map(read, places))) for places in filled]
+            extremes = pool.map(read, [place for places in filled for place in places])
+            return [join_extremes(list(islice(extremes, len(places)))) for places in filled]
 
 
 def parse_bounds(

@@ -18,7 +18,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
-from daicho.tally import reader, slots
+from daicho.tally import reader, slots, total_items
 from daicho.testing.clock import START
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.plain_amounts import add_exactly
@@ -59,7 +59,7 @@ def find_differences(
     amounts = {
         tally: amount
         for tally, amount in recomputation.compute_amounts().items()
-        if not _is_disabled(slots.build_total_key(tally), deployment.disabled)
+        if not _is_disabled(total_items.build_total_key(tally), deployment.disabled)
     }
     expected = _omit(amounts, unknowable_tallies)
     live = {tally: reader.read_live_amount(table, tally) for tally in tallies}
@@ -74,7 +74,9 @@ def find_differences(
     ranks = {
         key.pk: (item["GSI3PK"]["S"], item["GSI3SK"]["S"])
         for key, item in items.items()
-        if key.sk == slots.TOTAL_SORT_KEY and "GSI3PK" in item and key.pk not in unknowable_tallies
+        if key.sk == total_items.TOTAL_SORT_KEY
+        and "GSI3PK" in item
+        and key.pk not in unknowable_tallies
     }
     expected_ranks = {
         tally: _compute_rank(tally, deployment.entities.find_aggregate(tally), amount)
@@ -102,9 +104,9 @@ def find_unmarked_differences(deployment: SimulatedDeployment) -> list[str]:
             sums[key.pk] = add_exactly(sums.get(key.pk, Amount()), slots.read_amount(item))
             if "GSI2PK" in item:
                 marked.add(key.pk)
-        elif key.sk == slots.TOTAL_SORT_KEY and "#+" in key.pk:
+        elif key.sk == total_items.TOTAL_SORT_KEY and "#+" in key.pk:
             totals[key.pk] = slots.read_amount(item)
-            sums[key.pk] = add_exactly(sums.get(key.pk, Amount()), slots.read_base(item))
+            sums[key.pk] = add_exactly(sums.get(key.pk, Amount()), total_items.read_base(item))
     return [
         f"unmarked: {tally}: {totals.get(tally, Amount())} instead of {amount}"
         for tally, amount in sums.items()
@@ -125,7 +127,7 @@ def sum_slots(deployment: SimulatedDeployment, tally: str) -> Amount:
         if key.pk == tally and slots.is_slot(key.sk):
             amount = add_exactly(amount, slots.read_amount(item))
         elif key.pk == tally:
-            amount = add_exactly(amount, slots.read_base(item))
+            amount = add_exactly(amount, total_items.read_base(item))
     return amount
 
 

@@ -18,7 +18,7 @@ from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, Retiring
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.recounts import list_recounts
@@ -166,7 +166,11 @@ class InstanceContents:
         for key, item in self._deployment.dynamodb.items:
             if "~" in key.pk and "GSI2PK" in item and instance.owns_row(key):
                 contents[key] = IndexRow.from_item(item)
-            elif key.sk == slots.TOTAL_SORT_KEY and "#+" in key.pk and instance.owns_tally(key.pk):
+            elif (
+                key.sk == total_items.TOTAL_SORT_KEY
+                and "#+" in key.pk
+                and instance.owns_tally(key.pk)
+            ):
                 contents[key.pk] = slots.read_amount(item)
         return {key: value for key, value in contents.items() if value != Amount()}
 

@@ -19,7 +19,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Contents, Instance, InstanceContents
@@ -130,7 +130,7 @@ class SettledContents:
                     self._rows[key] = IndexRow.from_item(item)
             elif "#+" in key.pk:
                 is_slot = slots.is_slot(key.sk)
-                amount = slots.read_amount(item) if is_slot else slots.read_base(item)
+                amount = slots.read_amount(item) if is_slot else total_items.read_base(item)
                 self._amounts[key.pk] = add_exactly(self._amounts.get(key.pk, Amount()), amount)
 
     def _list_records_set_aside(self) -> Iterator[Record]:

@@ -15,7 +15,7 @@ from daicho.derive.contributions import Amount
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.tally import slots
+from daicho.tally import slots, total_items
 from daicho.tally.slots import TallyName
 from daicho.tally.watermark import (
     WATERMARK_KEY,
@@ -81,7 +81,7 @@ class WatermarkCheck:
         if name == "live":
             figure = sum_slots(self._deployment, tally)
         else:
-            total = self._deployment.dynamodb.find(slots.build_total_key(tally))
+            total = self._deployment.dynamodb.find(total_items.build_total_key(tally))
             figure = slots.read_amount(total)
         if figure not in sums:
             self._violations.append(

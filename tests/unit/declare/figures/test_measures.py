@@ -17,16 +17,21 @@ from daicho import (
     Percentiles,
     Sum,
     Variance,
+    day,
     explicit,
     field,
     linear,
     logarithmic,
     uid,
+    year,
 )
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 from daicho.plan.figures.figure_plans import FigurePlan
+
+FIELDS: list[Any] = [field() for _ in range(50)]
+AT: Any = field()
 
 
 def declare(*figures: Any) -> Daicho:
@@ -89,6 +94,36 @@ def test_wrong_figures_are_refused(figures: Any, message: str) -> None:
     with pytest.raises((DeclarationError, RuntimeError)) as error:
         declare(*figures)
     assert message in str(error.value) or message in str(error.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("figures", "series", "message"),
+    [
+        # 50 fields with a count and a sum: 100 numbers, of the old and of the new image.
+        ((Count(), *map(Mean, FIELDS)), None, None),
+        ((Sum(FIELDS[0]), *map(Mean, FIELDS), Count()), None, "adds to up to 202 numbers"),
+        # In a series also the bucket, with its items and their total.
+        ((Count(), *map(Mean, FIELDS[:24])), year(AT), None),
+        ((Count(), *map(Mean, FIELDS[:25])), year(AT), "adds to up to 204 numbers"),
+        # 7 times 201 buckets of percentiles; the 8th is too many.
+        ((Count(), *(Percentiles(each, linear(0, 199, 1)) for each in FIELDS[:7])), None, None),
+        (
+            (Count(), *(Percentiles(each, linear(0, 199, 1)) for each in FIELDS[:8])),
+            None,
+            "a group has up to 1,626 numbers",
+        ),
+        ((Count(), *map(Variance, FIELDS[:14])), day(AT), None),
+        ((Count(), *map(Variance, FIELDS[:15])), day(AT), "a month of this series has up to 1,504"),
+    ],
+)
+def test_figures_have_as_many_numbers_as_one_write_and_one_item_take(
+    figures: tuple[Any, ...], series: Any, message: str | None
+) -> None:
+    if message is None:
+        Aggregate(figures, series=series)
+        return
+    with pytest.raises(DeclarationError, match=message):
+        Aggregate(figures, series=series)
 
 
 def test_buckets_are_of_exact_numbers() -> None:

@@ -33,6 +33,10 @@ PATH_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type")
 """Those whose first operand must be a document path."""
 MAX_EXPRESSION_BYTES = 4096
 MAX_IN_OPERANDS = 100
+MAX_OPERATORS = 300
+"""Operators and functions of an expression. AWS does not document whether the actions of an update
+are among them; here they are, so that an update that is accepted here is accepted by DynamoDB."""
+OPERATORS = frozenset({*COMPARISONS, "+", "-", "AND", "OR", "NOT", "BETWEEN", "IN"})
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -86,6 +90,9 @@ def _parse_whole(text: str, read: Callable[[_ExpressionReader], Any]) -> ParsedE
     if reader.next is not None:
         raise InvalidRequestError(f"syntax error near {reader.next}: {text}")
     words = [token for token in reader.tokens if token is not None]
+    count = reader.action_count + sum(word.upper() in OPERATORS for word in words)
+    if count > MAX_OPERATORS:
+        raise InvalidRequestError(f"the expression has {count} operators, over {MAX_OPERATORS}")
     return ParsedExpression(
         tree,
         frozenset(word for word in words if word.startswith("#")),
@@ -105,6 +112,8 @@ class _ExpressionReader:
         self.paths: list[Path] = []
         self.targets: list[Path] = []
         self.checks: list[OperandCheck] = []
+        self.action_count = 0
+        """Functions, and actions of an update without an operator of their own."""
         self._place = end = 0
         while end < len(text.rstrip(" \t\r\n")):
             token = TOKEN.match(text, end)
@@ -189,6 +198,7 @@ class _ExpressionReader:
 
     def _read_call(self) -> Node:
         name = self.take()
+        self.action_count += 1
         if name not in CONDITION_FUNCTIONS:
             raise InvalidRequestError(f"no function is called {name}: {self.text}")
         self.take("(")
@@ -219,6 +229,7 @@ class _ExpressionReader:
 
     def _read_operand(self) -> Node:
         if self._is_at_call():
+            self.action_count += 1
             if self.take() != "size":
                 raise InvalidRequestError(f"only size can be an operand: {self.text}")
             self.take("(")
@@ -264,6 +275,7 @@ class _ExpressionReader:
     def _read_action(self, verb: str) -> Node:
         path = self.read_path()
         self.targets.append(path)
+        self.action_count += verb != "SET"  # whose "=" is an operator
         if verb == "REMOVE":
             return (verb, path, None)
         if verb == "SET":
@@ -291,6 +303,7 @@ class _ExpressionReader:
         if not self._is_at_call():
             return self._read_value_or_path()
         name = self.take()
+        self.action_count += 1
         if name not in ("if_not_exists", "list_append"):
             raise InvalidRequestError(f"no function of an update is called {name}: {self.text}")
         self.take("(")

@@ -1,0 +1,114 @@
+"""The total of a tally: what a rollup writes, with the base into which slots are folded. No I/O.
+
+A total has the amount of its base and of all slots as read: ``items``, ``total``, a part for each
+further figure, and its revision ``rev``. The base is what was folded out of slots: ``base_items``,
+``base_total`` and its parts for live items, ``kept_items`` and the like for expired ones that stay
+counted. So total = base + slots, always.
+
+A total is put as a whole, if its revision is as read. An update would name each part in its
+expression. DynamoDB takes an expression of 4 KB, which is about 280 parts, and a chunk of a series
+has up to 1,500.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from daicho.derive.contributions import Amount, Parts
+from daicho.plan.figures.figure_plans import PART_PREFIX
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import Delete, Put, Write, to_key_image
+from daicho.tally import slots
+
+TOTAL_SORT_KEY = "total"
+_LIVE_BASE, _KEPT_BASE = "base_", "kept_"
+"""How the attributes of a base begin: of live items, and of expired ones that stay counted."""
+_ROLLED_UP = frozenset({"items", "total", "rev", "GSI3PK", "GSI3SK"})
+"""The attributes that each rollup replaces, besides the parts."""
+
+
+def build_total_key(tally: str) -> ItemKey:
+    """The key of the rolled-up total."""
+    return ItemKey(tally, TOTAL_SORT_KEY)
+
+
+def read_base(total: Image | None) -> Amount:
+    """The amount folded out of slots: of live items, and of expired ones that stay counted."""
+    if total is None:
+        return Amount()
+    return sum((_read_base(total, prefix) for prefix in (_LIVE_BASE, _KEPT_BASE)), Amount())
+
+
+def write_total(
+    tally: str, total: Image | None, amount: Amount, ranking_key: ItemKey | None
+) -> Put:
+    """The put of a total that has ``amount``, if the stored one is still as read (rule 12).
+
+    ``total``: as read, None if there is none yet. ``ranking_key`` holds its keys in GSI3. It is
+    None if the aggregate has no ranking, or if the group has no items any more: a ranking lists
+    only groups that exist.
+    """
+    item: dict[str, AttributeValue] = {
+        name: value
+        for name, value in (total or {}).items()
+        if name not in _ROLLED_UP and not name.startswith(PART_PREFIX)
+    }
+    item |= to_key_image(build_total_key(tally)) | _render_amount(amount, "")
+    if ranking_key is not None:
+        item |= {"GSI3PK": {"S": ranking_key.pk}, "GSI3SK": {"S": ranking_key.sk}}
+    return _put_total(item, slots.read_revision(total))
+
+
+def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], Image]:
+    """The transaction that folds ``idle`` slots into the base (rule 11), and the total after it.
+
+    Each slot is deleted only if it is unchanged since it was read. A condition on ``seq`` alone
+    would lose the count of a redrive, which does not change ``seq``. The total's revision is
+    increased, so that a concurrent rollup or `reader.read_live_amount` starts again instead of
+    counting these slots twice or not at all. The total's value is not changed: it includes these
+    slots already.
+    """
+    writes: list[Write] = []
+    bases = {prefix: _read_base(total, prefix) for prefix in (_LIVE_BASE, _KEPT_BASE)}
+    for slot in idle:
+        unchanged = slots.require_unchanged(slot)
+        writes.append(Delete(get_key(slot), unchanged.text, unchanged.names, unchanged.values))
+        is_kept = slot["SK"]["S"].startswith(keys.render_prefix(slots.KEPT_PREFIX))
+        bases[_KEPT_BASE if is_kept else _LIVE_BASE] += slots.read_amount(slot)
+    item = {
+        name: value
+        for name, value in total.items()
+        if not name.startswith((_LIVE_BASE, _KEPT_BASE))
+    }
+    for prefix, amount in bases.items():
+        item |= _render_amount(amount, prefix)
+    folding = _put_total(item, slots.read_revision(total))
+    return [*writes, folding], folding.item
+
+
+def _put_total(item: dict[str, AttributeValue], revision: int) -> Put:
+    """The put of a total over the one of ``revision``; 0 if there is none yet."""
+    item["rev"] = attributes.to_value(revision + 1)
+    if not revision:
+        return Put(item, "attribute_not_exists(rev)")
+    return Put(item, "rev = :rev", values={":rev": attributes.to_value(revision)})
+
+
+def _read_base(total: Image, prefix: str) -> Amount:
+    if f"{prefix}items" not in total:
+        return Amount()
+    items, value = total[f"{prefix}items"], total[f"{prefix}total"]
+    parts = slots.read_parts(total, f"{prefix}{PART_PREFIX}")
+    return Amount(int(items["N"]), attributes.parse_number(value["N"]), parts)
+
+
+def _render_amount(amount: Amount, prefix: str) -> dict[str, AttributeValue]:
+    """The attributes of an amount."""
+    parts: Parts = amount.parts
+    return {
+        f"{prefix}items": attributes.to_value(amount.items),
+        f"{prefix}total": attributes.to_value(amount.total),
+        **{f"{prefix}{PART_PREFIX}{name}": attributes.to_value(value) for name, value in parts},
+    }

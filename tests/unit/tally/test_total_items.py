@@ -1,0 +1,84 @@
+"""Totals are put as a whole: with as many parts as a chunk may have, and with their base."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from daicho.declare.aggregates import MAX_STORED_NUMBERS
+from daicho.derive.contributions import Amount
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import try_put
+from daicho.tally import reader, slots, total_items
+from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.tally_slots import NOW
+
+TALLY = "t#+Sale.by_day#1#2026-10"
+TOTAL = total_items.build_total_key(TALLY)
+
+
+def build_amount(count: int, value: int = 1) -> Amount:
+    """An amount with so many parts."""
+    parts = tuple((f"{number:04}", Decimal(value)) for number in range(count))
+    return Amount(1, Decimal(2), parts)
+
+
+def put_total(table: MemoryTable, amount: Amount, place: ItemKey | None = None) -> bool:
+    total = table.items.get(TOTAL)
+    return try_put(table, total_items.write_total(TALLY, total, amount, place))
+
+
+def build_idle_slot(sort_key: str, amount: Amount) -> Image:
+    parts = {f"f.{name}": {"N": str(value)} for name, value in amount.parts}
+    return {
+        "PK": {"S": TALLY},
+        "SK": {"S": sort_key},
+        "items": {"N": str(amount.items)},
+        "total": {"N": str(amount.total)},
+        "rev": {"N": "3"},
+        "at": {"N": str(int(NOW.timestamp()))},
+        **parts,
+    }
+
+
+def test_a_total_and_its_base_have_as_many_parts_as_a_declaration_allows() -> None:
+    table, amount = MemoryTable(), build_amount(MAX_STORED_NUMBERS)
+    slot = build_idle_slot("slot#s", amount)
+    table.items[slots.build_slot_key(TALLY, "s")] = slot
+    assert put_total(table, amount)
+    writes, folded = total_items.fold_idle_slots(table.items[TOTAL], [slot])
+    table.transact(writes)
+    assert set(table.items) == {TOTAL}
+    assert table.items[TOTAL] == folded
+    assert total_items.read_base(folded) == amount
+    assert reader.read_rolled_up_amount(table, TALLY) == amount
+    assert reader.read_live_amount(table, TALLY) == amount
+
+
+def test_a_new_total_keeps_the_base_and_nothing_of_the_total_before_it() -> None:
+    table = MemoryTable()
+    live, kept = build_amount(3), build_amount(2, 5)
+    idle = [build_idle_slot("slot#s", live), build_idle_slot("kept#s", kept)]
+    for slot in idle:
+        table.items[ItemKey(TALLY, slot["SK"]["S"])] = slot
+    put_total(table, build_amount(9), ItemKey("ranking", "7"))
+    writes, folded = total_items.fold_idle_slots(table.items[TOTAL], idle)
+    table.transact(writes)
+    assert folded["GSI3SK"] == {"S": "7"}  # a fold changes the base only
+    assert put_total(table, build_amount(1))
+    total = table.items[TOTAL]
+    assert total_items.read_base(total) == live + kept
+    assert slots.read_amount(total) == build_amount(1)
+    assert "GSI3PK" not in total
+    assert slots.read_revision(total) == 3
+
+
+def test_a_total_is_put_only_over_the_one_that_was_read() -> None:
+    table = MemoryTable()
+    first = total_items.write_total(TALLY, None, build_amount(1), None)
+    assert try_put(table, first)
+    assert not try_put(table, first)
+    older = table.items[TOTAL]
+    assert put_total(table, build_amount(2))
+    assert not try_put(table, total_items.write_total(TALLY, older, build_amount(3), None))
+    assert slots.read_amount(table.items[TOTAL]) == build_amount(2)
