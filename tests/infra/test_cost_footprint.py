@@ -10,10 +10,10 @@ from daicho.cost import footprint
 from daicho.cost.bill import compute_idle_bill
 from daicho.cost.prices import load_prices
 from daicho.cost.units import PROJECTIONS
-from daicho.plan import Ledger
 from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import list_dashboards, read_footprint, render_idle_table
 from tests.support.repository import ROOT
+from tests.support.sample_ledger import LEDGER
 
 MAX_IDLE_DOLLARS = 6.0
 COSTS = ROOT / "docs/benchmarks/costs.md"
@@ -29,7 +29,7 @@ def test_the_cost_of_an_idle_stack_is_documented(
     dev: Synthesis, request: pytest.FixtureRequest
 ) -> None:
     stack = read_footprint(dev.template)
-    bill = compute_idle_bill(Ledger({}), load_prices(), stack=stack)
+    bill = compute_idle_bill(LEDGER, load_prices(), stack=stack)
     assert bill.dollars <= MAX_IDLE_DOLLARS
     table = f"\n{render_idle_table(bill, stack)}\n"
     page = COSTS.read_text("utf-8")
@@ -60,7 +60,7 @@ def test_a_key_is_billed_and_a_large_dashboard() -> None:
     key = {"Type": "AWS::KMS::Key", "Properties": {}}
     dashboard = {"Type": "AWS::CloudWatch::Dashboard", "Properties": board}
     read = read_footprint({"Resources": {**functions, "Key": key, "Board": dashboard}})
-    bill = compute_idle_bill(Ledger({}), load_prices(), stack=read)
+    bill = compute_idle_bill(LEDGER, load_prices(), stack=read)
     dollars = {line.name: line.dollars for line in bill.lines}
     assert (dollars["key"], dollars["dashboard"]) == (1.00, 3.00)
     assert "alarms" not in dollars

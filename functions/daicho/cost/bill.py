@@ -175,6 +175,9 @@ def _list_functions(
     dollars = estimate.requests / 1e6 * prices.http_million
     yield BillLine("API Gateway", "requests", estimate.requests, "requests", dollars)
     yield BillLine("S3", "archive", archive, "objects", archive / 1e3 * prices.s3_put_thousand)
+    listings = estimate.listings
+    dollars = listings / 1e3 * prices.s3_put_thousand  # a listing has the price of a put
+    yield BillLine("S3", "listings of the failure bucket", listings, "requests", dollars)
     written = archive * footprint.ARCHIVE_UNITS
     dollars = prices.price_units(0, written)
     yield BillLine("DynamoDB", "archive", written, "write units", dollars)

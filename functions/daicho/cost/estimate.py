@@ -17,13 +17,14 @@ from daicho.cost.derived_writes import Touches
 from daicho.cost.events import EntityShape, ItemEvent, list_events
 from daicho.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
 from daicho.cost.units import Units, measure_read, sum_units
+from daicho.cost.watermark import WatermarkLoad, estimate_watermark
 from daicho.plan import EntityPlan, Generation, Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, measure_image
 
-Work = Literal["items", "rows", "slots", "rollups", "announcements", "reads"]
+Work = Literal["items", "rows", "slots", "rollups", "announcements", "times", "reads"]
 """What units are used for: base items with all that their requests read and write; index rows;
-slots; totals and marks; the announcements of batches; reads of users."""
+slots; totals and marks; the announcements of batches; the times of figures; reads of users."""
 
 ITEM = "item"
 STACK = "stack"
@@ -46,13 +47,14 @@ class Estimate:
     """The units of a period.
 
     ``requests``: of the API. ``load``: the records and batches of the stream. ``expired``: items
-    that the archive receives.
+    that the archive receives. ``listings``: of the failure bucket.
     """
 
     lines: tuple[CostLine, ...]
     requests: float
     load: StreamLoad
     expired: float
+    listings: float
 
     @cached_property
     def total(self) -> Units:
@@ -91,12 +93,17 @@ def estimate_units(
         CostLine(STACK, "announcements", "announcements", batches, Units(write=batches)),
         CostLine(STACK, "rollup", "rollups", load.rollups, idle),
     ]
+    watermark = WatermarkLoad(Units(), 0)
+    if ledger.derived_types:
+        watermark = estimate_watermark(traffic, load)
+    lines.append(CostLine(STACK, "as_of", "times", load.rollups, watermark.units))
     return Estimate(
         tuple(line for line in lines if line.count > 0),
         sum(estimator.request_count for estimator in estimators)
         + sum(transaction.count for transaction in traffic.transactions),
         load,
         sum(estimator.archived_count for estimator in estimators),
+        watermark.listings,
     )
 
 

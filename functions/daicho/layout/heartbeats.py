@@ -17,6 +17,7 @@ many partition keys. Those of one number have one partition key, and reach one s
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import dataclass
 
 from daicho.plan.event_filters import HEARTBEAT_ENTITY, HEARTBEAT_TYPE
@@ -25,6 +26,8 @@ from daicho.storage.attributes import Image
 
 HEARTBEAT_RETENTION = dt.timedelta(hours=1)
 """How long the item of a heartbeat is kept: only its stream record matters."""
+MAX_KEYS = 10_000
+"""Partition keys of one round, and so the distance between the numbers of two rounds."""
 
 
 @dataclass(frozen=True, order=True)
@@ -59,3 +62,13 @@ def build_heartbeat(name: HeartbeatName, number: int, now: dt.datetime) -> Image
         "sent": {"S": keys.render_instant(now)},
         "ttl": {"N": str(int((now + HEARTBEAT_RETENTION).timestamp()))},
     }
+
+
+def count_keys(open_count: int, waiting_count: int, keys_per_shard: float) -> int:
+    """The number of partition keys of one round.
+
+    Nobody knows which shard a key belongs to. Of ``n (ln w + k)`` random keys over n shards of one
+    size, none of w shards is left out with a probability of about ``1 - e**-k``.
+    """
+    shards, waiting = max(1, open_count), max(1, waiting_count)
+    return min(MAX_KEYS, math.ceil(shards * (math.log(waiting) + keys_per_shard)))

@@ -10,7 +10,6 @@ The watcher keeps no state. One that was killed is started again with the same r
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
@@ -18,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from daicho.errors import UnavailableError
-from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
+from daicho.layout.heartbeats import MAX_KEYS, HeartbeatName, build_heartbeat, count_keys
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
@@ -36,8 +35,6 @@ INTERVAL_S = 10.0
 """The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
 KEYS_PER_SHARD = 3.0
 """Partition keys for each open shard. A round misses a shard with a probability of 5 %."""
-MAX_KEYS = 10_000
-"""Partition keys of one round, and so the distance between the numbers of two rounds."""
 
 
 class HeartbeatTable(UpdatesItems, Protocol):
@@ -196,13 +193,3 @@ class HeartbeatWatcher:
                 names = run.names[begin : begin + claims.MAX_HEARTBEATS]
                 key = self._build_key(shard.id)
                 try_update(self._store, claims.forget_heartbeats_update(key, names))
-
-
-def count_keys(open_count: int, waiting_count: int, keys_per_shard: float) -> int:
-    """The number of partition keys of one round.
-
-    Nobody knows which shard a key belongs to. Of ``n (ln w + k)`` random keys over n shards of one
-    size, none of w shards is left out with a probability of about ``1 - e**-k``.
-    """
-    shards, waiting = max(1, open_count), max(1, waiting_count)
-    return min(MAX_KEYS, math.ceil(shards * (math.log(waiting) + keys_per_shard)))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, count_keys
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -35,7 +35,6 @@ from daicho.storage.requests import Query
 from daicho.stream import claims, recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.stream.heartbeat_watcher import count_keys
 from daicho.stream.recount_list import Recount
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally import watermark

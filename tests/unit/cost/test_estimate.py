@@ -37,7 +37,9 @@ def test_the_lines_of_an_entity_by_hand() -> None:
     assert estimate.select(STACK, "rollups") == Units(read=9)
     assert estimate.requests == 100 + 50 + 10
     assert (estimate.load.records, estimate.load.batches) == (100, 0.1)
-    assert estimate.total.write == pytest.approx(100 + 200 + 0.1 + 1.1 + 3)
+    times = estimate.select(STACK, "times")
+    assert times.read == pytest.approx(1 + 0.5 + 1 + estimate.listings)
+    assert estimate.total.write == pytest.approx(100 + 200 + 0.1 + 1.1 + 3 + times.write)
 
 
 def test_declarations_have_lines_of_their_own() -> None:

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError
-from daicho.layout.heartbeats import is_heartbeat
+from daicho.layout.heartbeats import MAX_KEYS, count_keys, is_heartbeat
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard
 from daicho.storage.table import Table
-from daicho.stream import claims, heartbeat_watcher
+from daicho.stream import claims
 from daicho.stream.heartbeat_watcher import (
     HeartbeatProgress,
     HeartbeatRun,
     HeartbeatWatcher,
-    count_keys,
 )
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
@@ -190,7 +189,7 @@ def test_rounds_have_other_partition_keys() -> None:
 @pytest.mark.parametrize(("open_shards", "waiting", "keys"), [(0, 0, 3), (1, 1, 3), (4, 4, 18)])
 def test_more_shards_need_more_keys(open_shards: int, waiting: int, keys: int) -> None:
     assert count_keys(open_shards, waiting, 3.0) == keys
-    assert count_keys(10**6, 10**6, 3.0) == heartbeat_watcher.MAX_KEYS
+    assert count_keys(10**6, 10**6, 3.0) == MAX_KEYS
 
 
 def test_a_heartbeat_expires_after_an_hour() -> None:

@@ -1,0 +1,76 @@
+"""What the times of figures cost: the cases of ADR 0171, and the job itself over idle hours."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+
+import pytest
+
+from daicho.cost import watermark
+from daicho.cost.counting import compute_stream_load
+from daicho.cost.traffic import StreamTraffic, Traffic
+from daicho.cost.watermark import WatermarkLoad, estimate_watermark
+from daicho.storage.protocols import StreamShard
+from daicho.stream import watermark_job
+from tests.support.watermark_stack import MINUTE_S, Stack
+
+MONTH_MINUTES = 43_200
+
+
+def estimate(records: float, **stream: float) -> WatermarkLoad:
+    traffic = Traffic(stream=StreamTraffic(**stream))  # type: ignore[arg-type]
+    return estimate_watermark(traffic, compute_stream_load(traffic, records))
+
+
+def test_an_idle_table_sends_heartbeats_every_15_minutes() -> None:
+    load = estimate(0)
+    assert load.listings == MONTH_MINUTES / 15
+    assert load.units.read == MONTH_MINUTES * 5.5 + MONTH_MINUTES / 15
+    assert 40_000 < load.units.write < 50_000
+
+
+def test_shards_that_always_get_records_get_no_heartbeats() -> None:
+    load = estimate(30 * 86_400 * 100)
+    assert load.listings == pytest.approx(MONTH_MINUTES)
+    assert load.units.write == pytest.approx(MONTH_MINUTES, rel=0.01)
+    assert load.units.read == pytest.approx(MONTH_MINUTES * 6.5)
+
+
+def test_some_quiet_shards_get_heartbeats_each_minute() -> None:
+    # A record a shard each 65 seconds: in every minute figures change, and half of the shards rest.
+    load = estimate(30 * 86_400 / 65 * 4)
+    assert load.units.write == pytest.approx(430_000, rel=0.1)
+    assert load.units.read == pytest.approx(280_000, rel=0.02)
+
+
+def test_the_settings_are_those_of_the_job() -> None:
+    job = (watermark_job.IDLE_INTERVAL, watermark_job.KEYS_PER_SHARD, watermark_job.MAX_KEYS)
+    assert job == (
+        dt.timedelta(minutes=watermark.IDLE_MINUTES),
+        watermark.KEYS_PER_SHARD,
+        watermark.MAX_KEYS,
+    )
+
+
+def test_the_estimate_of_an_idle_table_is_what_the_job_does() -> None:
+    """Two idle days of four shards, in which each heartbeat reaches a shard at random."""
+    chance, shards = random.Random(5), [StreamShard(name) for name in "abcd"]
+    stack, written, announced = Stack(*shards), 0, 0
+    for number, shard in enumerate(shards):
+        stack.announce(shard.id, number)
+    stack.run()
+    minutes = 2 * 24 * 60
+    for minute in range(minutes):
+        stack.clock.advance(MINUTE_S)
+        before = stack.read_watermark()
+        before_run = stack.count_heartbeats()
+        stack.run()
+        sent = stack.count_heartbeats() - before_run
+        reached = {chance.choice("abcd") for _ in range(sent)}
+        for reached_shard in reached:
+            stack.announce(reached_shard, 100 + minute)
+        announced += len(reached)
+        written += sent + (stack.read_watermark() != before)
+    expected = estimate(0).units.write / MONTH_MINUTES * minutes
+    assert written + announced == pytest.approx(expected, rel=0.1)
