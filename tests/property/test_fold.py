@@ -98,7 +98,7 @@ def test_amounts_are_those_of_the_base_items(
         for write in fold_batch(computed(batch)):
             if not isinstance(write, DerivedWrite):
                 tally = write.key.pk
-                amounts[tally] = amounts.get(tally, Amount()) + sum_deltas(write.parts)
+                amounts[tally] = amounts.get(tally, Amount()) + sum_deltas(write.deltas)
     assert {tally: amount for tally, amount in amounts.items() if amount} == writer.recompute(
         stream
     ).compute_amounts()
@@ -141,10 +141,10 @@ def test_a_write_stands_for_records_of_its_batch(
                 assert write.lowest <= write.seq
                 assert write.seq in numbers
             else:
-                in_order = [part.seq for part in write.parts]
+                in_order = [delta.seq for delta in write.deltas]
                 assert in_order == sorted(set(in_order))
                 assert numbers.issuperset(in_order)
-                assert all(part.amount for part in write.parts)
+                assert all(delta.amount for delta in write.deltas)
 
 
 @given(histories())

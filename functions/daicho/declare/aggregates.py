@@ -28,7 +28,7 @@ from daicho.plan.figures.series import CHUNK_BUCKETS, CHUNK_NAMES
 from daicho.tally.slots import MAX_UPDATE_PARTS
 
 MAX_STORED_NUMBERS = 1_500
-"""About 37 KB in each slot of a group, or of a chunk of a series, that uses all of them."""
+"""20 to 45 KB in each slot of a group, or of a chunk of a series, that uses all of them."""
 
 
 class TallyDeclaration(Declaration):
@@ -159,7 +159,7 @@ def _check_sizes(figures: tuple[Figure, ...], series: PartSpec | None) -> None:
     """Refuse figures of which an item adds to too many numbers, or a slot has too many.
 
     Raises:
-        DeclarationError: it does.
+        DeclarationError: a change of one item adds to over 200 numbers, or over 1,500 are stored.
     """
     counts = [each for each in figures if isinstance(each, Count)]
     fields = {id(each.field) for each in figures if not isinstance(each, Count)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
 from typing import Any
+from zlib import crc32
 
 from daicho.derive.figures import MAX_SQUARED_DIGITS, Buckets
 from daicho.derive.limits import MAX_GROUPS
@@ -74,12 +75,13 @@ def sum_amounts(amounts: Iterable[Amount]) -> Amount:
     return Amount(items, total, _add_parts(parts))
 
 
-def split_parts(amount: Amount, max_parts: int) -> list[Amount]:
-    """Amounts of at most ``max_parts`` parts each, whose sum is ``amount``."""
-    parts = amount.parts
-    some = [parts[at : at + max_parts] for at in range(0, len(parts), max_parts)] or [()]
-    first = replace(amount, parts=some[0])
-    return [first, *(Amount(parts=more) for more in some[1:])]
+def split_parts(amount: Amount, pieces: int) -> list[Amount]:
+    """Amounts whose sum is ``amount``; a hash of its name decides in which one a part is."""
+    by_piece: list[list[tuple[str, Decimal]]] = [[] for _ in range(pieces)]
+    for name, value in amount.parts:
+        by_piece[crc32(name.encode()) % pieces].append((name, value))
+    first, *others = by_piece
+    return [replace(amount, parts=tuple(first)), *(Amount(parts=tuple(each)) for each in others)]
 
 
 def _add_parts(summands: Sequence[Parts]) -> Parts:

@@ -11,8 +11,8 @@ and the instance, on condition that nobody has moved it::
 
 So a job that is killed at any write, or runs twice, adds each row once. A marker is kept as long
 as its instance: after code was rolled back and forward, another rebuild adds only what expired
-meanwhile. The amounts go to kept slots of their own (`slots.build_filled_key`), which a rollup adds
-to the total and later folds into the base, like any other.
+meanwhile. The amounts go to kept slots of their own (`slots.build_archived_key`). A rollup adds
+them to the total, and later folds them into the base, like any other.
 """
 
 from __future__ import annotations
@@ -281,16 +281,18 @@ class KeptParts:
                 continue  # its answer was lost, or another step has added the same rows
 
     def _add_amount(self, tally: str, amount: Amount) -> list[Update]:
-        """The updates of the slots of one tally: at most eight, because of the limit of parts."""
-        some = split_parts(amount, slots.MAX_UPDATE_PARTS)
+        """The updates of slots that add an amount: one, or several if it has many parts."""
+        is_small = len(amount.parts) <= slots.MAX_UPDATE_PARTS
+        pieces = [amount] if is_small else split_parts(amount, slots.ARCHIVED_PIECES)
         return [
             slots.add_redriven_delta(
-                slots.build_filled_key(tally, number),
+                slots.build_archived_key(tally, 0 if is_small else number),
                 piece,
                 dirty_shards=self.dirty_shards,
                 now=self.now(),
             )
-            for number, piece in enumerate(some)
+            for number, piece in enumerate(pieces, 1)
+            if piece
         ]
 
     def _read_marker(self, marker: ItemKey, retry_budget: RetryBudget) -> str:

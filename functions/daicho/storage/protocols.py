@@ -105,9 +105,15 @@ def try_update(store: UpdatesItems, change: Update) -> bool:
 
 
 def try_put(store: PutsItems, write: Put) -> bool:
-    """Put a whole item; False if the condition, which the put has, does not hold."""
+    """Put a whole item; False if its condition does not hold.
+
+    Raises:
+        ValueError: it has no condition, or one with names, which `PutsItems` does not have.
+    """
+    if write.condition is None or write.names:
+        raise ValueError(f"not a put with a plain condition: {write}")
     try:
-        store.put(write.item, condition=write.condition or "", values=write.values)
+        store.put(write.item, condition=write.condition, values=write.values)
     except ConditionFailedError:
         return False
     return True

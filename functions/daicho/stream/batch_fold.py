@@ -47,17 +47,17 @@ class SlotWrite:
     """The amounts that a batch adds to one slot, record by record in order."""
 
     key: ItemKey
-    parts: tuple[SlotDelta, ...]
+    deltas: tuple[SlotDelta, ...]
 
     @property
     def lowest(self) -> str:
         """The record to report while this is not known to be done (rule 4)."""
-        return self.parts[0].seq
+        return self.deltas[0].seq
 
     @property
     def last(self) -> str:
         """The last record that this write covers (rule 14)."""
-        return self.parts[-1].seq
+        return self.deltas[-1].seq
 
 
 ProjectorWrite = DerivedWrite | SlotWrite
@@ -68,24 +68,24 @@ def fold_batch(batch: Sequence[RecordChanges]) -> tuple[ProjectorWrite, ...]:
     return (*_fold_derived_items(batch), *_fold_slots(batch))
 
 
-def sum_deltas(parts: Iterable[SlotDelta]) -> Amount:
+def sum_deltas(deltas: Iterable[SlotDelta]) -> Amount:
     """The sum of some records' amounts."""
-    return sum_amounts(part.amount for part in parts)
+    return sum_amounts(delta.amount for delta in deltas)
 
 
-def take_one_update(parts: Sequence[SlotDelta], max_parts: int) -> Sequence[SlotDelta]:
-    """The longest beginning of some records' amounts that adds to at most ``max_parts`` parts.
+def take_one_update(deltas: Sequence[SlotDelta], max_parts: int) -> Sequence[SlotDelta]:
+    """The longest prefix of some records whose sum has at most ``max_parts`` parts.
 
-    It has at least one record. It is to its slot what a smaller batch is, so rule 9 holds for it.
+    It has at least one record. The slot sees it as a smaller batch, so rule 9 holds for it.
     """
-    if sum(len(part.amount.parts) for part in parts) <= max_parts:
-        return parts
+    if sum(len(delta.amount.parts) for delta in deltas) <= max_parts:
+        return deltas
     names: set[str] = set()
-    for place, part in enumerate(parts):
-        names.update(name for name, _ in part.amount.parts)
+    for place, delta in enumerate(deltas):
+        names.update(name for name, _ in delta.amount.parts)
         if len(names) > max_parts:
-            return parts[: max(place, 1)]
-    return parts
+            return deltas[: max(place, 1)]
+    return deltas
 
 
 def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite]:

@@ -31,6 +31,7 @@ from daicho.storage.requests import to_key_image
 from daicho.stream.batch_fold import (
     DerivedWrite,
     ProjectorWrite,
+    SlotDelta,
     SlotWrite,
     sum_deltas,
     take_one_update,
@@ -96,7 +97,9 @@ class BatchWriter:
         def attempt(request: Work) -> tuple[Work, Work]:
             if not retry_budget.has_time_left:
                 return request, ()
-            return self._insert(request) if len(request) > 1 else (self._write(request), ())
+            if len(request) > 1:
+                return self._insert(request)
+            return self._write(request, retry_budget), ()
 
         return retry_rounds(writes, write_round, retry_budget)
 
@@ -123,41 +126,47 @@ class BatchWriter:
         # "refused" does not show what is stored: it may be an older item, also a tombstone.
         return throttled, tuple(write for write, outcome in results if outcome == "refused")
 
-    def _write(self, request: Work) -> Work:
+    def _write(self, request: Work, retry_budget: RetryBudget) -> Work:
         """Write one item: the write, if it is not known to be done."""
         (write,) = request
         try:
             if isinstance(write, DerivedWrite):
                 write_derived_item(self._store, write, self._now())
-            else:
-                self._count(write)
+            elif not self._count(write, retry_budget):
+                return request
         except UnavailableError as error:
             _log.warning("not done: %s", error)
             return request
         return ()
 
-    def _count(self, write: SlotWrite) -> None:
-        """Rule 9: count all parts; a refusal shows which of them remain, until none does."""
-        parts = write.parts
-        while parts:
-            counting = take_one_update(parts, slots.MAX_UPDATE_PARTS)
-            change = slots.add_delta(
+    def _count(self, write: SlotWrite, retry_budget: RetryBudget) -> bool:
+        """Rule 9: count all deltas; a refusal shows which of them remain, until none does.
+
+        Returns whether it is done; it is not if little time is left between two updates (rule 5).
+        """
+        deltas: Sequence[SlotDelta] = write.deltas
+        while deltas:
+            if not retry_budget.has_time_left:
+                return False
+            prefix = take_one_update(deltas, slots.MAX_UPDATE_PARTS)
+            update = slots.add_delta(
                 write.key,
-                sum_deltas(counting),
-                counting[0].seq,
-                counting[-1].seq,
+                sum_deltas(prefix),
+                prefix[0].seq,
+                prefix[-1].seq,
                 dirty_shards=self._dirty_shards,
                 now=self._now(),
             )
             try:
-                apply_update(self._store, change)
+                apply_update(self._store, update)
             except ConditionFailedError as refused:
                 if refused.item is None:
                     raise RefusedError(f"{write.key}: refused, but no item exists") from None
                 counted = refused.item["seq"]["S"]
-                parts = tuple(part for part in parts if part.seq > counted)
+                deltas = tuple(delta for delta in deltas if delta.seq > counted)
             else:
-                parts = parts[len(counting) :]
+                deltas = deltas[len(prefix) :]
+        return True
 
 
 def write_derived_item(store: DerivedItemTable, write: DerivedWrite, now: dt.datetime) -> None:

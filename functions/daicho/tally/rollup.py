@@ -11,11 +11,11 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from daicho.derive.contributions import Amount
-from daicho.errors import ConditionFailedError
+from daicho.errors import TransactionFailedError
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.clock import utc_now
@@ -43,8 +43,6 @@ from daicho.tally.slots import SettledShards
 MARKS_PER_PAGE = 200
 MAX_STARTS = 3
 """How often a tally is started over when another rollup is at it; then that one has done it."""
-MAX_FOLDED_SLOTS = 99
-"""Slots that one transaction folds: it takes 100 items, and the total is one."""
 
 _log = logging.getLogger(__name__)
 
@@ -146,9 +144,9 @@ class TotalWriter:
             slot_items = read_slots(self._store, tally)
             amount = total_items.read_base(total) + sum_slots(slot_items)
             place = build_ranking_key(name, plan, aggregate, amount)
-            totalling = total_items.write_total(tally, total, amount, place)
-            if try_put(self._store, totalling):
-                return RolledUpItems(totalling.item, slot_items)
+            total_put = total_items.write_total(tally, total, amount, place)
+            if try_put(self._store, total_put):
+                return RolledUpItems(total_put.item, slot_items)
         return None
 
 
@@ -242,16 +240,28 @@ class Rollup(TotalWriter):
         """Fold the idle slots of what was read; gives how many."""
         now, total = self._now(), rolled_up.total
         idle = [slot for slot in rolled_up.slots if slots.is_idle(slot, now, settled)]
-        folded = 0
-        for begin in range(0, len(idle), MAX_FOLDED_SLOTS):
-            some = idle[begin : begin + MAX_FOLDED_SLOTS]
-            writes, folded_total = total_items.fold_idle_slots(total, some)
+        folded_count = 0
+        for group in total_items.group_slots(idle):
+            folded = self._fold_group(total, group)
+            if folded is not None:
+                total, folded_count = folded, folded_count + len(group)
+        return folded_count
+
+    def _fold_group(self, total: Image, idle: Sequence[Image]) -> Image | None:
+        """Fold some slots with one transaction: the total after it; None if it is not done."""
+        for _ in range(MAX_STARTS):
+            writes, folded = total_items.fold_idle_slots(total, idle)
             try:
                 self._store.transact(writes)
-            except ConditionFailedError:
-                continue  # one was counted in, or another rollup was faster: at the next rollup
-            total, folded = folded_total, folded + len(some)
-        return folded
+            except TransactionFailedError as error:
+                # Another rollup has written the total: the slots are still as read.
+                stored = error.refused.get(len(idle))
+                if set(error.refused) != {len(idle)} or stored is None:
+                    break  # one was counted in, or folded by another rollup: at the next rollup
+                total = stored
+            else:
+                return folded
+        return None
 
     def _is_disabled(self, tally: str) -> bool:
         """Whether a tally is of a disabled instance: nothing counts in it, and it is purged."""

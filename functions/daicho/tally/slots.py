@@ -4,9 +4,9 @@ A *tally* is one value of an aggregate: the number of some items and the sum of 
 one group. All items of a tally share its partition key: its slots, and its total
 (`daicho.tally.total_items`). A *slot* is the part that one stream shard has counted:
 ``slot#<shard>`` for live items, ``kept#<shard>`` for items that expired under ``on_expiry="keep"``.
-A rebuild adds archived rows to ``kept#archive`` (rule 33). Every write to a slot increases its
-revision ``rev``. ``at`` is the time of its last count (epoch seconds), and ``seq`` the sequence
-number of the last record that it counted.
+A rebuild adds archived rows to ``kept#archive``, and large amounts to ``kept#archive1`` and further
+ones (rule 33). Every write to a slot increases its revision ``rev``. ``at`` is the time of its last
+count (epoch seconds), and ``seq`` the sequence number of the last record that it counted.
 
 A slot is *dirty* (it has GSI2 keys, its dirty mark) until a rollup has written a total that
 includes all of it. The mark is set only if there is none, so most writes of a busy slot write to no
@@ -35,8 +35,10 @@ from daicho.storage.requests import Update
 SLOT_PREFIX = "slot"
 KEPT_PREFIX = "kept"
 FILLED_SHARD = "archive"
-"""The name, in place of a shard's, of the kept slot to which a rebuild adds archived rows; further
-ones, for amounts with many parts, have a number behind it."""
+"""The name, in place of a shard's, of the kept slot to which a rebuild adds archived rows."""
+ARCHIVED_PIECES = 16
+"""The further slots of that kind, over which amounts with many parts are spread: 1,500 parts, which
+is the most, are about 94 in each, and never more than `MAX_UPDATE_PARTS`."""
 IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
 """The retention of the stream, rounded up: no older record can come again. So the sequence number
 of the slot has nothing left to refuse, and may be deleted (rule 11)."""
@@ -46,8 +48,8 @@ FENCE = "attribute_not_exists(seq) OR seq < "
 """The condition that a write is newer than the stored item; append the value's placeholder."""
 
 MAX_UPDATE_PARTS = 200
-"""Parts that one update adds to. An expression has at most 4 KB, which is about 280 parts, and 300
-operators. Source: Service quotas, Amazon DynamoDB Developer Guide."""
+"""Parts that one update adds to. An expression has at most 4 KB and 300 operators. Source: Service
+quotas, Amazon DynamoDB Developer Guide."""
 
 _PLAIN_ATTRIBUTES = 5
 """An item with no more attributes has no parts: it has its keys, and the three of an amount."""
@@ -119,8 +121,8 @@ def build_kept_key(tally: str, shard: str) -> ItemKey:
     return ItemKey(tally, _render_sort_key(KEPT_PREFIX, shard))
 
 
-def build_filled_key(tally: str, number: int) -> ItemKey:
-    """The key of a kept slot to which a rebuild adds archived rows; ``number`` from 0 on."""
+def build_archived_key(tally: str, number: int) -> ItemKey:
+    """The key of a kept slot for archived rows; ``number``: 0, or that of a piece."""
     return build_kept_key(tally, f"{FILLED_SHARD}{number or ''}")
 
 

@@ -6,23 +6,27 @@ further figure, and its revision ``rev``. The base is what was folded out of slo
 counted. So total = base + slots, always.
 
 A total is put as a whole, if its revision is as read. An update would name each part in its
-expression. DynamoDB takes an expression of 4 KB, which is about 280 parts, and a chunk of a series
-has up to 1,500.
+expression. DynamoDB takes an expression of 4 KB and 300 operators, so fewer than 300 parts, and a
+chunk of a series has up to 1,500.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from daicho.derive.contributions import Amount, Parts
 from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.requests import Delete, Put, Write, to_key_image
+from daicho.storage.requests import MAX_TRANSACTION_WRITES, Delete, Put, Write, to_key_image
 from daicho.tally import slots
 
 TOTAL_SORT_KEY = "total"
+MAX_FOLDED_SLOTS = MAX_TRANSACTION_WRITES - 1
+"""Slots that one transaction folds: the total is one more item."""
+MAX_FOLDED_BYTES = 3_000_000
+"""Bytes of the slots of one transaction. It takes 4 MB, and a total has less than 200 KB."""
 _LIVE_BASE, _KEPT_BASE = "base_", "kept_"
 """How the attributes of a base begin: of live items, and of expired ones that stay counted."""
 _ROLLED_UP = frozenset({"items", "total", "rev", "GSI3PK", "GSI3SK"})
@@ -61,6 +65,21 @@ def write_total(
     return _put_total(item, slots.read_revision(total))
 
 
+def group_slots(idle: Iterable[Image]) -> Iterator[list[Image]]:
+    """Groups of slots that one transaction can fold."""
+    group: list[Image] = []
+    size = 0
+    for slot in idle:
+        slot_bytes = measure_image(slot)
+        if group and (len(group) == MAX_FOLDED_SLOTS or size + slot_bytes > MAX_FOLDED_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(slot)
+        size += slot_bytes
+    if group:
+        yield group
+
+
 def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], Image]:
     """The transaction that folds ``idle`` slots into the base (rule 11), and the total after it.
 
@@ -84,8 +103,8 @@ def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], I
     }
     for prefix, amount in bases.items():
         item |= _render_amount(amount, prefix)
-    folding = _put_total(item, slots.read_revision(total))
-    return [*writes, folding], folding.item
+    total_put = _put_total(item, slots.read_revision(total))
+    return [*writes, total_put], total_put.item
 
 
 def _put_total(item: dict[str, AttributeValue], revision: int) -> Put:

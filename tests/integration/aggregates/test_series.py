@@ -255,7 +255,7 @@ def test_a_year_of_days_has_the_extremes_of_each(shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("limit", "live", "field_name"),
     [
-        ("MAX_VALUE_BUCKETS", False, "to"),
+        ("MAX_EXTREMES", False, "to"),
         ("MAX_CHUNKS", False, "to"),
         ("MAX_BUCKETS", False, "to"),
         ("MAX_LIVE_CHUNKS", True, "live"),

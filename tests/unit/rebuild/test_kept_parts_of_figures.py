@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,16 +12,17 @@ import pytest
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Mean, Variance, day, field
 from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader
+from daicho.declare.aggregates import MAX_STORED_NUMBERS
 from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount, compute_contributions, split_parts, sum_amounts
 from daicho.plan import Ledger
 from daicho.rebuild.kept_parts import KeptParts
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import Write
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots
 from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
-from tests.support.memory_archive import MIDNIGHT, PATIENCE, TTL
+from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
 from tests.support.sample_ledger import build_image
 from tests.support.stream_events import build_raw_record
 
@@ -60,44 +62,90 @@ class NoStream:
         raise AssertionError("not used")
 
 
-@pytest.mark.parametrize("max_parts", [slots.MAX_UPDATE_PARTS, 40])
-def test_all_numbers_of_archived_rows_are_added_once(
-    max_parts: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(slots, "MAX_UPDATE_PARTS", max_parts)
-    table, bucket = MemoryTable(), MemoryBucket(lambda: NOW)
-    records, expected = [], dict[str, list[Amount]]()
-    plan = LEDGER.newest_generation("Sale").plan
-    for number in range(1, DAYS * len(SHOPS) + 1):
-        values = {
-            "id": str(number),
-            "shop": SHOPS[number % len(SHOPS)],
-            "price": Decimal(number),
-            "weight": Decimal(number) / 8,
-            "at": keys.render_instant(dt.datetime(2026, 10, number % DAYS + 1, tzinfo=dt.UTC)),
-        }
-        image = build_image("Sale", values, gen=1, ledger=LEDGER)
-        records.append({**build_raw_record(number, (image, None), MIDNIGHT), "userIdentity": TTL})
-        for tally, amount in compute_contributions(plan, image).items():
-            expected.setdefault(tally, []).append(amount)
-    batch = Batch.parse({"shardId": "s", "Records": records})
-    assert Archiver(table, bucket, LEDGER).archive(batch, PATIENCE) is None
-    parts = KeptParts(table, NoStream(), ArchiveReader(bucket), LEDGER, lambda: NOW, dirty_shards=2)
-    for _ in range(2):  # the second time nothing is added
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class KillingTable(MemoryTable):
+    """Ends the process at one transaction, before or after its effect."""
+
+    fails_at = transactions = 0
+    has_effect = False
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        self.transactions += 1
+        is_last = self.transactions == self.fails_at
+        if not is_last or self.has_effect:
+            super().transact(writes)
+        if is_last:
+            raise Killed
+
+
+class Stage:
+    """An archive of two objects, each with sales of all days and shops."""
+
+    def __init__(self) -> None:
+        self.table, bucket = KillingTable(), MemoryBucket(lambda: NOW)
+        self.archive = ArchiveReader(bucket)
+        self.expected: dict[str, list[Amount]] = {}
+        plan = LEDGER.newest_generation("Sale").plan
+        for at in (MIDNIGHT, MIDNIGHT + DAY):
+            records = []
+            for number in range(1, DAYS * len(SHOPS) + 1):
+                sold_at = dt.datetime(2026, 10, number % DAYS + 1, tzinfo=dt.UTC)
+                values = {
+                    "id": f"{at}-{number}",
+                    "shop": SHOPS[number % len(SHOPS)],
+                    "price": Decimal(number),
+                    "weight": Decimal(number) / 8,
+                    "at": keys.render_instant(sold_at),
+                }
+                image = build_image("Sale", values, gen=1, ledger=LEDGER)
+                records.append({**build_raw_record(number, (image, None), at), "userIdentity": TTL})
+                for tally, amount in compute_contributions(plan, image).items():
+                    self.expected.setdefault(tally, []).append(amount)
+            batch = Batch.parse({"shardId": f"s{at}", "Records": records})
+            assert Archiver(self.table, bucket, LEDGER).archive(batch, PATIENCE) is None
+
+    def fill(self) -> None:
+        parts = KeptParts(self.table, NoStream(), self.archive, LEDGER, lambda: NOW, dirty_shards=2)
         parts.fill({"Sale": frozenset({("by_day", 2)})}, "", PATIENCE)
-        assert len(expected) == len(SHOPS)
-        for tally, amounts in expected.items():
+
+    def check(self) -> None:
+        """Each row was added once."""
+        assert len(self.expected) == len(SHOPS)
+        for tally, amounts in self.expected.items():
             summed = sum_amounts(amounts)
-            assert len(summed.parts) > slots.MAX_UPDATE_PARTS or max_parts == 200
-            assert reader.read_live_amount(table, tally) == summed
-    several = [key for key in table.items if key.sk == "kept#archive1"]
-    assert len(several) == len(SHOPS)
+            assert len(summed.parts) > slots.MAX_UPDATE_PARTS
+            assert reader.read_live_amount(self.table, tally) == summed
+
+
+def test_all_numbers_of_archived_rows_are_added_once() -> None:
+    stage = Stage()
+    for _ in range(2):  # the second time nothing is added
+        stage.fill()
+        stage.check()
+    slot_keys = {key.sk for key in stage.table.items if key.sk.startswith("kept#archive")}
+    assert slot_keys == {f"kept#archive{n}" for n in range(1, slots.ARCHIVED_PIECES + 1)}
+    sizes = [len(slots.read_amount(item).parts) for item in stage.table.items.values()]
+    assert max(sizes) < slots.MAX_UPDATE_PARTS / 2  # a second object adds to the same parts
+
+
+@pytest.mark.parametrize("has_effect", [False, True])
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_killed_at_any_write_it_adds_each_number_once(fails_at: int, has_effect: bool) -> None:
+    stage = Stage()
+    stage.table.fails_at, stage.table.has_effect = fails_at, has_effect
+    with pytest.raises(Killed):
+        stage.fill()
+    stage.fill()
+    stage.check()
 
 
 def test_pieces_of_an_amount_add_up_to_it() -> None:
-    amount = Amount(2, Decimal(5), tuple((f"{n:03}", Decimal(n + 1)) for n in range(450)))
-    pieces = split_parts(amount, 200)
-    assert [len(piece.parts) for piece in pieces] == [200, 200, 50]
+    names = [f"{n:02}:h{place}.{at}" for n in range(30) for place in "01" for at in range(25)]
+    amount = Amount(2, Decimal(5), tuple(sorted((name, Decimal(3)) for name in names)))
+    assert len(amount.parts) == MAX_STORED_NUMBERS
+    pieces = split_parts(amount, slots.ARCHIVED_PIECES)
     assert sum_amounts(pieces) == amount
-    assert split_parts(Amount(1, Decimal(1)), 200) == [Amount(1, Decimal(1))]
-    assert slots.build_filled_key("t", 0) == ItemKey("t", "kept#archive")
+    assert max(len(piece.parts) for piece in pieces) < slots.MAX_UPDATE_PARTS

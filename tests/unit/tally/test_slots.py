@@ -13,7 +13,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query, Write
 from daicho.tally import dirty_shards, reader, slots, total_items
-from daicho.tally.rollup import Rollup, RollupReport
+from daicho.tally.rollup import MAX_STARTS, Rollup, RollupReport, TotalWriter
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
@@ -184,6 +184,38 @@ def test_another_rollup_meanwhile_does_no_harm(place: str) -> None:
     rollup(table)
     assert rolled_up(table) == live(table) == 113
     assert not any("GSI2PK" in item for item in table.items.values())
+
+
+def test_a_fold_continues_over_a_total_that_was_written_meanwhile() -> None:
+    """A total that is rolled up at once is written for each batch: a fold must not wait for it."""
+    table = Table()
+    idle(table)
+
+    def write_total(table: Table) -> None:
+        count(table, NEW, 100, 9, LATER)
+        assert TotalWriter(table, LEDGER).write_total(COUNT) is not None
+
+    table.at, table.meanwhile = "before the fold", write_total
+    assert rollup(table).slots_folded == 2
+    assert rolled_up(table) == live(table) == 113
+    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
+
+
+def test_a_fold_over_a_total_that_never_rests_is_left_to_the_next_rollup() -> None:
+    class Restless(MemoryTable):
+        folds = 0
+
+        def transact(self, writes: Sequence[Write]) -> None:
+            self.folds += 1
+            count(self, NEW, 1, 9 + self.folds, LATER)
+            assert TotalWriter(self, LEDGER).write_total(COUNT) is not None
+            super().transact(writes)
+
+    table = Restless()
+    idle(table)
+    assert rollup(table).slots_folded == 0
+    assert table.folds == MAX_STARTS
+    assert rolled_up(table) == live(table) == 13 + MAX_STARTS
 
 
 @pytest.mark.parametrize("place", PLACES)

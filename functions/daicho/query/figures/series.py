@@ -36,8 +36,8 @@ MAX_CHUNKS = 400
 """Chunks that one request reads: 200 read units if none is over 4 KB."""
 MAX_LIVE_CHUNKS = 32
 """Chunks whose slots one request adds up."""
-MAX_VALUE_BUCKETS = 400
-"""Stored buckets whose extremes one request reads, for a unit each: a year of days."""
+MAX_EXTREMES = 800
+"""Smallest and largest values that one request reads, half a unit each: two of a year by day."""
 
 Chunks = Mapping[str, tuple[Amount, Mapping[str, Amount]]]
 """By label: the amount of the whole chunk, and those of its buckets by code."""
@@ -122,11 +122,13 @@ class SeriesReader:
         if not group.aggregate.has_rows:
             return [{} for _ in covers]
         filled = [[(chunk, code) for chunk, code in _list_codes(cover, chunks)] for cover in covers]
-        count = sum(map(len, filled))
-        if count > MAX_VALUE_BUCKETS:
+        bucket_count = sum(map(len, filled))
+        ends = sum(each.has_min + each.has_max for each in group.aggregate.measured_fields)
+        if bucket_count * ends > MAX_EXTREMES:
             raise Invalid(
-                f"the range has {count} stored buckets with items, and the smallest and largest "
-                f"values of at most {MAX_VALUE_BUCKETS} are read; ask for a shorter range",
+                f"the range has {bucket_count} stored buckets with items, and the smallest and "
+                f"largest values of at most {MAX_EXTREMES // ends} are read; ask for a shorter "
+                "range",
                 field="to",
             )
 
@@ -135,7 +137,7 @@ class SeriesReader:
             parts = (*group.within, *by, *place)
             return read_extremes(totals.table, totals.tenant, group.plan, group.aggregate, parts)
 
-        # All are read side by side: by day, each bucket of the answer has one stored bucket.
+        # One pool for the whole answer: by day, each of its buckets has one stored bucket.
         with ThreadPoolExecutor(self.parallelism) as pool:
             extremes = pool.map(read, [place for places in filled for place in places])
             return [join_extremes(list(islice(extremes, len(places)))) for places in filled]
