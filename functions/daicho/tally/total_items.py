@@ -6,8 +6,8 @@ further figure, and its revision ``rev``. The base is what was folded out of slo
 counted. So total = base + slots, always.
 
 A total is put as a whole, if its revision is as read. An update would name each part in its
-expression. DynamoDB takes an expression of 4 KB and 300 operators, so fewer than 300 parts, and a
-chunk of a series has up to 1,500.
+expression. DynamoDB takes an expression of 4 KB, which is about 320 parts, and a chunk of a series
+has up to 1,500.
 """
 
 from __future__ import annotations
