@@ -16,6 +16,7 @@ from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPl
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.release.older_writers import OlderWriters
 from daicho.storage.item_cache import ItemCache
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import (
     Declaration,
@@ -35,7 +36,7 @@ Name = tuple[str, str]
 class ApiInstance:
     """A function instance of the API: the release of its code and of its ledger, and its cache.
 
-    ``older``: announces its writes, if requests are played that take time.
+    ``older``: announces its writes. ``processes``: its start and its requests.
     """
 
     code: int
@@ -43,6 +44,7 @@ class ApiInstance:
     ledger: Ledger
     cache: ItemCache
     older: OlderWriters | None = None
+    processes: list[SimulatedProcess] = field(default_factory=list)
 
     @property
     def version(self) -> tuple[int, int]:
