@@ -144,9 +144,7 @@ class Restorer:
         report = RestoreReport(dry_run, cursor=resume)
         newest = self._find_newest(selection, report)
         report.items = len(newest)
-        run = _RestoreRun(
-            self._store, self._ledger, self._now(), self._clocks, over_newer, report
-        )
+        run = _RestoreRun(self._store, self._ledger, self._now(), self._clocks, over_newer, report)
         for stored in self._archive.list_selected(selection, behind=resume):
             if stored.name in report.broken:
                 continue

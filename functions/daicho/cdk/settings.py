@@ -119,8 +119,9 @@ class Settings:
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
-    invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage local. ``retirement_seconds``: how long an instance is kept after its successor
-    became complete; None ends it at once. ``scan_units``: read units a second of a scan.
+    invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage local.
+    ``retirement_seconds``: how long an instance is kept after its successor became complete; None
+    ends it at once. ``scan_units``: read units a second of a scan.
     ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one;
     None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
     of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,

@@ -46,6 +46,8 @@ RECORDED_KEY = ItemKey(BACKFILL, "#")
 """The item that says that every entity has a backfill item. No entity is called so."""
 FILTER_KEY = ItemKey(BACKFILL, "##")
 """The item that lists, before the first release is complete, what every event filter passes."""
+DISABLED_KEY = ItemKey(BACKFILL, "###")
+"""The item that lists what a check has disabled of entities without a backfill item (rule 34)."""
 DIGEST_LENGTH = 16
 """Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
 

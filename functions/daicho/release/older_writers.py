@@ -97,8 +97,8 @@ class OlderWriters:
             ):
                 return
             completed = dict(self._completed)
-            # A list: each entity has to be announced.
-            if any([self._announce_entity(*each, completed) for each in self._written.items()]):
+            unknown = [self._announce_entity(*each, completed) for each in self._written.items()]
+            if any(unknown):
                 _log.warning("older generations are written of %s", ", ".join(self._written))
                 self._sleep(READERS_KNOW_S)
             self._completed, self._announced = completed, now

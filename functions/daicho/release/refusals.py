@@ -104,7 +104,7 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
             "control"
         )
         return
-    yield from _list_returns(ledger, state)
+    yield from list_returns(ledger, entity, state.disabled)
     yield from _list_early_ends(ledger, state)
     yield from _list_lost_migrations(ledger, state)
     yield from _list_early_switch(ledger, state)
@@ -124,17 +124,17 @@ def _list_early_switch(ledger: Ledger, state: BackfillState) -> Iterator[str]:
         )
 
 
-def _list_returns(ledger: Ledger, state: BackfillState) -> Iterator[str]:
+def list_returns(ledger: Ledger, entity: str, disabled: frozenset[str]) -> Iterator[str]:
     """Instances that are declared, although this stage has disabled them: they lack changes."""
-    newest = ledger.newest_generation(state.entity)
+    newest = ledger.newest_generation(entity)
     for instance in sorted(list_declared(newest.plan)):
         rendered = render_instance(instance)
-        if rendered in state.disabled:
+        if rendered in disabled:
             yield (
-                f"{state.entity}.{rendered} is declared in generation {newest.number}, but a "
+                f"{entity}.{rendered} is declared in generation {newest.number}, but a "
                 "deployment to this stage has disabled it, so it lacks changes. Take the lock file "
                 "of that deployment; a declaration that comes back after it is a new instance: "
-                f"daicho generation --revert {state.entity}"
+                f"daicho generation --revert {entity}"
             )
 
 

@@ -9,22 +9,32 @@ from functools import partial
 from typing import Protocol
 
 from daicho.errors import TransactionFailedError, UnavailableError
-from daicho.layout.backfill_state import BackfillState, disable_update, render_instance
+from daicho.layout.backfill_state import BackfillState, disable_update
 from daicho.plan import Ledger
 from daicho.release.older_writers import READERS_KNOW_S
-from daicho.release.refusals import ReleaseRefusedError, list_early_disables, list_refusals
+from daicho.release.refusals import (
+    ReleaseRefusedError,
+    list_early_disables,
+    list_refusals,
+    list_returns,
+)
 from daicho.release.states import (
+    ReleaseRecord,
     StageStates,
     StateStore,
     build_record_update,
+    check_disabled,
     list_filtered_types,
+    list_rendered_disabled,
+    list_unrecorded_disabled,
     narrow_filter_update,
     read_stage_states,
+    record_disabled,
 )
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage.protocols import TransactsWrites, UpdatesItems, try_update
-from daicho.storage.requests import MAX_TRANSACTION_WRITES
+from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
 _log = logging.getLogger(__name__)
@@ -106,9 +116,7 @@ class Release:
         answer again.
         """
         ended = {
-            entity: frozenset(map(render_instance, self._ledger.list_disabled(entity)))
-            - state.disabled
-            - state.purged
+            entity: list_rendered_disabled(self._ledger, entity) - state.disabled - state.purged
             for entity, state in stage.states.items()
         }
         updates = [disable_update(stage.states[name], each) for name, each in ended.items() if each]
@@ -117,6 +125,16 @@ class Release:
                 raise UnavailableError("another release came meanwhile: deploy again")
         if updates:
             retry_budget.sleep(READERS_KNOW_S)
+        unrecorded = list_unrecorded_disabled(stage, self._ledger)
+        entities, size = sorted(unrecorded), MAX_TRANSACTION_WRITES - 1
+        for begin in range(0, len(entities), size):
+            part = {entity: unrecorded[entity] for entity in entities[begin : begin + size]}
+            writes = record_disabled(part)
+            try:
+                retry(partial(self._store.transact, writes), retry_budget)
+            except TransactionFailedError as error:
+                message = f"another release came meanwhile: deploy again: {error}"
+                raise UnavailableError(message) from error
 
     def _read_stage(self, retry_budget: RetryBudget) -> StageStates:
         return retry(lambda: read_stage_states(self._store), retry_budget)
@@ -158,7 +176,7 @@ class Release:
             return {}  # older code records at its start what it writes
         if entities := stage.list_unfiltered(self._ledger):
             self._send_heartbeats(HeartbeatRun(run, entities), retry_budget)
-        states = retry(lambda: self._record(source), retry_budget)
+        states = retry(lambda: self._record(source, stage.record), retry_budget)
         if self._ledger.written.keys() & stage.states.keys():
             # Also if nothing was lowered now: an attempt whose answer was lost may just have done.
             retry_budget.sleep(READERS_KNOW_S)
@@ -167,7 +185,13 @@ class Release:
     def _list_refusals(self, stage: StageStates) -> list[str]:
         states = stage.list_known_states(self._ledger)
         early = list_early_disables(self._ledger, states, self._now(), self._retirement)
-        return [*list_refusals(self._ledger, states), *early]
+        returns = (
+            refusal
+            for entity, disabled in stage.disabled.items()
+            if entity not in stage.states and entity in self._ledger.entities
+            for refusal in list_returns(self._ledger, entity, disabled)
+        )
+        return [*list_refusals(self._ledger, states), *early, *returns]
 
     def _narrow_filter(self, stage: StageStates) -> None:
         update = narrow_filter_update(stage, self._ledger)
@@ -191,8 +215,10 @@ class Release:
         except UnavailableError as error:
             _log.warning("a run of heartbeats stays in the shard items: %s", error)
 
-    def _record(self, source: str) -> dict[str, BackfillState]:
+    def _record(self, source: str, began: ReleaseRecord | None) -> dict[str, BackfillState]:
         """Write all new states, by as few transactions as possible: by one for 99 entities.
+
+        ``began``: the record of the last release, as this one found it.
 
         Raises:
             ReleaseRefusedError: another release came meanwhile.
@@ -201,16 +227,25 @@ class Release:
         stage = read_stage_states(self._store)
         if refusals := self._list_refusals(stage):
             raise ReleaseRefusedError("; ".join(refusals))
+        types = list_filtered_types(self._ledger)
+        if stage.record not in (began, (source, types, "")):
+            raise ReleaseRefusedError("another release was completed meanwhile: deploy again")
         states = stage.plan_release(self._ledger)
-        writes = [
+        writes: list[Write] = [
             state.to_update(stage.states.get(entity))
             for entity, state in states.items()
             if state != stage.states.get(entity)
         ]
-        writes.append(build_record_update(source, list_filtered_types(self._ledger)))
-        for begin in range(0, len(writes), MAX_TRANSACTION_WRITES):
+        created = states.keys() - stage.states.keys()
+        common: list[Write] = [build_record_update(source, types, stage.record)]
+        common += [check_disabled(stage)] if created else []
+        size = MAX_TRANSACTION_WRITES - len(common)
+        for begin in range(0, max(1, len(writes)), size):
+            # The record goes with the last ones. Until then, this is repeated.
+            is_last = begin + size >= len(writes)
+            part = [*writes[begin : begin + size], *(common if is_last else common[1:])]
             try:
-                self._store.transact(writes[begin : begin + MAX_TRANSACTION_WRITES])
+                self._store.transact(part)
             except TransactionFailedError as error:
                 raise UnavailableError(f"a backfill item was changed meanwhile: {error}") from error
         return states

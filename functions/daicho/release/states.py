@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from daicho.layout.backfill_state import (
     BACKFILL,
+    DISABLED_KEY,
     FILTER_KEY,
     RECORDED_KEY,
     BackfillState,
+    build_backfill_key,
     digest_plan,
     render_instance,
 )
@@ -21,8 +24,11 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import GetsItems, QueriesItems, ScansItems
-from daicho.storage.requests import Query, Scan, Update
+from daicho.storage.requests import ConditionCheck, Query, Scan, Update, Write
 
+ReleaseRecord = tuple[str, frozenset[str], str]
+"""Where the ledger of the last release is deployed, the entities that its event filters name, and
+since when the API has its code."""
 _NOTHING = "#"
 """In a set of names, which must not be empty. No entity is called so."""
 
@@ -39,7 +45,9 @@ class StageStates:
     backfill item too. ``is_empty``: the table has no items but those of the stack itself.
     ``source``: where the ledger of the last release is deployed. ``types``: the entities that its
     event filters name. ``filtered``: the entities that each event filter passes that was deployed
-    to an empty table; None if none was.
+    to an empty table; None if none was. ``deployed``: since when the API has the code of the last
+    release; empty while it is being deployed. ``disabled``: what a check has disabled of an entity
+    that had no backfill item then, as `render_instance` has it.
     """
 
     states: Mapping[str, BackfillState]
@@ -48,6 +56,13 @@ class StageStates:
     source: str = ""
     types: frozenset[str] = frozenset()
     filtered: frozenset[str] | None = None
+    deployed: str = ""
+    disabled: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def record(self) -> ReleaseRecord | None:
+        """What the item says that the last release wrote; None before the first one."""
+        return (self.source, self.types, self.deployed) if self.is_recorded else None
 
     def list_known_states(self, ledger: Ledger) -> Mapping[str, BackfillState]:
         """The backfill items, and what is certain of entities without one.
@@ -87,11 +102,13 @@ class StageStates:
             is_new = self.is_recorded or self.is_empty
             oldest = written if is_new else generations[0].number
             state = BackfillState(entity, oldest, written)
-            disabled = frozenset(map(render_instance, ledger.list_disabled(entity)))
-            # There is nothing to purge of an entity that has no items.
+            disabled = list_rendered_disabled(ledger, entity)
+            # There is nothing to purge of an entity that has no items. But stream consumers of a
+            # release that failed may skip what their ledger disables (rule 34).
+            skipped = self.disabled.get(entity, frozenset()) - disabled
             state = replace(
                 state,
-                disabled=frozenset() if is_new else disabled,
+                disabled=skipped if is_new else disabled | skipped,
                 purged=disabled if is_new else frozenset(),
             )
         # Any code that has this ledger may write its newest generation, also without a release.
@@ -130,6 +147,7 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
     states: dict[str, BackfillState] = {}
     record: Image | None = None
     filtered: frozenset[str] | None = None
+    disabled: Mapping[str, frozenset[str]] = {}
     for page in store.query_pages(Query(BACKFILL, consistent=True)):
         for item in page.items:
             key = get_key(item)
@@ -137,14 +155,23 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
                 record = item
             elif key == FILTER_KEY:
                 filtered = frozenset(item["types"]["SS"]) - {_NOTHING}
+            elif key == DISABLED_KEY:
+                disabled = parse_disabled(item)
             else:
                 (entity,) = keys.parse(key.sk)
                 states[entity] = BackfillState.parse(entity, item)
+    stage = StageStates(
+        states, is_recorded=False, is_empty=False, filtered=filtered, disabled=disabled
+    )
     if record is None:
-        return StageStates(states, is_recorded=False, is_empty=False, filtered=filtered)
-    types = record.get("types", {}).get("SS", ())
-    source = attributes.get_text(record, "source") or ""
-    return StageStates(states, True, False, source, frozenset(types), filtered)
+        return stage
+    return replace(
+        stage,
+        is_recorded=True,
+        source=attributes.get_text(record, "source") or "",
+        types=frozenset(record.get("types", {}).get("SS", ())),
+        deployed=attributes.get_text(record, "deployed") or "",
+    )
 
 
 def list_filtered_types(ledger: Ledger) -> frozenset[str]:
@@ -152,23 +179,31 @@ def list_filtered_types(ledger: Ledger) -> frozenset[str]:
     return frozenset((*ledger.derived_types, *ledger.archived_types))
 
 
-def build_record_update(source: str, types: frozenset[str]) -> Update:
-    """Record that every entity has its backfill item, and which ledger was released.
+def build_record_update(
+    source: str, types: frozenset[str], read: ReleaseRecord | None = None
+) -> Update:
+    """Record that every entity has its backfill item, and which ledger was released (rule 27).
 
-    The deployment is not over then: the API follows.
+    The deployment is not over then: the API follows. The condition fails if the record is not as it
+    was read (None: there was none): a late release must not overwrite a newer one.
     """
-    values: dict[str, AttributeValue] = {":source": {"S": source}}
     names = {"#source": "source", "#types": "types", "#deployed": "deployed"}
+    values: dict[str, AttributeValue] = {":source": {"S": source}}
+    expression = "SET #source = :source REMOVE #types, #deployed"
     if types:
-        return Update(
-            RECORDED_KEY,
-            "SET #source = :source, #types = :types REMOVE #deployed",
-            names=names,
-            values={**values, ":types": {"SS": sorted(types)}},
-        )
-    return Update(
-        RECORDED_KEY, "SET #source = :source REMOVE #types, #deployed", names=names, values=values
-    )
+        values[":types"] = {"SS": sorted(types)}
+        expression = "SET #source = :source, #types = :types REMOVE #deployed"
+    condition = "attribute_not_exists(PK)"
+    if read is not None:
+        terms = ["attribute_exists(PK)"]
+        for name, text in (("source", read[0]), ("deployed", read[2])):
+            if text:
+                values[f":read_{name}"] = {"S": text}
+                terms.append(f"#{name} = :read_{name}")
+            else:
+                terms.append(f"attribute_not_exists(#{name})")
+        condition = " AND ".join(terms)
+    return Update(RECORDED_KEY, expression, condition=condition, names=names, values=values)
 
 
 def build_deployed_update(source: str, now: dt.datetime) -> Update:
@@ -190,6 +225,62 @@ def read_deployed(store: GetsItems) -> dt.datetime | None:
     """Since when the API has the code of the last release; None while it is being deployed."""
     text = attributes.get_text(store.get(RECORDED_KEY, consistent=True) or {}, "deployed")
     return dt.datetime.fromisoformat(text) if text else None
+
+
+def list_unrecorded_disabled(stage: StageStates, ledger: Ledger) -> dict[str, frozenset[str]]:
+    """What a ledger disables of entities without a backfill item, unless a check recorded it."""
+    ended = {
+        entity: list_rendered_disabled(ledger, entity) - stage.disabled.get(entity, frozenset())
+        for entity in ledger.list_types()
+        if entity not in stage.states
+    }
+    return {entity: instances for entity, instances in ended.items() if instances}
+
+
+def record_disabled(instances: Mapping[str, frozenset[str]]) -> list[Write]:
+    """Record, in one transaction, what is disabled of entities without a backfill item.
+
+    It fails if another release has written such an item since: then the item may lack it. See
+    `check_disabled` for the other order.
+    """
+    update = Update(
+        DISABLED_KEY,
+        "ADD #instances :instances",
+        names={"#instances": "instances"},
+        values={":instances": {"SS": _render_disabled(instances)}},
+    )
+    condition = "attribute_not_exists(PK)"
+    return [update, *(ConditionCheck(build_backfill_key(each), condition) for each in instances)]
+
+
+def check_disabled(stage: StageStates) -> ConditionCheck:
+    """Require, where backfill items are created, that no check has disabled anything since."""
+    if not stage.disabled:
+        return ConditionCheck(DISABLED_KEY, "attribute_not_exists(PK)")
+    return ConditionCheck(
+        DISABLED_KEY,
+        "#instances = :instances",
+        names={"#instances": "instances"},
+        values={":instances": {"SS": _render_disabled(stage.disabled)}},
+    )
+
+
+def _render_disabled(instances: Mapping[str, frozenset[str]]) -> list[str]:
+    return sorted(keys.render(entity, each) for entity, some in instances.items() for each in some)
+
+
+def parse_disabled(item: Image) -> dict[str, frozenset[str]]:
+    """The instances that a check has recorded, by entity."""
+    disabled: defaultdict[str, set[str]] = defaultdict(set)
+    for each in item["instances"]["SS"]:
+        entity, instance = keys.parse(each)
+        disabled[entity].add(instance)
+    return {entity: frozenset(instances) for entity, instances in disabled.items()}
+
+
+def list_rendered_disabled(ledger: Ledger, entity: str) -> frozenset[str]:
+    """What a ledger disables of an entity, as `render_instance` has it."""
+    return frozenset(map(render_instance, ledger.list_disabled(entity)))
 
 
 def narrow_filter_update(stage: StageStates, ledger: Ledger) -> Update | None:

@@ -27,9 +27,7 @@ class ClockReading:
 
     def is_recent(self, now: ClockReading, seconds: float) -> bool:
         """Whether by both clocks less than ``seconds`` have passed since this reading."""
-        return (
-            0 <= now.monotonic - self.monotonic < seconds and 0 <= now.wall - self.wall < seconds
-        )
+        return 0 <= now.monotonic - self.monotonic < seconds and 0 <= now.wall - self.wall < seconds
 
 
 def read_clocks() -> ClockReading:
