@@ -12,7 +12,6 @@ from daicho.layout.backfill_state import (
     FILTER_KEY,
     RECORDED_KEY,
     BackfillState,
-    digest_plan,
     render_instance,
 )
 from daicho.plan import Ledger
@@ -97,9 +96,7 @@ class StageStates:
         # Any code that has this ledger may write its newest generation, also without a release.
         newest = max(state.newest, generations[-1].number)
         digests = {
-            each.number: digest_plan(each.plan)
-            for each in generations
-            if each.number not in state.plans
+            each.number: each.plan.digest for each in generations if each.number not in state.plans
         }
         return replace(
             state,
