@@ -114,7 +114,7 @@ class Stage:
         self.running.code_version = self.running.previous_version = get_fixed_version(number)
         self.deployment.change_filters(lambda: 0.0, ledger)
         types = list_filtered_types(ledger)
-        apply_update(self.table, build_record_update(str(number), types, stage.record))
+        apply_update(self.table, build_record_update(str(number), types))
         apply_update(self.table, build_deployed_update(str(number), self.deployment.clock.now()))
 
     def put(self, generation: int, **values: str) -> ItemKey:

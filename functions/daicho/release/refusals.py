@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping
 from daicho.errors import DaichoError
 from daicho.layout.backfill_state import (
     BackfillState,
-    digest_plan,
     is_complete,
     is_derived_by_all,
     render_instance,
 )
 from daicho.plan import Ledger
-from daicho.plan.disabled import list_declared
 from daicho.plan.instances import list_declarations, list_retiring
 
 
@@ -95,7 +93,7 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
         str(generation.number)
         for generation in ledger.list_generations(entity)
         if generation.number in state.plans
-        and state.plans[generation.number] != digest_plan(generation.plan)
+        and state.plans[generation.number] != generation.plan.digest
     ]
     if edited:
         yield (
@@ -127,7 +125,7 @@ def _list_early_switch(ledger: Ledger, state: BackfillState) -> Iterator[str]:
 def list_returns(ledger: Ledger, entity: str, disabled: frozenset[str]) -> Iterator[str]:
     """Instances that are declared, although this stage has disabled them: they lack changes."""
     newest = ledger.newest_generation(entity)
-    for instance in sorted(list_declared(newest.plan)):
+    for instance in sorted(newest.plan.declared_instances):
         rendered = render_instance(instance)
         if rendered in disabled:
             yield (

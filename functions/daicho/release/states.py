@@ -10,12 +10,10 @@ from typing import Protocol
 
 from daicho.layout.backfill_state import (
     BACKFILL,
-    DISABLED_KEY,
+    CHECK_KEY,
     FILTER_KEY,
     RECORDED_KEY,
     BackfillState,
-    build_backfill_key,
-    digest_plan,
     render_instance,
 )
 from daicho.plan import Ledger
@@ -24,17 +22,43 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import GetsItems, QueriesItems, ScansItems
-from daicho.storage.requests import ConditionCheck, Query, Scan, Update, Write
+from daicho.storage.requests import ConditionCheck, Query, Scan, Update
 
-ReleaseRecord = tuple[str, frozenset[str], str]
-"""Where the ledger of the last release is deployed, the entities that its event filters name, and
-since when the API has its code."""
 _NOTHING = "#"
 """In a set of names, which must not be empty. No entity is called so."""
 
 
 class StateStore(QueriesItems, ScansItems, Protocol):
     """What reading the states of a stage needs."""
+
+
+@dataclass(frozen=True)
+class BegunCheck:
+    """A check of a release that has begun: it fences off all earlier releases (rule 27).
+
+    ``stamp``: no other check has it. ``release``: the release that was checked.
+    """
+
+    stamp: str
+    release: str
+
+    def to_update(self) -> Update:
+        """Record that this check has begun, and so is the last one."""
+        return Update(
+            CHECK_KEY,
+            "SET #stamp = :stamp, #release = :release",
+            names={"#stamp": "stamp", "#release": "release"},
+            values={":stamp": {"S": self.stamp}, ":release": {"S": self.release}},
+        )
+
+    def require(self) -> ConditionCheck:
+        """Require that no other check has begun since."""
+        return ConditionCheck(
+            CHECK_KEY,
+            "#stamp = :stamp",
+            names={"#stamp": "stamp"},
+            values={":stamp": {"S": self.stamp}},
+        )
 
 
 @dataclass(frozen=True)
@@ -45,9 +69,8 @@ class StageStates:
     backfill item too. ``is_empty``: the table has no items but those of the stack itself.
     ``source``: where the ledger of the last release is deployed. ``types``: the entities that its
     event filters name. ``filtered``: the entities that each event filter passes that was deployed
-    to an empty table; None if none was. ``deployed``: since when the API has the code of the last
-    release; empty while it is being deployed. ``disabled``: what a check has disabled of an entity
-    that had no backfill item then, as `render_instance` has it.
+    to an empty table; None if none was. ``check``: of the last one that began. ``disabled``: what a
+    check has disabled of an entity that had no backfill item then, as `render_instance` has it.
     """
 
     states: Mapping[str, BackfillState]
@@ -56,13 +79,8 @@ class StageStates:
     source: str = ""
     types: frozenset[str] = frozenset()
     filtered: frozenset[str] | None = None
-    deployed: str = ""
+    check: BegunCheck | None = None
     disabled: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    @property
-    def record(self) -> ReleaseRecord | None:
-        """What the item says that the last release wrote; None before the first one."""
-        return (self.source, self.types, self.deployed) if self.is_recorded else None
 
     def list_known_states(self, ledger: Ledger) -> Mapping[str, BackfillState]:
         """The backfill items, and what is certain of entities without one.
@@ -114,9 +132,7 @@ class StageStates:
         # Any code that has this ledger may write its newest generation, also without a release.
         newest = max(state.newest, generations[-1].number)
         digests = {
-            each.number: digest_plan(each.plan)
-            for each in generations
-            if each.number not in state.plans
+            each.number: each.plan.digest for each in generations if each.number not in state.plans
         }
         return replace(
             state,
@@ -147,6 +163,7 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
     states: dict[str, BackfillState] = {}
     record: Image | None = None
     filtered: frozenset[str] | None = None
+    check: BegunCheck | None = None
     disabled: Mapping[str, frozenset[str]] = {}
     for page in store.query_pages(Query(BACKFILL, consistent=True)):
         for item in page.items:
@@ -155,14 +172,13 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
                 record = item
             elif key == FILTER_KEY:
                 filtered = frozenset(item["types"]["SS"]) - {_NOTHING}
-            elif key == DISABLED_KEY:
-                disabled = parse_disabled(item)
+            elif key == CHECK_KEY:
+                check = BegunCheck(item["stamp"]["S"], item["release"]["S"])
+                disabled = _parse_disabled(item)
             else:
                 (entity,) = keys.parse(key.sk)
                 states[entity] = BackfillState.parse(entity, item)
-    stage = StageStates(
-        states, is_recorded=False, is_empty=False, filtered=filtered, disabled=disabled
-    )
+    stage = StageStates(states, False, False, filtered=filtered, check=check, disabled=disabled)
     if record is None:
         return stage
     return replace(
@@ -170,7 +186,6 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
         is_recorded=True,
         source=attributes.get_text(record, "source") or "",
         types=frozenset(record.get("types", {}).get("SS", ())),
-        deployed=attributes.get_text(record, "deployed") or "",
     )
 
 
@@ -179,31 +194,23 @@ def list_filtered_types(ledger: Ledger) -> frozenset[str]:
     return frozenset((*ledger.derived_types, *ledger.archived_types))
 
 
-def build_record_update(
-    source: str, types: frozenset[str], read: ReleaseRecord | None = None
-) -> Update:
-    """Record that every entity has its backfill item, and which ledger was released (rule 27).
+def build_record_update(source: str, types: frozenset[str]) -> Update:
+    """Record that every entity has its backfill item, and which ledger was released.
 
-    The deployment is not over then: the API follows. The condition fails if the record is not as it
-    was read (None: there was none): a late release must not overwrite a newer one.
+    The deployment is not over then: the API follows.
     """
-    names = {"#source": "source", "#types": "types", "#deployed": "deployed"}
     values: dict[str, AttributeValue] = {":source": {"S": source}}
-    expression = "SET #source = :source REMOVE #types, #deployed"
+    names = {"#source": "source", "#types": "types", "#deployed": "deployed"}
     if types:
-        values[":types"] = {"SS": sorted(types)}
-        expression = "SET #source = :source, #types = :types REMOVE #deployed"
-    condition = "attribute_not_exists(PK)"
-    if read is not None:
-        terms = ["attribute_exists(PK)"]
-        for name, text in (("source", read[0]), ("deployed", read[2])):
-            if text:
-                values[f":read_{name}"] = {"S": text}
-                terms.append(f"#{name} = :read_{name}")
-            else:
-                terms.append(f"attribute_not_exists(#{name})")
-        condition = " AND ".join(terms)
-    return Update(RECORDED_KEY, expression, condition=condition, names=names, values=values)
+        return Update(
+            RECORDED_KEY,
+            "SET #source = :source, #types = :types REMOVE #deployed",
+            names=names,
+            values={**values, ":types": {"SS": sorted(types)}},
+        )
+    return Update(
+        RECORDED_KEY, "SET #source = :source REMOVE #types, #deployed", names=names, values=values
+    )
 
 
 def build_deployed_update(source: str, now: dt.datetime) -> Update:
@@ -237,42 +244,20 @@ def list_unrecorded_disabled(stage: StageStates, ledger: Ledger) -> dict[str, fr
     return {entity: instances for entity, instances in ended.items() if instances}
 
 
-def record_disabled(instances: Mapping[str, frozenset[str]]) -> list[Write]:
-    """Record, in one transaction, what is disabled of entities without a backfill item.
-
-    It fails if another release has written such an item since: then the item may lack it. See
-    `check_disabled` for the other order.
-    """
-    update = Update(
-        DISABLED_KEY,
+def record_disabled(instances: Mapping[str, frozenset[str]]) -> Update:
+    """Record what is disabled of entities without a backfill item."""
+    rendered = [keys.render(entity, each) for entity, some in instances.items() for each in some]
+    return Update(
+        CHECK_KEY,
         "ADD #instances :instances",
         names={"#instances": "instances"},
-        values={":instances": {"SS": _render_disabled(instances)}},
-    )
-    condition = "attribute_not_exists(PK)"
-    return [update, *(ConditionCheck(build_backfill_key(each), condition) for each in instances)]
-
-
-def check_disabled(stage: StageStates) -> ConditionCheck:
-    """Require, where backfill items are created, that no check has disabled anything since."""
-    if not stage.disabled:
-        return ConditionCheck(DISABLED_KEY, "attribute_not_exists(PK)")
-    return ConditionCheck(
-        DISABLED_KEY,
-        "#instances = :instances",
-        names={"#instances": "instances"},
-        values={":instances": {"SS": _render_disabled(stage.disabled)}},
+        values={":instances": {"SS": sorted(rendered)}},
     )
 
 
-def _render_disabled(instances: Mapping[str, frozenset[str]]) -> list[str]:
-    return sorted(keys.render(entity, each) for entity, some in instances.items() for each in some)
-
-
-def parse_disabled(item: Image) -> dict[str, frozenset[str]]:
-    """The instances that a check has recorded, by entity."""
+def _parse_disabled(item: Image) -> dict[str, frozenset[str]]:
     disabled: defaultdict[str, set[str]] = defaultdict(set)
-    for each in item["instances"]["SS"]:
+    for each in item.get("instances", {}).get("SS", ()):
         entity, instance = keys.parse(each)
         disabled[entity].add(instance)
     return {entity: frozenset(instances) for entity, instances in disabled.items()}

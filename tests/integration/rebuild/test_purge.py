@@ -141,9 +141,7 @@ def house(
     pump.run()
     stage.deploy(change_all, DISABLE)
     deploy_projector(stage, pump)
-    table = Table(dynamodb, table_name)
-    read = read_stage_states(table).record
-    apply_update(table, build_record_update("arn", frozenset(), read))
+    apply_update(Table(dynamodb, table_name), build_record_update("arn", frozenset()))
     apply_update(Table(dynamodb, table_name), build_deployed_update("arn", BEGIN))
     return House(stage, pump, older)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.errors import BeingBuilt
-from daicho.layout.backfill_state import DISABLED_KEY, build_backfill_key, render_instance
+from daicho.layout.backfill_state import CHECK_KEY, build_backfill_key, render_instance
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.release.older_writers import OlderWriters
@@ -257,7 +257,7 @@ class ReadJudge:
     def _read_disabled(self, entity: str) -> set[str]:
         """What releases have disabled of an entity, even those whose deployment failed."""
         item = self.deployment.dynamodb.find(build_backfill_key(entity)) or {}
-        recorded = self.deployment.dynamodb.find(DISABLED_KEY) or {}
+        recorded = self.deployment.dynamodb.find(CHECK_KEY) or {}
         prefix = keys.render(entity, "")
         return {
             *item.get("disabled", {}).get("SS", ()),

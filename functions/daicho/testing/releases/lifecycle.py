@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from daicho.errors import UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
-from daicho.layout.backfill_state import RECORDED_KEY
+from daicho.layout.backfill_state import CHECK_KEY
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
@@ -239,7 +239,7 @@ class Lifecycle:
         release.outcome = ""
         self._runs += 1
         run = f"run{self._runs}"
-        began = self._deployment.dynamodb.find(RECORDED_KEY)
+        began = self._deployment.dynamodb.find(CHECK_KEY)
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -254,12 +254,12 @@ class Lifecycle:
                 if is_finish and self.rebuilds is not None:
                     self.rebuilds.finish_deployment(process, release.ledger, source)
                 elif is_check:
-                    release.found = int(prepared.check(source, budget))
+                    release.found = int(prepared.check(run, source, budget))
                 else:
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                if self._deployment.dynamodb.find(RECORDED_KEY) == began:  # else it is late
+                if is_check or self._deployment.dynamodb.find(CHECK_KEY) == began:  # else late
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:
