@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Protocol, Self, TypeVar
 
-from daicho.errors import ConditionFailedError
+from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.layout.backfill_state import (
     STATE_CACHE_S,
     BackfillState,
@@ -25,6 +25,7 @@ READERS_KNOW_S = STATE_CACHE_S + 1.0
 just before, and its clock may be a little late."""
 LEASE_S = 5.0
 """How long an announcement is valid, in seconds."""
+ANNOUNCEMENT_ATTEMPTS = 4
 _log = logging.getLogger(__name__)
 
 
@@ -91,17 +92,29 @@ class OlderWriters:
             StoreError: the table does not answer.
         """
         with self._lock:
-            now = self._clocks()
-            if not self._written or (
-                self._announced is not None and self._announced.is_recent(now, LEASE_S)
-            ):
+            if not self._written:
                 return
-            completed = dict(self._completed)
-            unknown = [self._announce_entity(*each, completed) for each in self._written.items()]
-            if any(unknown):
-                _log.warning("older generations are written of %s", ", ".join(self._written))
-                self._sleep(READERS_KNOW_S)
-            self._completed, self._announced = completed, now
+            for _ in range(ANNOUNCEMENT_ATTEMPTS):
+                if self._is_announced():
+                    return
+                self._announce_entities()
+            if not self._is_announced():
+                raise UnavailableError("announcing older generations takes longer than it is valid")
+
+    def _is_announced(self) -> bool:
+        """Whether the last announcement is valid still."""
+        last = self._announced
+        return last is not None and last.is_recent(self._clocks(), LEASE_S)
+
+    def _announce_entities(self) -> None:
+        """Announce all entities. If that takes long, the announcement is not valid at its end."""
+        began = self._clocks()
+        completed = dict(self._completed)
+        unknown = [self._announce_entity(*each, completed) for each in self._written.items()]
+        if any(unknown):
+            _log.warning("older generations are written of %s", ", ".join(self._written))
+            self._sleep(READERS_KNOW_S)
+        self._completed, self._announced = completed, began
 
     def expire(self) -> None:
         """End the validity of the last announcement, and wait again as for the first one.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -117,7 +118,10 @@ class Release:
 
     def _identify(self, source: str) -> str:
         """This release, as its check and its opening both know it."""
-        return json.dumps([source, dict(self._ledger.written)], sort_keys=True)
+        ledger = self._ledger
+        newest = {each: ledger.newest_generation(each).number for each in ledger.list_types()}
+        identity = json.dumps([source, dict(ledger.written), newest], sort_keys=True)
+        return hashlib.sha256(identity.encode()).hexdigest()
 
     def _disable_instances(self, stage: StageStates, retry_budget: RetryBudget) -> None:
         """Record what the projector of this ledger does not derive, before it is deployed.
@@ -125,16 +129,18 @@ class Release:
         Otherwise older code that is rolled back during the deployment could make the instance
         answer again.
         """
-        ended = {
-            entity: list_rendered_disabled(self._ledger, entity) - state.disabled - state.purged
+        unpurged = {
+            entity: list_rendered_disabled(self._ledger, entity) - state.purged
             for entity, state in stage.states.items()
         }
-        updates = [disable_update(stage.states[name], each) for name, each in ended.items() if each]
-        for update in updates:
-            if not retry(partial(try_update, self._store, update), retry_budget):
-                raise UnavailableError("another release came meanwhile: deploy again")
-        if any(map(self._ledger.list_disabled, stage.states)):
-            # Also if it was recorded before: the check that did it may have been killed just then.
+        for entity, instances in unpurged.items():
+            state = stage.states[entity]
+            if ended := instances - state.disabled:
+                update = disable_update(state, ended)
+                if not retry(partial(try_update, self._store, update), retry_budget):
+                    raise UnavailableError("another release came meanwhile: deploy again")
+        if any(unpurged.values()):
+            # Also if all was recorded before: the check that did it may have been killed just then.
             retry_budget.sleep(READERS_KNOW_S)
         if unrecorded := list_unrecorded_disabled(stage, self._ledger):
             update = record_disabled(unrecorded)

@@ -134,7 +134,8 @@ def test_heartbeats_never_begin_while_an_earlier_filter_may_be_in_use(seconds: s
 def test_older_code_gets_the_newer_ledger_when_an_update_is_rolled_back() -> None:
     house = House()
     assert house.call("check", ONE, Source="arn:1")["Data"] == {"Source": "arn:1"}
-    house.call("open", TWO)
+    for step in ("check", "open"):
+        assert house.call(step, TWO)["Status"] == "SUCCESS"
     house.is_going_back = True
     for step in ("check", "open"):
         answer = house.call(step, ONE, Source="arn:1")

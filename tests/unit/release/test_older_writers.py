@@ -153,3 +153,15 @@ def test_after_a_snapshot_was_restored_it_announces_and_waits_as_the_first_time(
     assert house.pauses == [READERS_KNOW_S] * 2
     house.writers.announce()
     assert house.read().older_seen == 2
+
+
+def test_an_announcement_that_took_longer_than_it_is_valid_is_repeated() -> None:
+    """A rebuild may have ended after the first one, before anything is written."""
+    house = House()
+    pauses = iter([LEASE_S, 0.0])
+
+    def sleep(_seconds: float) -> None:
+        house.now += next(pauses)
+
+    OlderWriters(house.table, OLDER, sleep, clocks=house.read_clocks).announce()
+    assert house.read().older_seen == 2
