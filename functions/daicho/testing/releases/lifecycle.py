@@ -239,7 +239,7 @@ class Lifecycle:
         release.outcome = ""
         self._runs += 1
         run = f"run{self._runs}"
-        began = self._deployment.dynamodb.find(CHECK_KEY)
+        release.check_run = run if is_check else release.check_run
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -259,7 +259,7 @@ class Lifecycle:
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                if is_check or self._deployment.dynamodb.find(CHECK_KEY) == began:  # else late
+                if self._is_last_check(release):  # else it must not open anything
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:
@@ -273,6 +273,11 @@ class Lifecycle:
             self._api.opened = max(self._api.opened, release.number)
             self._judge.add_writers(release.ledger, released=True)
         release.process = self._processes.start(RELEASER, work)
+
+    def _is_last_check(self, release: RunningRelease) -> bool:
+        """Whether no other release was checked since a release was."""
+        check = self._deployment.dynamodb.find(CHECK_KEY) or {}
+        return bool(check) and check["stamp"] == {"S": release.check_run}
 
     def _end_process(
         self, release: RunningRelease, process: SimulatedProcess, outcome: str

@@ -29,7 +29,7 @@ class RunningRelease:
 
     ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
     CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
-    ``finishes``: whether it has the last step. A release that goes back has it only if the other
+    ``check_run``: the name of its last check. ``finishes``: whether it has the last step. A release that goes back has it only if the other
     one had begun it.
     """
 
@@ -41,6 +41,7 @@ class RunningRelease:
     outcome: str = ""
     is_going_back: bool = False
     found: int = 0
+    check_run: str = ""
     finishes: bool = True
 
     def __str__(self) -> str:
