@@ -265,7 +265,7 @@ class ReadJudge:
         deployment failed.
         """
         lacking = self.lacking.get(instance.entity, frozenset())
-        item = dict(self.deployment.dynamodb.items).get(build_backfill_key(instance.entity), {})
+        item = self.deployment.dynamodb.find(build_backfill_key(instance.entity)) or {}
         disabled = item.get("disabled", {}).get("SS", ())
         if render_instance((instance.name, instance.since)) in {*lacking, *disabled}:
             return False
