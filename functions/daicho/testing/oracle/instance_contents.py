@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
@@ -29,8 +29,7 @@ Contents = dict[Any, Any]
 """Rows by key, and amounts by tally."""
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(NamedTuple):
     """An instance of a declaration: it has keys of its own in the table."""
 
     entity: str

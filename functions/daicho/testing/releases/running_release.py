@@ -29,8 +29,8 @@ class RunningRelease:
 
     ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
     CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
-    ``check_run``: the name of its last check. ``finishes``: whether it has the last step. A release that goes back has it only if the other
-    one had begun it.
+    ``check_run``: the name of its last check. ``finishes``: whether it has the last step. A release
+    that goes back has it only if the other one had begun it.
     """
 
     code: int
