@@ -116,6 +116,12 @@ EVENTS: Mapping[str, tuple[int, ...]] = {
     "split": (0, 0, 2),
     **dict.fromkeys(("write", "load", "deploy", "expire"), (0,)),
 }
+FREQUENCIES: Mapping[str, Any] = {
+    "lengths": (40, 60, 100),
+    "max_items": (1, 2, 3),
+    "fault_levels": (0.0, 0.0, 0.0, 0.02),
+    "events": EVENTS,
+}
 
 
 def draw_exact_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
@@ -151,11 +157,8 @@ def rebuild_profile(
         history=history,
         settle_s=SETTLE_S,
         writes=(0,),
-        lengths=(40, 60, 100),
-        max_items=(1, 2, 3),
         shards=(1, 2),
-        fault_levels=(0.0, 0.0, 0.0, 0.02),
-        **{"events": EVENTS, **more},
+        **{**FREQUENCIES, **more},
     )
 
 
@@ -170,6 +173,18 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
     rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
     rebuild_profile("rebuild copied expiry", 20, COPIED_STAMPED, draw_exact_values),
+    # A quarter of all writes meets another transaction, so items are left by one pass after another.
+    rebuild_profile(
+        "rebuild contended",
+        20,
+        COPIED,
+        draw_exact_values,
+        faults=("conflict",),
+        fault_levels=(0.33,),
+        lengths=(100,),
+        max_items=(6,),
+        events={**EVENTS, "release": (25,), "request": (10,), "work": (200,)},
+    ),
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(
         "rebuild poison",

@@ -62,7 +62,7 @@ class BaseItemWriter:
         self._names = names
         self._actions = actions
         self._mark_kinds = mark_kinds
-        self._ids = "123"[:max_items]
+        self._ids = "123456"[:max_items]
         # Two partitions that are in different halves of the stream's hash range.
         self._partitions = "c" if max_items == 1 else "cd"
         self._marks = 0
