@@ -173,7 +173,7 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
     rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
     rebuild_profile("rebuild copied expiry", 20, COPIED_STAMPED, draw_exact_values),
-    # A quarter of all writes meets another transaction, so items are left by one pass after another.
+    # A quarter of all writes meets another transaction: passes leave items to those that follow.
     rebuild_profile(
         "rebuild contended",
         20,
