@@ -38,7 +38,12 @@ from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.releases.api_requests import UNAWARE_S, ApiRequests, build_older_writers
+from daicho.testing.releases.api_requests import (
+    UNAWARE_S,
+    ApiRequests,
+    InstanceClocks,
+    build_older_writers,
+)
 from daicho.testing.releases.rebuilds import RATE, Rebuilds
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import (
@@ -108,7 +113,8 @@ class Stage:
             self.deployment.dynamodb.commit(get_key(item), item)
         self.running.code_version = self.running.previous_version = get_fixed_version(number)
         self.deployment.change_filters(lambda: 0.0, ledger)
-        apply_update(self.table, build_record_update(str(number), list_filtered_types(ledger)))
+        types = list_filtered_types(ledger)
+        apply_update(self.table, build_record_update(str(number), types))
         apply_update(self.table, build_deployed_update(str(number), self.deployment.clock.now()))
 
     def put(self, generation: int, **values: str) -> ItemKey:
@@ -125,7 +131,8 @@ class Stage:
         ledger = self.history.build_ledger(code, number)
         assert ledger is not None
         instance = ApiInstance(code, number, ledger, ItemCache(self.deployment.clock.now))
-        instance.older = build_older_writers(self.processes, instance)
+        clocks = InstanceClocks(self.deployment.clock, True, instance.processes)
+        instance.older = build_older_writers(self.processes, ledger, clocks)
         return instance
 
     def begin_request(self, instance: ApiInstance) -> SimulatedProcess:

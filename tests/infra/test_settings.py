@@ -42,6 +42,14 @@ def test_a_stage_that_the_functions_do_not_know_is_refused(tmp_path: Path) -> No
         DaichoStack(app, project=PROJECT, settings=settings)
 
 
+@pytest.mark.parametrize("seconds", [None, 0, 89])
+def test_a_release_waits_until_no_earlier_event_filter_is_used(
+    seconds: int | None, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=f"filter_spread_seconds is {seconds}; outside"):
+        synthesise("dev", tmp_path, filter_spread_seconds=seconds)
+
+
 def test_options_come_from_the_context() -> None:
     settings = read(stage="prod", account="123456789012", region="eu-west-1", alarm_email="a@b.c")
     assert (settings.account, settings.region) == ("123456789012", "eu-west-1")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
@@ -35,7 +34,7 @@ from daicho.layout.restorations import (
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
-from daicho.runtime.clock import utc_now
+from daicho.runtime.clock import ClockReading, read_clocks, utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes
@@ -115,10 +114,11 @@ class Restorer:
         *,
         threads: int = 8,
         now: Callable[[], dt.datetime] = utc_now,
+        clocks: Callable[[], ClockReading] = read_clocks,
     ) -> None:
         self._store, self._archive, self._ledger = store, archive, ledger
         self._map = make_mapper(threads)
-        self._now = now
+        self._now, self._clocks = now, clocks
 
     def restore(
         self,
@@ -144,7 +144,7 @@ class Restorer:
         report = RestoreReport(dry_run, cursor=resume)
         newest = self._find_newest(selection, report)
         report.items = len(newest)
-        run = _RestoreRun(self._store, self._ledger, self._now(), over_newer, report)
+        run = _RestoreRun(self._store, self._ledger, self._now(), self._clocks, over_newer, report)
         for stored in self._archive.list_selected(selection, behind=resume):
             if stored.name in report.broken:
                 continue
@@ -185,13 +185,15 @@ class _RestoreRun:
     store: RestorerTable
     ledger: Ledger
     now: dt.datetime
+    clocks: Callable[[], ClockReading]
     over_newer: bool
     report: RestoreReport
     lock: threading.Lock = field(default_factory=threading.Lock)
-    closed: dict[str, tuple[float, bool]] = field(default_factory=dict)
-    """By tenant: when its mark was read, and whether it is closed."""
-    checked: dict[str, float] = field(default_factory=dict)
-    """By entity: when its backfill item was read."""
+    opened: dict[str, ClockReading] = field(default_factory=dict)
+    """By tenant: just before it was read last that it is not closed."""
+    closed: set[str] = field(default_factory=set)
+    checked: dict[str, ClockReading] = field(default_factory=dict)
+    """By entity: just before its backfill item was read last."""
 
     def restore_row(self, row: ArchivedRow) -> None:
         """Restore the item of one row, or note why that is not possible.
@@ -265,18 +267,19 @@ class _RestoreRun:
 
     def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant was deleted: nobody could read or remove its restored items."""
-        read_at, is_closed = self.closed.get(tenant, (-_NEVER, False))
-        if not is_closed and time.monotonic() - read_at > RECHECK_S:
+        now = self.clocks()
+        if tenant not in self.closed and not _is_valid(self.opened.get(tenant), now):
             mark = self.store.get(build_closed_mark_key(tenant), consistent=True)
-            is_closed = mark is not None
-            self.closed[tenant] = (time.monotonic(), is_closed)
-        return is_closed
+            if mark is None:
+                self.opened[tenant] = now
+            else:
+                self.closed.add(tenant)
+        return tenant in self.closed
 
     def _check_release(self, entity: str) -> None:
         """Stop if a newer generation was released: this ledger does not know what it counts."""
-        if entity not in self.ledger.entities or (
-            time.monotonic() - self.checked.get(entity, -_NEVER) <= RECHECK_S
-        ):
+        now = self.clocks()
+        if entity not in self.ledger.entities or _is_valid(self.checked.get(entity), now):
             return
         item = self.store.get(build_backfill_key(entity), consistent=True)
         released = 0 if item is None else BackfillState.parse(entity, item).newest
@@ -286,7 +289,7 @@ class _RestoreRun:
                 f"{entity} generation {released} was released, and this checkout knows generation "
                 f"{known}: take the lock file that was deployed"
             )
-        self.checked[entity] = time.monotonic()
+        self.checked[entity] = now
 
     def _decide_outcome(
         self, image: Image, existing: Image | None, record: Image | None
@@ -323,6 +326,11 @@ class _RestoreRun:
             report.already += outcome == "already"
             report.newer += outcome == "newer"
             report.waiting += outcome == "waiting"
+
+
+def _is_valid(read_at: ClockReading | None, now: ClockReading) -> bool:
+    """Whether what was read then may still be relied on."""
+    return read_at is not None and read_at.is_recent(now, RECHECK_S)
 
 
 def _get_mark(image: Image) -> RestoredMark:

@@ -28,6 +28,7 @@ from daicho.cdk.context_options import (
 )
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
+from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 
 LOCAL_API_ID = "da1c40ed"
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
@@ -118,8 +119,9 @@ class Settings:
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
-    invocations only. ``retirement_seconds``: how long an instance is kept after its successor
-    became complete; None ends it at once. ``scan_units``: read units a second of a scan.
+    invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage local.
+    ``retirement_seconds``: how long an instance is kept after its successor became complete; None
+    ends it at once. ``scan_units``: read units a second of a scan.
     ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one;
     None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
     of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
@@ -142,7 +144,7 @@ class Settings:
     access_log_days: int
     dirty_shards: int = 16
     settle_seconds: int = 1_000
-    filter_spread_seconds: int | None = 90
+    filter_spread_seconds: int | None = MIN_FILTER_SPREAD_S
     retirement_seconds: int | None = RETIREMENT_S
     scan_units: int = 1_000
     rebuild_units: int | None = 500
@@ -260,6 +262,12 @@ class Settings:
             region=self.region,
             needs_action=self.stage == "prod" and not self.alarms_without_action,
         )
+        if self.stage != "local" and (self.filter_spread_seconds or 0) < MIN_FILTER_SPREAD_S:
+            yield (
+                f"filter_spread_seconds is {self.filter_spread_seconds}; outside of stage local it "
+                f"is at least {MIN_FILTER_SPREAD_S}: Lambda may use an earlier event filter for so "
+                "long, which drops records for good"
+            )
         if self.stage == "local" and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.stage == "local" and self.domain_name:

@@ -43,7 +43,7 @@ def build(
         watcher = HeartbeatWatcher(table, stream, now=now)
         written = replace(deployed, written=json.loads(properties["Written"]))
         is_going_back = partial(dependencies.is_going_back, event["StackId"])
-        spread, retirement = settings.filter_spread_seconds, settings.retirement_seconds
+        spread, retirement = settings.check_filter_spread(), settings.retirement_seconds
         release = Release(table, watcher, written, spread, is_going_back, retirement, now)
         step, source = properties["Step"], properties["Source"]
         budget = make_retry_budget(context, dependencies)

@@ -24,8 +24,6 @@ ledger was released: ``source``, and ``types`` of its event filters.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
@@ -46,8 +44,9 @@ RECORDED_KEY = ItemKey(BACKFILL, "#")
 """The item that says that every entity has a backfill item. No entity is called so."""
 FILTER_KEY = ItemKey(BACKFILL, "##")
 """The item that lists, before the first release is complete, what every event filter passes."""
-DIGEST_LENGTH = 16
-"""Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
+CHECK_KEY = ItemKey(BACKFILL, "###")
+"""The item of the last check of a release: which one it was (``stamp``), of which release
+(``release``), and what checks have disabled of entities without a backfill item (``instances``)."""
 
 
 @dataclass(frozen=True)
@@ -232,12 +231,6 @@ def _add_instances(read: BackfillState, attribute: str, instances: Iterable[str]
             ":newest": attributes.to_value(read.newest),
         },
     )
-
-
-def digest_plan(plan: EntityPlan) -> str:
-    """A short digest of a plan, which an edit of the lock file changes."""
-    text = json.dumps(plan.to_json(), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 def is_derived_by_all(instance: Instance, plans: Iterable[EntityPlan]) -> bool:

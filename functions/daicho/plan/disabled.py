@@ -27,13 +27,8 @@ def list_disabled(plans: Sequence[EntityPlan]) -> frozenset[Instance]:
     """
     newest = plans[-1]
     derived = frozenset[Instance]().union(*(plan.derived_instances for plan in plans))
-    declared = list_declared(plans[-2]) if len(plans) > 1 else frozenset[Instance]()
+    declared = plans[-2].declared_instances if len(plans) > 1 else frozenset[Instance]()
     return derived - newest.derived_instances - declared
-
-
-def list_declared(plan: EntityPlan) -> frozenset[Instance]:
-    """The instances that a generation declares; not those that retire in it, nor its counters."""
-    return replace(plan, retiring=RetiringPlan()).derived_instances
 
 
 def remove_instances(plan: EntityPlan, instances: AbstractSet[Instance]) -> EntityPlan:

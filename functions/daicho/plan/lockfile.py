@@ -32,7 +32,7 @@ from daicho.plan.migrations import (
     list_new_migrations,
     number_migrations,
 )
-from daicho.plan.model import EntityPlan, KeyPlan, RetiringPlan
+from daicho.plan.model import EntityPlan, KeyPlan
 from daicho.plan.stored_fields import check_fields, list_stored_fields, record_fields
 
 
@@ -170,9 +170,7 @@ def _find_derived_generation(
     derived = generations[-1].plan.derived_instances
     for generation in reversed(generations):
         if not _find_first_change(plan, generation.plan):
-            declared = dataclasses.replace(generation.plan, retiring=RetiringPlan())
-            read = declared.derived_instances
-            return generation if read <= derived else None
+            return generation if generation.plan.declared_instances <= derived else None
     return None
 
 

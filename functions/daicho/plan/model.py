@@ -6,6 +6,7 @@ and the docs read it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,6 +24,8 @@ RollupMode = Literal["by schedule", "at once"]
 TextKind = Literal["text", "company", "phone"]
 VersionMode = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
+DIGEST_LENGTH = 16
+"""Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
 
 
 @dataclass(frozen=True)
@@ -259,12 +262,25 @@ class EntityPlan:
         return (*self.uniques, *self.retiring.uniques)
 
     @cached_property
+    def declared_instances(self) -> frozenset[tuple[str, int]]:
+        """What it declares, like `derived_instances`: not what retires in it, nor its counters."""
+        declared: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
+        declared = [*self.searches, *self.listings, *self.aggregates, *self.uniques]
+        return frozenset((declaration.name, declaration.since) for declaration in declared)
+
+    @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
         derived: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
         derived = [*self.derived_searches, *self.derived_listings]
         derived += [*self.derived_aggregates, *self.derived_uniques]
         return frozenset((declaration.name, declaration.since) for declaration in derived)
+
+    @cached_property
+    def digest(self) -> str:
+        """A short digest, which an edit of the lock file changes."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
     @property
     def has_derived_state(self) -> bool:

@@ -33,7 +33,6 @@ from daicho.plan import (
     ThroughPlan,
     UniquePlan,
 )
-from daicho.plan.disabled import list_declared
 from daicho.plan.instances import can_answer_for
 from daicho.query.copy_gate import check_copied
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -110,7 +109,7 @@ class InstanceChooser:
         plans = [generation.plan for generation in self.ledger.list_generations(plan.name)]
         # A newer ledger may have disabled what retires in this one (rule 34): its release says so
         # in the backfill item. What this one declares retires first.
-        if instance in list_declared(plans[-1]) and is_derived_by_all(instance, plans):
+        if instance in plans[-1].declared_instances and is_derived_by_all(instance, plans):
             return True
         return is_complete(instance, self._find_state(plan.name), self.ledger)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Protocol
@@ -11,6 +10,7 @@ from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_back
 from daicho.plan import Ledger
 from daicho.release.older_writers import LEASE_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
+from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.storage.protocols import GetsItems, UpdatesItems
 
 
@@ -38,12 +38,12 @@ class CommandAdmission:
         ledger: Ledger,
         entities: Iterable[str],
         sleep: Callable[[float], None],
-        clock: Callable[[], float] = time.monotonic,
+        clocks: Callable[[], ClockReading] = read_clocks,
     ) -> None:
         self._store, self._ledger, self._entities = store, ledger, tuple(entities)
-        self._older = OlderWriters(store, ledger, sleep, self._entities, clock)
-        self._clock = clock
-        self._checked: float | None = None
+        self._older = OlderWriters(store, ledger, sleep, self._entities, clocks)
+        self._clocks = clocks
+        self._checked: ClockReading | None = None
         self._lock = Lock()
 
     def check(self) -> None:
@@ -57,8 +57,8 @@ class CommandAdmission:
             StoreError: the table does not answer.
         """
         with self._lock:
-            now = self._clock()
-            if self._checked is None or now >= self._checked + LEASE_S:
+            now = self._clocks()
+            if self._checked is None or not self._checked.is_recent(now, LEASE_S):
                 for entity in self._entities:
                     self._check_entity(entity)
                 self._checked = now

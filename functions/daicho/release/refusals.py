@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping
 from daicho.errors import DaichoError
 from daicho.layout.backfill_state import (
     BackfillState,
-    digest_plan,
     is_complete,
     is_derived_by_all,
     render_instance,
 )
 from daicho.plan import Ledger
-from daicho.plan.disabled import list_declared
 from daicho.plan.instances import list_declarations, list_retiring
 
 
@@ -95,7 +93,7 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
         str(generation.number)
         for generation in ledger.list_generations(entity)
         if generation.number in state.plans
-        and state.plans[generation.number] != digest_plan(generation.plan)
+        and state.plans[generation.number] != generation.plan.digest
     ]
     if edited:
         yield (
@@ -104,7 +102,7 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
             "control"
         )
         return
-    yield from _list_returns(ledger, state)
+    yield from list_returns(ledger, entity, state.disabled)
     yield from _list_early_ends(ledger, state)
     yield from _list_lost_migrations(ledger, state)
     yield from _list_early_switch(ledger, state)
@@ -124,17 +122,17 @@ def _list_early_switch(ledger: Ledger, state: BackfillState) -> Iterator[str]:
         )
 
 
-def _list_returns(ledger: Ledger, state: BackfillState) -> Iterator[str]:
+def list_returns(ledger: Ledger, entity: str, disabled: frozenset[str]) -> Iterator[str]:
     """Instances that are declared, although this stage has disabled them: they lack changes."""
-    newest = ledger.newest_generation(state.entity)
-    for instance in sorted(list_declared(newest.plan)):
+    newest = ledger.newest_generation(entity)
+    for instance in sorted(newest.plan.declared_instances):
         rendered = render_instance(instance)
-        if rendered in state.disabled:
+        if rendered in disabled:
             yield (
-                f"{state.entity}.{rendered} is declared in generation {newest.number}, but a "
+                f"{entity}.{rendered} is declared in generation {newest.number}, but a "
                 "deployment to this stage has disabled it, so it lacks changes. Take the lock file "
                 "of that deployment; a declaration that comes back after it is a new instance: "
-                f"daicho generation --revert {state.entity}"
+                f"daicho generation --revert {entity}"
             )
 
 

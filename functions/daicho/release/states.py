@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from daicho.layout.backfill_state import (
     BACKFILL,
+    CHECK_KEY,
     FILTER_KEY,
     RECORDED_KEY,
     BackfillState,
-    digest_plan,
     render_instance,
 )
 from daicho.plan import Ledger
@@ -21,7 +22,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import GetsItems, QueriesItems, ScansItems
-from daicho.storage.requests import Query, Scan, Update
+from daicho.storage.requests import ConditionCheck, Query, Scan, Update
 
 _NOTHING = "#"
 """In a set of names, which must not be empty. No entity is called so."""
@@ -32,6 +33,35 @@ class StateStore(QueriesItems, ScansItems, Protocol):
 
 
 @dataclass(frozen=True)
+class BegunCheck:
+    """A check of a release that has begun: it fences off all earlier releases (rule 27).
+
+    ``stamp``: no other check has it. ``release``: the release that was checked.
+    """
+
+    stamp: str
+    release: str
+
+    def to_update(self) -> Update:
+        """Record that this check has begun, and so is the last one."""
+        return Update(
+            CHECK_KEY,
+            "SET #stamp = :stamp, #release = :release",
+            names={"#stamp": "stamp", "#release": "release"},
+            values={":stamp": {"S": self.stamp}, ":release": {"S": self.release}},
+        )
+
+    def require(self) -> ConditionCheck:
+        """Require that no other check has begun since."""
+        return ConditionCheck(
+            CHECK_KEY,
+            "#stamp = :stamp",
+            names={"#stamp": "stamp"},
+            values={":stamp": {"S": self.stamp}},
+        )
+
+
+@dataclass(frozen=True)
 class StageStates:
     """What a table says about its entities.
 
@@ -39,7 +69,8 @@ class StageStates:
     backfill item too. ``is_empty``: the table has no items but those of the stack itself.
     ``source``: where the ledger of the last release is deployed. ``types``: the entities that its
     event filters name. ``filtered``: the entities that each event filter passes that was deployed
-    to an empty table; None if none was.
+    to an empty table; None if none was. ``check``: of the last one that began. ``disabled``: what a
+    check has disabled of an entity that had no backfill item then, as `render_instance` has it.
     """
 
     states: Mapping[str, BackfillState]
@@ -48,6 +79,8 @@ class StageStates:
     source: str = ""
     types: frozenset[str] = frozenset()
     filtered: frozenset[str] | None = None
+    check: BegunCheck | None = None
+    disabled: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def list_known_states(self, ledger: Ledger) -> Mapping[str, BackfillState]:
         """The backfill items, and what is certain of entities without one.
@@ -87,19 +120,19 @@ class StageStates:
             is_new = self.is_recorded or self.is_empty
             oldest = written if is_new else generations[0].number
             state = BackfillState(entity, oldest, written)
-            disabled = frozenset(map(render_instance, ledger.list_disabled(entity)))
-            # There is nothing to purge of an entity that has no items.
+            disabled = list_rendered_disabled(ledger, entity)
+            # There is nothing to purge of an entity that has no items. But stream consumers of a
+            # release that failed may skip what their ledger disables (rule 34).
+            skipped = self.disabled.get(entity, frozenset()) - disabled
             state = replace(
                 state,
-                disabled=frozenset() if is_new else disabled,
+                disabled=skipped if is_new else disabled | skipped,
                 purged=disabled if is_new else frozenset(),
             )
         # Any code that has this ledger may write its newest generation, also without a release.
         newest = max(state.newest, generations[-1].number)
         digests = {
-            each.number: digest_plan(each.plan)
-            for each in generations
-            if each.number not in state.plans
+            each.number: each.plan.digest for each in generations if each.number not in state.plans
         }
         return replace(
             state,
@@ -130,6 +163,8 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
     states: dict[str, BackfillState] = {}
     record: Image | None = None
     filtered: frozenset[str] | None = None
+    check: BegunCheck | None = None
+    disabled: Mapping[str, frozenset[str]] = {}
     for page in store.query_pages(Query(BACKFILL, consistent=True)):
         for item in page.items:
             key = get_key(item)
@@ -137,14 +172,21 @@ def read_recorded_states(store: QueriesItems) -> StageStates:
                 record = item
             elif key == FILTER_KEY:
                 filtered = frozenset(item["types"]["SS"]) - {_NOTHING}
+            elif key == CHECK_KEY:
+                check = BegunCheck(item["stamp"]["S"], item["release"]["S"])
+                disabled = _parse_disabled(item)
             else:
                 (entity,) = keys.parse(key.sk)
                 states[entity] = BackfillState.parse(entity, item)
+    stage = StageStates(states, False, False, filtered=filtered, check=check, disabled=disabled)
     if record is None:
-        return StageStates(states, is_recorded=False, is_empty=False, filtered=filtered)
-    types = record.get("types", {}).get("SS", ())
-    source = attributes.get_text(record, "source") or ""
-    return StageStates(states, True, False, source, frozenset(types), filtered)
+        return stage
+    return replace(
+        stage,
+        is_recorded=True,
+        source=attributes.get_text(record, "source") or "",
+        types=frozenset(record.get("types", {}).get("SS", ())),
+    )
 
 
 def list_filtered_types(ledger: Ledger) -> frozenset[str]:
@@ -190,6 +232,40 @@ def read_deployed(store: GetsItems) -> dt.datetime | None:
     """Since when the API has the code of the last release; None while it is being deployed."""
     text = attributes.get_text(store.get(RECORDED_KEY, consistent=True) or {}, "deployed")
     return dt.datetime.fromisoformat(text) if text else None
+
+
+def list_unrecorded_disabled(stage: StageStates, ledger: Ledger) -> dict[str, frozenset[str]]:
+    """What a ledger disables of entities without a backfill item, unless a check recorded it."""
+    ended = {
+        entity: list_rendered_disabled(ledger, entity) - stage.disabled.get(entity, frozenset())
+        for entity in ledger.list_types()
+        if entity not in stage.states
+    }
+    return {entity: instances for entity, instances in ended.items() if instances}
+
+
+def record_disabled(instances: Mapping[str, frozenset[str]]) -> Update:
+    """Record what is disabled of entities without a backfill item."""
+    rendered = [keys.render(entity, each) for entity, some in instances.items() for each in some]
+    return Update(
+        CHECK_KEY,
+        "ADD #instances :instances",
+        names={"#instances": "instances"},
+        values={":instances": {"SS": sorted(rendered)}},
+    )
+
+
+def _parse_disabled(item: Image) -> dict[str, frozenset[str]]:
+    disabled: defaultdict[str, set[str]] = defaultdict(set)
+    for each in item.get("instances", {}).get("SS", ()):
+        entity, instance = keys.parse(each)
+        disabled[entity].add(instance)
+    return {entity: frozenset(instances) for entity, instances in disabled.items()}
+
+
+def list_rendered_disabled(ledger: Ledger, entity: str) -> frozenset[str]:
+    """What a ledger disables of an entity, as `render_instance` has it."""
+    return frozenset(map(render_instance, ledger.list_disabled(entity)))
 
 
 def narrow_filter_update(stage: StageStates, ledger: Ledger) -> Update | None:

@@ -25,6 +25,13 @@ LOCK_FILE = CODE / LOCK_FILE_NAME
 _CONSOLE = "CONSOLE_"
 
 
+MIN_FILTER_SPREAD_S = 90
+"""Seconds for which Lambda may apply a changed event filter to some invocations only. Rule 28 rests
+on it: a heartbeat proves that a reader uses a filter that knows the entity, but not that it uses
+none of those that were deployed earlier any more. Source: AWS Lambda Developer Guide, event source
+mappings: an update may take up to 90 seconds."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings of one function; a setting that it does not need has its default.
@@ -137,6 +144,20 @@ class Settings:
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
             console=None if console == "false" else _read_console(environ),
         )
+
+    def check_filter_spread(self) -> int:
+        """How long a release waits before its first heartbeat, in seconds.
+
+        Raises:
+            SettingsError: it is shorter than Lambda takes to use a changed event filter everywhere.
+        """
+        spread = self.filter_spread_seconds
+        if self.stage != "local" and spread < MIN_FILTER_SPREAD_S:
+            raise SettingsError(
+                f"FILTER_SPREAD_SECONDS is {spread}, less than {MIN_FILTER_SPREAD_S}: Lambda may "
+                "use an earlier event filter for so long, which drops records for good"
+            )
+        return spread
 
 
 def _read_console(environ: Mapping[str, str]) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +20,12 @@ from daicho.archive.restorer import RECHECK_S, Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.errors import UnansweredError
+from daicho.layout.backfill_state import BackfillState
 from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import FieldPlan, Generation, Ledger, Migration, MigrationPlan
+from daicho.release.refusals import ReleaseRefusedError
+from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import item_key
 from daicho.stream.changes import compute_record
@@ -52,8 +56,16 @@ def kept() -> Kept:
 
 def restore(kept: Kept, *, dry_run: bool = False, table: Any = None, **more: Any) -> RestoreReport:
     asked = {name: more.pop(name) for name in ("tenant", "key", "since", "until") if name in more}
+    clocks = more.pop("clocks", read_clocks)
     kept.now += dt.timedelta(seconds=1)  # no two runs are of one instant
-    restorer = Restorer(table or kept.table, kept.archive, LEDGER, threads=1, now=lambda: kept.now)
+    restorer = Restorer(
+        table or kept.table,
+        kept.archive,
+        LEDGER,
+        threads=1,
+        now=lambda: kept.now,
+        clocks=clocks,
+    )
     return restorer.restore(Selection(**asked), dry_run=dry_run, **more)
 
 
@@ -330,18 +342,33 @@ def test_an_item_with_an_unknown_mark_is_left_alone_and_the_rest_comes_back(kept
     assert (report.restored, report.failed, kept.table.items[key(1)]) == (3, 1, item)
 
 
-def test_a_tenant_that_is_closed_meanwhile_gets_nothing_more(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passed = itertools.count(0, RECHECK_S)
-    monkeypatch.setattr("daicho.archive.restorer.time.monotonic", lambda: next(passed))
+def stop_monotonic_clock() -> Callable[[], ClockReading]:
+    """Clocks of a laptop that sleeps between any two readings: only the wall clock moves."""
+    return (ClockReading(0.0, wall) for wall in itertools.count(0, RECHECK_S)).__next__
+
+
+def test_a_tenant_that_is_closed_meanwhile_gets_nothing_more(kept: Kept) -> None:
     mark = build_closed_mark_key("t")
 
     def close(_report: object) -> None:
         kept.table.items[mark] = {"PK": {"S": mark.pk}, "SK": {"S": mark.sk}}
 
-    report = restore(kept, tenant="t", on_progress=close)
+    report = restore(kept, tenant="t", on_progress=close, clocks=stop_monotonic_clock())
     assert (report.restored, report.failed) == (2, 1)
+    assert sorted(items(kept)) == ["t1", "t2"]
+
+
+def test_a_restore_ends_when_a_newer_generation_is_released_meanwhile(kept: Kept) -> None:
+    """A rebuild would not count what this ledger restores (rule 33).
+
+    No schedule plays it: a simulated restore takes no time in which a release could come.
+    """
+
+    def release(_report: object) -> None:
+        kept.table.batch_write([BackfillState("Download", 1, 2).to_item()])
+
+    with pytest.raises(ReleaseRefusedError, match="Download generation 2 was released"):
+        restore(kept, tenant="t", on_progress=release, clocks=stop_monotonic_clock())
     assert sorted(items(kept)) == ["t1", "t2"]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from daicho.handlers import release
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
@@ -14,7 +16,7 @@ from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
 from tests.support.stream_pump import Context
 
-ENVIRONMENT = {"TABLE_NAME": "daicho", "STAGE": "prod"}
+ENVIRONMENT = {"TABLE_NAME": "daicho", "STAGE": "prod", "FILTER_SPREAD_SECONDS": "90"}
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 
 
@@ -100,7 +102,7 @@ def test_the_generation_that_the_code_writes_is_a_property() -> None:
 def test_heartbeats_go_through_the_shards_of_the_stream() -> None:
     house = House()
     house.table.batch_write([BASE_ITEM])
-    answer = house.call("open", environment={"FILTER_SPREAD_SECONDS": "90"})
+    answer = house.call("open")
     assert answer["Status"] == "SUCCESS"
     assert house.pauses[0] == 90
     found = house.read()
@@ -119,10 +121,21 @@ def test_a_wrong_setting_is_answered_too() -> None:
     assert "FILTER_SPREAD_SECONDS is '-1'" in answer["Reason"]
 
 
+@pytest.mark.parametrize("seconds", ["", "0", "89"])
+def test_heartbeats_never_begin_while_an_earlier_filter_may_be_in_use(seconds: str) -> None:
+    house = House()
+    house.table.batch_write([BASE_ITEM])
+    answer = house.call("open", environment={"FILTER_SPREAD_SECONDS": seconds})
+    assert answer["Status"] == "FAILED"
+    assert "FILTER_SPREAD_SECONDS is" in answer["Reason"]
+    assert house.read() is None
+
+
 def test_older_code_gets_the_newer_ledger_when_an_update_is_rolled_back() -> None:
     house = House()
     assert house.call("check", ONE, Source="arn:1")["Data"] == {"Source": "arn:1"}
-    house.call("open", TWO)
+    for step in ("check", "open"):
+        assert house.call(step, TWO)["Status"] == "SUCCESS"
     house.is_going_back = True
     for step in ("check", "open"):
         answer = house.call(step, ONE, Source="arn:1")

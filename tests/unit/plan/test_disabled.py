@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daicho.plan import AggregatePlan, Decisions, Ledger, Part, append_generations
-from daicho.plan.disabled import list_declared, remove_instances
+from daicho.plan.disabled import remove_instances
 from daicho.stream.changes import PlannedImage
 from tests.support.sample_members import CHANGED, LISTED, PLAIN, WITH_LIST, disable, number
 
@@ -61,7 +61,7 @@ def test_a_plan_without_instances_keeps_the_rest() -> None:
     assert remove_instances(plan, {("listed", 3)}) is plan
     left = remove_instances(plan, {("listed", 1), ("search", 1)})
     assert left.derived_instances == {("listed", 2)}
-    assert list_declared(plan) == {("search", 1), ("listed", 2)}
+    assert plan.declared_instances == {("search", 1), ("listed", 2)}
 
 
 def test_totals_of_a_disabled_instance_are_not_rolled_up_at_once() -> None:

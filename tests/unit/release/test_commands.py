@@ -16,6 +16,7 @@ from daicho.release.commands import (
 )
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S
 from daicho.release.refusals import ReleaseRefusedError
+from daicho.runtime.clock import ClockReading
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
@@ -64,9 +65,16 @@ def test_older_declarations_write_an_older_generation() -> None:
 
 def test_a_command_that_still_writes_is_checked_and_announced_again() -> None:
     table, clock = MemoryTable(), [0.0]
+    frozen = 0.0
     table.batch_write([BackfillState("Member", 2, 2).to_item()])
     ledger = replace(TWO, written={"Member": 1})
-    admission = CommandAdmission(table, ledger, ["Member"], lambda _: None, lambda: clock[0])
+    admission = CommandAdmission(
+        table,
+        ledger,
+        ["Member"],
+        lambda _: None,
+        lambda: ClockReading(monotonic=clock[0] - frozen, wall=clock[0]),
+    )
 
     def read() -> BackfillState:
         return BackfillState.parse("Member", table.get(build_backfill_key("Member")) or {})
@@ -79,6 +87,7 @@ def test_a_command_that_still_writes_is_checked_and_announced_again() -> None:
     assert read().older_seen == 2
     table.batch_write([replace(read(), newest=3).to_item()])
     clock[0] = 2 * LEASE_S
+    frozen = LEASE_S  # the laptop was asleep
     with pytest.raises(ReleaseRefusedError, match="may hold images of generation 3"):
         admission.check()
 

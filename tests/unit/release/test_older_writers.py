@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 import pytest
 
 from daicho.errors import ConditionFailedError
-from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S, OlderWriters
+from daicho.runtime.clock import ClockReading
 from daicho.storage.attributes import to_image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import try_update
 from daicho.storage.requests import Put
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
@@ -28,7 +31,20 @@ class House:
         self.pauses: list[float] = []
         self.table = MemoryTable()
         self.table.batch_write([BackfillState("Member", oldest, 2).to_item()])
-        self.writers = OlderWriters(self.table, OLDER, self.pauses.append, clock=lambda: self.now)
+        self.frozen = 0.0
+        self.writers = self.create_writers()
+
+    def create_writers(self) -> OlderWriters:
+        return OlderWriters(self.table, OLDER, self.pauses.append, clocks=self.read_clocks)
+
+    def read_clocks(self) -> ClockReading:
+        return ClockReading(monotonic=self.now - self.frozen, wall=self.now)
+
+    def complete(self) -> None:
+        """A rebuild ends."""
+        now = dt.datetime.fromtimestamp(self.now, dt.UTC)
+        update = complete_update(self.read(), 2, frozenset(), now)
+        assert try_update(self.table, update)
 
     def read(self) -> BackfillState:
         item = self.table.get(build_backfill_key("Member"))
@@ -56,11 +72,42 @@ def test_it_is_repeated_when_it_is_not_valid_any_more() -> None:
 def test_after_a_rebuild_it_waits_again() -> None:
     house = House()
     house.writers.announce()
-    house.table.batch_write([replace(house.read(), oldest=2).to_item()])
+    house.complete()
     house.now += LEASE_S
     house.writers.announce()
     assert house.read().oldest == 1
     assert house.pauses == [READERS_KNOW_S] * 2
+
+
+def test_a_frozen_instance_announces_although_its_monotonic_clock_stood_still() -> None:
+    house = House()
+    house.writers.announce()
+    house.complete()
+    house.now += 3_600
+    house.frozen += 3_600
+    house.writers.announce()
+    assert house.read().oldest == 1
+
+
+def test_a_wall_clock_that_was_set_back_ends_the_announcement() -> None:
+    house = House()
+    house.writers.announce()
+    house.now -= 3_600
+    house.frozen -= 3_600 + 1
+    house.writers.announce()
+    assert house.read().older_seen == 2
+
+
+def test_it_waits_if_another_instance_has_lowered_the_oldest_just_now() -> None:
+    """Readers may still use the backfill item from before, as the other instance knows."""
+    house = House()
+    other = house.create_writers()
+    house.writers.announce()
+    house.now += LEASE_S
+    house.complete()
+    other.announce()
+    house.writers.announce()
+    assert house.pauses == [READERS_KNOW_S] * 3
 
 
 def test_each_kind_of_write_is_announced_first() -> None:
@@ -105,4 +152,16 @@ def test_after_a_snapshot_was_restored_it_announces_and_waits_as_the_first_time(
     assert house.read().older_seen == 2
     assert house.pauses == [READERS_KNOW_S] * 2
     house.writers.announce()
+    assert house.read().older_seen == 2
+
+
+def test_an_announcement_that_took_longer_than_it_is_valid_is_repeated() -> None:
+    """A rebuild may have ended after the first one, before anything is written."""
+    house = House()
+    pauses = iter([LEASE_S, 0.0])
+
+    def sleep(_seconds: float) -> None:
+        house.now += next(pauses)
+
+    OlderWriters(house.table, OLDER, sleep, clocks=house.read_clocks).announce()
     assert house.read().older_seen == 2

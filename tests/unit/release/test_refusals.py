@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 
-from daicho.layout.backfill_state import BackfillState, digest_plan
+from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Decisions, FieldPlan, Ledger, MigrationPlan, append_generations
 from daicho.release.refusals import list_early_disables, list_refusals
 from tests.support.sample_members import (
@@ -21,7 +21,7 @@ from tests.support.sample_members import (
 
 def record(ledger: Ledger, oldest: int, newest: int) -> dict[str, BackfillState]:
     plans = {
-        each.number: digest_plan(each.plan)
+        each.number: each.plan.digest
         for each in ledger.list_generations("Member")
         if each.number <= newest
     }

@@ -68,7 +68,7 @@ class House:
         return self.release(ledger).open_to_writers(run, "arn", self.budget)["Member"]
 
     def check(self, ledger: Ledger) -> None:
-        self.release(ledger).check("arn", self.budget)
+        self.release(ledger).check("check", "arn", self.budget)
 
     def read(self) -> BackfillState:
         return read_stage_states(self.table).states["Member"]
@@ -94,9 +94,9 @@ def test_a_release_may_be_repeated() -> None:
 def test_a_check_changes_nothing_so_an_earlier_ledger_may_follow_it() -> None:
     house = House()
     house.open(ONE)
-    assert house.release(TWO).check("arn:2", house.budget) == "arn:2"
+    assert house.release(TWO).check("check", "arn:2", house.budget) == "arn:2"
     assert house.read().newest == 1
-    assert house.release(ONE).check("arn:1", house.budget) == "arn:1"
+    assert house.release(ONE).check("check", "arn:1", house.budget) == "arn:1"
 
 
 def test_a_shorter_ledger_is_refused_and_nothing_is_written() -> None:
@@ -104,7 +104,7 @@ def test_a_shorter_ledger_is_refused_and_nothing_is_written() -> None:
     house.open(TWO)
     before = house.read()
     for step in (
-        lambda: house.release(ONE).check("arn", house.budget),
+        lambda: house.release(ONE).check("check", "arn", house.budget),
         lambda: house.open(ONE),
     ):
         with pytest.raises(ReleaseRefusedError, match="knows Member generation 1"):
@@ -243,9 +243,12 @@ def test_a_check_disables_instances_before_any_function_changes() -> None:
     assert house.pauses == [READERS_KNOW_S]
     # A reader of the ledger before does not choose it any more, whatever older code writes.
     assert not is_complete(("listed", 1), replace(house.read(), oldest=1), retiring)
-    house.check(ended)
-    assert house.pauses == [READERS_KNOW_S]
+    house.check(ended)  # the one before may have been killed in its pause
+    assert house.pauses == [READERS_KNOW_S] * 2
     house.check(retiring)  # CloudFormation goes back to it
+    with pytest.raises(ReleaseRefusedError, match="another release was checked"):
+        house.open(ended)
+    house.check(ended)
     house.open(ended)
     assert house.read().newest == 3
     assert house.read().disabled == {"listed@1"}
@@ -306,7 +309,7 @@ def test_a_rollback_after_writers_began_gets_the_newer_ledger() -> None:
     house.release(ONE).open_to_writers("run", "arn:1", house.budget)
     house.release(TWO).open_to_writers("run", "arn:2", house.budget)
     house.is_going_back = True
-    assert house.release(ONE).check("arn:1", house.budget) == "arn:2"
+    assert house.release(ONE).check("check", "arn:1", house.budget) == "arn:2"
     before = house.read()
     assert house.release(ONE).open_to_writers("run", "arn:1", house.budget) == {}
     assert house.read() == before
@@ -320,7 +323,7 @@ def test_a_rollback_whose_event_filter_would_drop_records_is_refused() -> None:
     house.release(derives).open_to_writers("run", "arn:2", house.budget)
     house.is_going_back = True
     with pytest.raises(ReleaseRefusedError, match="The functions stay as they are"):
-        house.release(nothing).check("arn:1", house.budget)
+        house.release(nothing).check("check", "arn:1", house.budget)
 
 
 class Throttled(MemoryTable):

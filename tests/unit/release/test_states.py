@@ -8,7 +8,6 @@ from daicho.layout.backfill_state import (
     RECORDED_KEY,
     BackfillState,
     build_backfill_key,
-    digest_plan,
 )
 from daicho.plan import Ledger, append_generations
 from daicho.release.states import StageStates, read_stage_states
@@ -18,7 +17,7 @@ from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
 
 LEDGER = number(PLAIN, WITH_LIST)
-DIGESTS = {each.number: digest_plan(each.plan) for each in LEDGER.list_generations("Member")}
+DIGESTS = {each.number: each.plan.digest for each in LEDGER.list_generations("Member")}
 
 
 def build_stage(

@@ -25,6 +25,10 @@ UNLIMITED_SECONDS = 100_000.0
 """More than anything takes without faults."""
 MAX_REDRIVES = 200
 """Calls of a redrive that apply everything."""
+REPLACING_INVOCATIONS_OF_DRAIN = 100
+"""Invocations of a drain after which pollers may be replaced. A new one counts the retries of a
+batch from the start, and a drain lets no time pass, so a record that always fails would be repeated
+forever: in time, it exceeds the maximum age of the mapping."""
 MAX_INVOCATIONS_OF_DRAIN = 2_000
 """Invocations that handle all remaining records; a schedule that needs more never ends."""
 
@@ -69,6 +73,7 @@ class SimulatedLambda:
         self.counting_steps = 0
         self.seconds: tuple[float, ...] = (300, 30, 6)
         self._faults = faults
+        self._replaces_pollers = True
 
     @property
     def is_crowded(self) -> bool:
@@ -90,11 +95,11 @@ class SimulatedLambda:
     def drain(self) -> None:
         """Run all processes to their end, and deliver everything that is not delivered yet.
 
-        A record that always fails may be repeated forever, because a new poller counts its retries
-        from the start. That is reported in ``unexpected``.
+        A delivery that never ends is reported in ``unexpected``.
         """
         invocations = 0
         while not self.unexpected:
+            self._replaces_pollers = invocations < REPLACING_INVOCATIONS_OF_DRAIN
             self.choices.begin_span()
             active: list[SimulatedProcess | PolledInvocation] = [*self.detached, *self.polled]
             if active:
@@ -109,6 +114,7 @@ class SimulatedLambda:
                 invocations += 1
                 if invocations > MAX_INVOCATIONS_OF_DRAIN:
                     self.unexpected.append("the delivery never ends")
+        self._replaces_pollers = True
         self._faults.land_late_requests()
 
     def redrive_all(self) -> None:
@@ -231,7 +237,7 @@ class SimulatedLambda:
 
     def _maybe_replace_poller(self, polled: PolledInvocation) -> None:
         """Another poller may take over and divide the same records into other batches."""
-        if self.choices.draw_bool(0.4):
+        if self._replaces_pollers and self.choices.draw_bool(0.4):
             self.fault_counts["other boundaries"] += 1
             self.deployment.mappings[polled.consumer].replace_poller(polled.invocation.shard)
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.errors import BeingBuilt
-from daicho.layout.backfill_state import build_backfill_key, render_instance
+from daicho.layout.backfill_state import CHECK_KEY, build_backfill_key, render_instance
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.release.older_writers import OlderWriters
+from daicho.storage import keys
 from daicho.storage.item_cache import ItemCache
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import (
     Declaration,
@@ -35,7 +37,7 @@ Name = tuple[str, str]
 class ApiInstance:
     """A function instance of the API: the release of its code and of its ledger, and its cache.
 
-    ``older``: announces its writes, if requests are played that take time.
+    ``older``: announces its writes. ``processes``: its start and its requests.
     """
 
     code: int
@@ -43,6 +45,7 @@ class ApiInstance:
     ledger: Ledger
     cache: ItemCache
     older: OlderWriters | None = None
+    processes: list[SimulatedProcess] = field(default_factory=list)
 
     @property
     def version(self) -> tuple[int, int]:
@@ -108,9 +111,17 @@ class ReadJudge:
                 self.report(f"a ledger without {entity} generation {number} is accepted")
 
     def judge_refusal(self, ledger: Ledger, reason: str) -> None:
-        """A ledger was refused: it must lack what may be written, or end what still answers."""
+        """A ledger was refused: it must lack what may be written, or end what still answers.
+
+        Or it declares again what a deployment has disabled.
+        """
         lacks = any(not _knows(ledger, entity, number) for entity, number in self.announced.items())
-        if not lacks and not any(self._list_early_ends(ledger)):
+        returns = any(
+            render_instance((each.name, each.since)) in self._read_disabled(entity)
+            for entity in ledger.list_types()
+            for each in _list_declared(ledger.newest_generation(entity).plan)
+        )
+        if not lacks and not returns and not any(self._list_early_ends(ledger)):
             self.report(f"refused without a reason: {reason}")
 
     def judge_refused_start(self, ledger: Ledger) -> None:
@@ -243,6 +254,20 @@ class ReadJudge:
             self.wrong.append(line)
             self.note(line)
 
+    def _read_disabled(self, entity: str) -> set[str]:
+        """What releases have disabled of an entity, even those whose deployment failed."""
+        item = self.deployment.dynamodb.find(build_backfill_key(entity)) or {}
+        recorded = self.deployment.dynamodb.find(CHECK_KEY) or {}
+        prefix = keys.render(entity, "")
+        return {
+            *item.get("disabled", {}).get("SS", ()),
+            *(
+                each.removeprefix(prefix)
+                for each in recorded.get("instances", {}).get("SS", ())
+                if each.startswith(prefix)
+            ),
+        }
+
     def _judge_refused_read(
         self, instance: ApiInstance, plan: EntityPlan, declared: Declaration
     ) -> None:
@@ -265,8 +290,7 @@ class ReadJudge:
         deployment failed.
         """
         lacking = self.lacking.get(instance.entity, frozenset())
-        item = dict(self.deployment.dynamodb.items).get(build_backfill_key(instance.entity), {})
-        disabled = item.get("disabled", {}).get("SS", ())
+        disabled = self._read_disabled(instance.entity)
         if render_instance((instance.name, instance.since)) in {*lacking, *disabled}:
             return False
         oldest = min(self.writable.get(instance.entity, {1}))

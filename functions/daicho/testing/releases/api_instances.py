@@ -17,7 +17,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
 from daicho.testing.oracle.stream_history import list_expired_items
-from daicho.testing.releases.api_requests import ApiRequests, build_older_writers
+from daicho.testing.releases.api_requests import ApiRequests, InstanceClocks, build_older_writers
 from daicho.testing.releases.item_writes import write_item
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory
@@ -74,7 +74,9 @@ class ApiInstances:
             return
         version, instance = self.version, self.create(*self.version)
         self.judge.add_writers(instance.ledger)
-        instance.older = older = build_older_writers(self.processes, instance)
+        clock = self.deployment.clock
+        clocks = InstanceClocks(clock, self.choices.pick((False, True)), instance.processes)
+        instance.older = older = build_older_writers(self.processes, instance.ledger, clocks)
         if not older.is_needed:
             self._add(instance)
             return
@@ -91,6 +93,7 @@ class ApiInstances:
 
         self.read()  # what the others know now may be what they use for a while
         process = self.processes.start(STARTER, work)
+        instance.processes.append(process)
         match self.choices.pick(("starts", "waits", "starts", "begins")):
             case "starts":
                 while not process.finished:
@@ -204,8 +207,13 @@ class ApiInstances:
 
     def _commit(self, instance: ApiInstance, key: ItemKey, item: Image | None) -> None:
         """Write an item at once, as an instance does whose requests meet no others."""
-        now = self.deployment.clock.now()
-        write_item(self.deployment.open_table(), instance.ledger, key, item, now)
+        if instance.older is not None and instance.older.is_needed:
+            process = self.requests.send(instance, key, (item,), f"write {key}")
+            while not process.finished:
+                self.processes.run_round(process)
+        else:
+            now = self.deployment.clock.now()
+            write_item(self.deployment.open_table(), instance.ledger, key, item, now)
 
     def _add(self, instance: ApiInstance) -> None:
         self.running.append(instance)

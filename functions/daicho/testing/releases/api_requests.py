@@ -6,14 +6,16 @@ A function instance answers one request at a time. Nothing of a request is writt
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from daicho.plan import Ledger
 from daicho.release.older_writers import OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
+from daicho.runtime.clock import ClockReading
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.testing.aws.client_errors import build_error
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
@@ -77,11 +79,37 @@ def _get_process() -> SimulatedProcess:
     return process
 
 
-def build_older_writers(processes: WaitingProcesses, instance: ApiInstance) -> OlderWriters:
+@dataclass(eq=False)
+class InstanceClocks:
+    """The clocks of a function instance, which Lambda may freeze between two requests.
+
+    ``is_frozen``: whether its monotonic clock stands still while no process of it runs.
+    """
+
+    clock: SimulatedClock
+    is_frozen: bool
+    processes: list[SimulatedProcess] = field(default_factory=list)
+    _frozen_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.clock.before_advance.append(self._pass)
+
+    def read(self) -> ClockReading:
+        """What both clocks show."""
+        wall = self.clock.now().timestamp()
+        return ClockReading(wall - self._frozen_seconds, wall)
+
+    def _pass(self, seconds: float) -> None:
+        if self.is_frozen and all(process.finished for process in self.processes):
+            self._frozen_seconds += seconds
+
+
+def build_older_writers(
+    processes: WaitingProcesses, ledger: Ledger, clocks: InstanceClocks
+) -> OlderWriters:
     """What announces the writes of an instance, whichever of its requests writes."""
     table: Any = _TableOfProcess(processes)
-    clock = processes.deployment.clock
-    return OlderWriters(table, instance.ledger, table.sleep, clock=lambda: clock.now().timestamp())
+    return OlderWriters(table, ledger, table.sleep, clocks=clocks.read)
 
 
 @dataclass(eq=False)
@@ -120,6 +148,17 @@ class ApiRequests:
         images: tuple[Image | None, ...] = (None,) if is_removed else (item,)
         if is_replaced:
             images = (None, item)
+        verb = "remove" if is_removed else f"write generation {item['gen']['N']} of"
+        return self.send(instance, key, images, f"{verb} {key}")
+
+    def send(
+        self,
+        instance: ApiInstance,
+        key: ItemKey,
+        images: Sequence[Image | None],
+        description: str,
+    ) -> SimulatedProcess:
+        """Begin a request that writes these images of an item, one after the other."""
         clock = self.processes.deployment.clock
         is_announced = instance.older is not None and instance.older.is_needed
         end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
@@ -138,10 +177,10 @@ class ApiRequests:
                 self.note(f"{instance}: a request is refused: {error}")
                 self.judge.judge_refused_start(instance.ledger)
             else:
-                verb = "remove" if is_removed else f"write generation {item['gen']['N']} of"
-                self.note(f"{instance}: {verb} {key}{'' if is_written else ': refused'}")
+                self.note(f"{instance}: {description}{'' if is_written else ': refused'}")
 
         process = self.processes.start(REQUEST, work)
         self.waiting[process] = instance
+        instance.processes.append(process)
         self.note(f"{instance}: a request begins")
         return process

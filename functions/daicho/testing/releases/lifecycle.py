@@ -13,8 +13,10 @@ from typing import ClassVar
 
 from daicho.errors import UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.layout.backfill_state import CHECK_KEY
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
+from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from daicho.storage.item_key import ItemKey
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.testing.choices import Choices
@@ -38,8 +40,9 @@ PROCESS_S = (900.0, 300.0, 150.0)
 WRITES = (8, 14, 20)
 TROUBLE = (0.05, 0.0, 0.2)
 """The share of turns in which a release, or a process of it, ends early."""
-FILTER_SPREAD_S = (90.0, 90.0, 0.0)
-"""Seconds that a release waits before its first heartbeat."""
+FILTER_SPREAD_S = float(MIN_FILTER_SPREAD_S)
+"""Seconds that a release waits before its first heartbeat: no fewer than any stage of an account.
+In them, each reader begins to use the newest filter."""
 PAUSES_S = (0.0, 1.0, 0.5, 30.0)
 """Seconds between two writes: also fewer than a backfill item is cached."""
 LASTING_KEY = ItemKey("other", "-")
@@ -235,7 +238,8 @@ class Lifecycle:
         is_check, is_finish = release.step is Step.CHECK, release.step is Step.FINISH
         release.outcome = ""
         self._runs += 1
-        run, spread_s = f"run{self._runs}", self._choices.pick(FILTER_SPREAD_S)
+        run = f"run{self._runs}"
+        began = self._deployment.dynamodb.find(CHECK_KEY)
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -243,19 +247,20 @@ class Lifecycle:
             describer = self._deployment.build_stream_describer(process)
             watcher = HeartbeatWatcher(table, describer, now=dependencies.now)
             prepared = Release(
-                table, watcher, release.ledger, spread_s, lambda: release.is_going_back
+                table, watcher, release.ledger, FILTER_SPREAD_S, lambda: release.is_going_back
             )
             budget, source = make_retry_budget(process, dependencies), str(release.number)
             try:
                 if is_finish and self.rebuilds is not None:
                     self.rebuilds.finish_deployment(process, release.ledger, source)
                 elif is_check:
-                    release.found = int(prepared.check(source, budget))
+                    release.found = int(prepared.check(run, source, budget))
                 else:
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                self._judge.judge_refusal(release.ledger, str(error))
+                if is_check or self._deployment.dynamodb.find(CHECK_KEY) == began:  # else late
+                    self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:
                 self._end_process(release, process, "unavailable")

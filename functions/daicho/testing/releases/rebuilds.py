@@ -192,6 +192,7 @@ class Rebuilds:
                     return []
         repair()
         running.drain()
+        repair()  # a mapping may have discarded a batch of the last delivery
         job = find_job(self.deployment.open_table())
         if job is None or job.state == "succeeded":
             return []

@@ -31,6 +31,7 @@ LIFETIME_S = 60
 """Seconds until an item of an entity that expires does so. A restored item has those that its
 entity declares."""
 HOUR_S = 3600.0
+CREATION_INTERVAL_S = 1e-6
 
 
 class BaseItemWriter:
@@ -116,7 +117,11 @@ class BaseItemWriter:
         return is_base_item(self._dynamodb.find(key) or {})
 
     def draw_image(self, entity: str = "") -> Image:
-        """An image to write, of any of the entities if none is named."""
+        """An image to write, of any of the entities if none is named.
+
+        No two are created at one instant, as the library ensures it for each process (rule 29).
+        """
+        self._clock.advance(CREATION_INTERVAL_S)
         entity = entity or self._choices.pick(self._names)
         source = ValueSource(self._choices.pick, self._ids, self._partitions, self._clock.now())
         plan = self._entities.ledger.current_generation(entity).plan

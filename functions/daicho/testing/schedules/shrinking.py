@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import combinations, product
 
+from daicho.derive.contributions import Amount
 from daicho.testing.choices import Choices
 from daicho.testing.schedules.event_choices import (
     ChoiceName,
@@ -25,6 +26,9 @@ MAX_RAISED_LIMIT = 4
 """A choice of so many values may be changed, so that one event does the work of several."""
 RAISED_DISTANCE = 5
 """The distance to events whose work is done by another one."""
+
+NOTHING = ("None", str(Amount()))
+"""How the side of a difference is described that has nothing."""
 
 PlayIfFails = Callable[[EventPlan], PlannedChoices | None]
 """Plays a plan; returns its choices if it fails alike, else None."""
@@ -195,5 +199,21 @@ class _Shrinker:
 
 
 def find_failure_kind(differences: Sequence[str]) -> str:
-    """The first difference without its details, by which schedules fail alike; empty for none."""
-    return differences[0].partition(":")[0] if differences else ""
+    """What kind of thing the first difference is, without its details; empty for none.
+
+    Of a difference ``what: key: actual instead of expected``, both sides belong to the kind: a row
+    that is left over has another cause than one that is missing.
+    """
+    if not differences:
+        return ""
+    what, _, details = differences[0].partition(":")
+    actual, separator, expected = details.partition(" instead of ")
+    if not separator:
+        return what
+    return f"{what}: {_find_side_kind(actual)} instead of {_find_side_kind(expected)}"
+
+
+def _find_side_kind(text: str) -> str:
+    """Whether one side of a difference has nothing, or something."""
+    side = text.rpartition(": ")[2].removesuffix(", and settled")
+    return "nothing" if side in NOTHING else "something"
