@@ -10,6 +10,7 @@ from collections.abc import Callable
 from greenlet import greenlet
 
 from daicho.layout.backfill_state import BACKFILL, BackfillState, is_complete
+from daicho.rebuild.job import JOB_KEY
 from daicho.rebuild.kept_phase import ROLLUP_WAIT_S
 from daicho.release.states import read_stage_states
 from daicho.storage import keys
@@ -52,10 +53,12 @@ class CompletionCheck:
         self._count = 0
         self._changed: dict[ItemKey, int] = {}
         self._began: dict[SimulatedProcess, int] = {}
+        self._jobs: dict[SimulatedProcess, Image] = {}
 
     def note_step(self, process: SimulatedProcess) -> None:
         """A step of a rebuild begins to read items; it may not see the last changes."""
         self._began[process] = self._count + 1 - MAX_LAG
+        self._jobs[process] = self._deployment.dynamodb.find(JOB_KEY) or {}
 
     def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item."""
@@ -65,7 +68,8 @@ class CompletionCheck:
         self._totals.note(key, old, new, by_rebuild=by_rebuild)
         if not by_rebuild:
             self._changed[key] = self._count
-        elif "gen" in (new or old or {}):
+        elif process is not None and "gen" in (new or old or {}):
+            self._check_finding(key, process)
             self._check_touch(key, old, new, process)
         if key.pk != BACKFILL or key.sk.startswith(keys.DELIMITER) or not (old and new):
             return
@@ -114,6 +118,12 @@ class CompletionCheck:
             if ("~" in key.pk and instance.owns_row(key))
             or ("#+" in key.pk and instance.owns_tally(key.pk))
         ]
+
+    def _check_finding(self, key: ItemKey, process: SimulatedProcess) -> None:
+        """A pass has recorded that it has found something before it writes an item (rule 30)."""
+        before, job = self._jobs[process], self._deployment.dynamodb.find(JOB_KEY) or {}
+        if job["id"] == before["id"] and int(job["finding_pass"]["N"]) < int(before["passes"]["N"]):
+            self._judge.report(f"a touch of {key} is not recorded as found")
 
     def _check_touch(
         self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess
