@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from daicho.plan import (
+    AggregatePlan,
     Condition,
     CopyPlan,
     Decisions,
@@ -29,6 +30,7 @@ from tests.delivery.schedules.lifecycle_profiles import (
     DRAFT_2,
     NEWEST,
     STATE,
+    TEAM,
     VISIT_1,
     VISIT_2,
     build_history,
@@ -99,6 +101,20 @@ COPIED_STAMPED = build_history(
         replace(BADGE, expires=OPEN_FOR_5_MINUTES),
     ),
 )
+# Aggregates that keep what expired, and that are newer than archived rows (rule 33).
+OF_TEAM = AggregatePlan("of_team", 0, "count", None, TEAM, (), on_expiry="keep")
+OF_STATE = AggregatePlan("of_state", 0, "count", None, STATE, (), on_expiry="keep")
+OF_BOTH = AggregatePlan("of_both", 0, "count", None, TEAM, STATE, on_expiry="keep")
+LOAN_1 = EntityPlan(
+    name="Loan",
+    fields={"id": "str", "team": "str", "state": "str"},
+    key=KeyPlan(("id",), ()),
+    aggregates=(OF_TEAM,),
+    expires=ExpiryPlan(120, archive=True),
+)
+LOAN_2 = replace(LOAN_1, aggregates=(replace(OF_TEAM, where=OPEN), OF_STATE))
+LOAN_3 = replace(LOAN_2, aggregates=(*LOAN_2.aggregates, OF_BOTH))
+KEPT = build_history((LOAN_3,), Decisions(), (LOAN_1,), (LOAN_2,))
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "release": (10, 25),
     "request": (20, 40),
@@ -184,6 +200,23 @@ REBUILD_PROFILES = (
         lengths=(100,),
         max_items=(6,),
         events={**EVENTS, "release": (25,), "request": (10,), "work": (200,)},
+    ),
+    # Items expire before, while and after they are touched, and archived rows are restored.
+    rebuild_profile(
+        "rebuild kept",
+        60,
+        KEPT,
+        draw_exact_values,
+        lengths=(60, 100),
+        max_items=(2, 3, 6),
+        events={
+            **EVENTS,
+            "expire": (40,),
+            "restore": (20, 40),
+            "detached": (40,),
+            "tick": (5, 10),
+            "look": (5,),
+        },
     ),
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(

@@ -162,9 +162,11 @@ class CompletionCheck:
         self._settled.refresh(entity, oldest)
         ledger = self._deployment.entities.ledger
         plan = ledger.find_plan(entity, oldest)
+        rows = frozenset(each.row for each in self._contents.list_kept_items(entity))
         for name, since in sorted(plan.derived_instances):
             if is_complete((name, since), state, ledger):
                 instance = Instance(entity, name, since)
+                self._deployment.filled[entity, name, since] = rows
                 differences = self._settled.find_differences(instance)
                 if not is_complete((name, since), before, ledger):
                     differences += self._totals.find_differences(instance)

@@ -27,6 +27,7 @@ from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.releases.api_instances import ApiInstances
 from daicho.testing.releases.rebuilds import Rebuilds
+from daicho.testing.releases.restores import ReleasedRestores
 from daicho.testing.releases.running_release import NEXT, RunningRelease, Step
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
@@ -90,6 +91,11 @@ class Lifecycle:
     @property
     def rebuilds(self) -> Rebuilds | None:
         """The rebuilds that releases start, if any are played."""
+        return None
+
+    @property
+    def restores(self) -> ReleasedRestores | None:
+        """What restores archived rows, if rebuilds are played."""
         return None
 
     def _begin(self, names: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from daicho.storage.protocols import apply_update
 from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.releases.lifecycle import PAUSES_S, RELEASER, Lifecycle
 from daicho.testing.releases.rebuilds import REBUILD_PROCESSES, Rebuilds
+from daicho.testing.releases.restores import ReleasedRestores
 from daicho.testing.releases.running_release import RunningRelease
 from daicho.testing.schedules.code_history import get_code_version, get_fixed_version
 
@@ -55,6 +56,11 @@ class RebuildLifecycle(Lifecycle):
     def rebuilds(self) -> Rebuilds:
         """The rebuilds that releases start."""
         return self._rebuilds
+
+    @property
+    def restores(self) -> ReleasedRestores:
+        """What restores archived rows."""
+        return ReleasedRestores(self._api, self._processes, self._choices, self._note)
 
     # --- Events ------------------------------------------------------------------------------
 
