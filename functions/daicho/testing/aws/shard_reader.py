@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -82,7 +81,6 @@ class ShardReader:
         self._settings = settings
         self._now = now
         self._gathering_since = self.get_time()
-        self._sizes: list[int] = []
         self._match_results: list[bool] = []
 
     def get_time(self) -> float:
@@ -212,9 +210,7 @@ class ShardReader:
 
     def _size(self, index: int) -> int:
         """The size of a record in a payload, in bytes."""
-        for record in self.shard.records[len(self._sizes) : index + 1]:
-            self._sizes.append(len(json.dumps(record)) + 2)
-        return self._sizes[index]
+        return len(self.shard.render_record(index)) + 2
 
     def _age(self, record: Record) -> float:
         return self.get_time() - _get_creation_time(record)
