@@ -110,7 +110,7 @@ LOAN_1 = EntityPlan(
     fields={"id": "str", "team": "str", "state": "str"},
     key=KeyPlan(("id",), ()),
     aggregates=(OF_TEAM,),
-    expires=ExpiryPlan(120, archive=True),
+    expires=ExpiryPlan(90, archive=True),
 )
 LOAN_2 = replace(LOAN_1, aggregates=(replace(OF_TEAM, where=OPEN), OF_STATE))
 LOAN_3 = replace(LOAN_2, aggregates=(*LOAN_2.aggregates, OF_BOTH))
@@ -211,8 +211,10 @@ REBUILD_PROFILES = (
         max_items=(2, 3, 6),
         events={
             **EVENTS,
+            "advance": (40,),
+            "request": (40,),
             "expire": (40,),
-            "restore": (20, 40),
+            "restore": (60,),
             "detached": (40,),
             "tick": (5, 10),
             "look": (5,),

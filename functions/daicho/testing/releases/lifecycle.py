@@ -245,7 +245,7 @@ class Lifecycle:
         release.outcome = ""
         self._runs += 1
         run = f"run{self._runs}"
-        began = self._deployment.dynamodb.find(CHECK_KEY)
+        release.checks |= {run} if is_check else set()
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -265,7 +265,8 @@ class Lifecycle:
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                if is_check or self._deployment.dynamodb.find(CHECK_KEY) == began:  # else late
+                last = (self._deployment.dynamodb.find(CHECK_KEY) or {}).get("stamp", {}).get("S")
+                if is_check or last in release.checks:  # else another one was checked since
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:

@@ -25,6 +25,8 @@ from daicho.testing.releases.api_instances import ApiInstances
 from daicho.testing.releases.api_requests import REQUEST_S, InstanceClocks, TableUntil
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
+RESTORE = "restore"
+"""The process of a restore."""
 BuildRestorer = Callable[[SimulatedProcess], Restorer]
 
 
@@ -55,13 +57,11 @@ class ReleasedRestores:
 
     def draw(self) -> BuildRestorer:
         """A restore by any lock file that may be in use."""
-        history = self.api.history
+        history, consumers = self.api.history, self.api.consumers
         released = (self.api.version or (1, 1))[1]
-        code = number = self.choices.pick((released, self.api.consumers))
+        number = self.choices.pick((released, consumers, released, max(1, consumers - 1)))
         is_command = self.choices.draw_bool(0.5)
-        if is_command:
-            code = 1 + self.choices.draw_number(history.newest)
-            number = min(code + self.choices.draw_number(2), history.newest)
+        code = max(1, number - self.choices.pick((0, 1))) if is_command else number
         ledger = history.build_ledger(code, number) or history.get_ledger(number)
         self.note(f"by {'a command' if is_command else 'jobs'} of code {code}, ledger {number}")
         deployment = self.processes.deployment

@@ -26,7 +26,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import INVOCATION_S, SimulatedLambda
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
-from daicho.testing.releases.restores import ReleasedRestores
+from daicho.testing.releases.restores import RESTORE, ReleasedRestores
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.profile import Profile, RequestSource
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
@@ -98,9 +98,9 @@ class RareEvents:
                 if self.restores is None
                 else self.restores.processes.deliver
             )()
-        process = self.simulated_lambda.create_process("restore", work)
+        process = self.simulated_lambda.create_process(RESTORE, work)
         self.simulated_lambda.detached.append(process)
-        if self.choices.draw_bool(0.3):
+        if self.choices.draw_bool(0.3 if self.restores is None else 0.5):
             self._run_to_end(process)
 
     def _build_restorer(self, process: SimulatedProcess) -> Restorer:
