@@ -27,6 +27,7 @@ from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.releases.api_instances import ApiInstances
 from daicho.testing.releases.rebuilds import Rebuilds
+from daicho.testing.releases.restores import ReleasedRestores
 from daicho.testing.releases.running_release import NEXT, RunningRelease, Step
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
@@ -90,6 +91,11 @@ class Lifecycle:
     @property
     def rebuilds(self) -> Rebuilds | None:
         """The rebuilds that releases start, if any are played."""
+        return None
+
+    @property
+    def restores(self) -> ReleasedRestores | None:
+        """What restores archived rows, if rebuilds are played."""
         return None
 
     def _begin(self, names: Sequence[str]) -> None:
@@ -239,7 +245,7 @@ class Lifecycle:
         release.outcome = ""
         self._runs += 1
         run = f"run{self._runs}"
-        release.check_run = run if is_check else release.check_run
+        release.checks |= {run} if is_check else set()
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -259,7 +265,8 @@ class Lifecycle:
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                if self._is_last_check(release):  # else it must not open anything
+                last = (self._deployment.dynamodb.find(CHECK_KEY) or {}).get("stamp", {}).get("S")
+                if is_check or last in release.checks:  # else another one was checked since
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:
@@ -273,11 +280,6 @@ class Lifecycle:
             self._api.opened = max(self._api.opened, release.number)
             self._judge.add_writers(release.ledger, released=True)
         release.process = self._processes.start(RELEASER, work)
-
-    def _is_last_check(self, release: RunningRelease) -> bool:
-        """Whether no other release was checked since a release was."""
-        check = self._deployment.dynamodb.find(CHECK_KEY) or {}
-        return bool(check) and check["stamp"] == {"S": release.check_run}
 
     def _end_process(
         self, release: RunningRelease, process: SimulatedProcess, outcome: str

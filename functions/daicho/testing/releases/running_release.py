@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from daicho.plan import Ledger
@@ -29,7 +29,7 @@ class RunningRelease:
 
     ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
     CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
-    ``check_run``: the name of its last check. ``finishes``: whether it has the last step. A release
+    ``checks``: the runs of its first step. ``finishes``: whether it has the last step. A release
     that goes back has it only if the other one had begun it.
     """
 
@@ -41,8 +41,8 @@ class RunningRelease:
     outcome: str = ""
     is_going_back: bool = False
     found: int = 0
-    check_run: str = ""
     finishes: bool = True
+    checks: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         going = ", going back" if self.is_going_back else ""
