@@ -57,9 +57,9 @@ API = Grants(
     objects=("GetObject", "PutObject", *REMOVE_VERSIONS),
     object_bucket=("ListBucketVersions",),
 )
-# Sections that nobody sees, and objects whose items are gone.
+# Sections that nobody sees, and objects whose items are gone. A rebuild is requested by a put.
 SWEEP = Grants(
-    table=("GetItem", "Query", "BatchWriteItem", "DeleteItem"),
+    table=("GetItem", "Query", "PutItem", "BatchWriteItem", "DeleteItem"),
     indexes={"GSI2": ("Query",)},
     objects=REMOVE_VERSIONS,
     object_bucket=("ListBucketVersions",),
@@ -166,7 +166,7 @@ PUBLISH = (
     *("GetAlias", "CreateAlias", "UpdateAlias", "DeleteAlias"),
 )
 REMOVE_VERSION = ("DeleteFunction",)
-START = ("StartExecution",)  # the API starts jobs, and nothing else
+START = ("StartExecution",)  # the API and the sweep start jobs, and nothing else
 INVOKE = ("InvokeFunction",)  # operators start an audit
 ALARMS = ("DescribeAlarms",)
 METRICS = ("GetMetricData",)  # knows no resource but "*"
