@@ -33,7 +33,10 @@ EMITTED = {
     "rollup": {*RollupReport(oldest_mark="2026-11-23T00:00:00+00:00").counts(), "RollupLag"},
     "audit": {*AuditReport().counted, "ArchiveAuditAge"},
     "forget": {*ForgetRunReport().counted, "ForgettingOverdue"},
-    "sweep": {f"Sweep{name.capitalize()}" for name in vars(SweepReport())},
+    "sweep": {
+        "OldGenerationWritten",
+        *(f"Sweep{name.capitalize()}" for name in vars(SweepReport())),
+    },
     "project": {"RecordsQuarantined", "ClaimsOpen"},
     "jobs": {"JobsBlocked"},
 }
