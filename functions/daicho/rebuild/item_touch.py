@@ -37,6 +37,9 @@ OWNER = "owner"
 """The attribute of a companion item that names its item."""
 READ = ("version", "gen", "created_at", "ttl")
 """The attributes of an item that identify the image that was read."""
+MAX_TOUCH_AGE_S = 240.0
+"""How long ago a touch may have been planned that is sent, in seconds. Whether an item has expired,
+and who holds a unique value, was decided when it was planned."""
 MAX_COMPANIONS = 99
 """The limit of one transaction, without the touch itself."""
 
@@ -130,7 +133,7 @@ It raises `ObstacleError` if one of them cannot be stored.
 
 @dataclass(frozen=True)
 class Touch:
-    """The touch of one item. ``units``: the write units that it consumes, about.
+    """The touch of one item, planned at a time. ``units``: the write units that it consumes, about.
 
     ``removed``: reservations of values that the item has no more. ``checks``: the owners of
     reservations that are taken over. ``end``: the ``ttl`` of the item if the touch changes it, in
@@ -138,6 +141,7 @@ class Touch:
     """
 
     update: Update
+    planned: dt.datetime
     companions: tuple[Companion, ...] = ()
     units: float = 1.0
     removed: tuple[Delete, ...] = ()
@@ -164,6 +168,10 @@ class Touch:
             companions.append(companion)
             checks[check.key] = check
         return replace(self, companions=tuple(companions), checks=tuple(checks.values()))
+
+    def is_outdated(self, now: dt.datetime) -> bool:
+        """Whether the touch was planned too long ago to be sent, or the clock was set back."""
+        return not 0 <= (now - self.planned).total_seconds() < MAX_TOUCH_AGE_S
 
     def is_late(self, now: dt.datetime) -> bool:
         """Whether the item has expired since the touch was planned."""
@@ -226,7 +234,7 @@ def plan_touch(
     is_plain = is_plain and not _depends_on_image(ledger, plan, image, generation)
     update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
     end = attributes.get_integer(image, "ttl") if image.get("ttl") != new.get("ttl") else None
-    return Touch(update, companions, units, removed, end=end)
+    return Touch(update, now, companions, units, removed, end=end)
 
 
 def _list_reservations(

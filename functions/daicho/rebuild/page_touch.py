@@ -14,6 +14,7 @@ from daicho.rebuild.item_touch import (
     ListCompanions,
     NotUniqueError,
     ObstacleError,
+    Touch,
     TouchTable,
     plan_touch,
 )
@@ -94,13 +95,26 @@ class PageTouch:
 
     def _touch_item(self, image: Image) -> bool:
         """Touch an item; False if it has expired or changed since it was read."""
+        touch = self._plan_touch(image)
+        self.record_finding()
+
+        def send() -> bool:
+            # At a low rate, or while the table is throttled, the wait may have been long.
+            latest = self._plan_touch(image) if touch.is_outdated(self.now()) else touch
+            return not latest.is_late(self.now()) and latest.send(self.store)
+
+        return self.rate.write(touch.units, send)
+
+    def _plan_touch(self, image: Image) -> Touch:
+        """Plan the touch of an item, and check that no other item has what belongs to it.
+
+        Raises:
+            ObstacleError: it cannot be touched.
+            StoreError: the table does not answer.
+        """
         generation = self.copier.targets[image["type"]["S"]]
         touch = plan_touch(self.ledger, image, generation, self.now(), self._list_companions)
-        touch = touch.check(self.store)
-        self.record_finding()
-        return self.rate.write(
-            touch.units, lambda: not touch.is_late(self.now()) and touch.send(self.store)
-        )
+        return touch.check(self.store)
 
     def _list_companions(self, image: Image, new: Image) -> list[Companion]:
         return [

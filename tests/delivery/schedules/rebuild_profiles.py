@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from daicho.plan import (
+    AggregatePlan,
     Condition,
     CopyPlan,
     Decisions,
@@ -29,6 +30,7 @@ from tests.delivery.schedules.lifecycle_profiles import (
     DRAFT_2,
     NEWEST,
     STATE,
+    TEAM,
     VISIT_1,
     VISIT_2,
     build_history,
@@ -99,6 +101,20 @@ COPIED_STAMPED = build_history(
         replace(BADGE, expires=OPEN_FOR_5_MINUTES),
     ),
 )
+# Aggregates that keep what expired, and that are newer than archived rows (rule 33).
+OF_TEAM = AggregatePlan("of_team", 0, "count", None, TEAM, (), on_expiry="keep")
+OF_STATE = AggregatePlan("of_state", 0, "count", None, STATE, (), on_expiry="keep")
+OF_BOTH = AggregatePlan("of_both", 0, "count", None, TEAM, STATE, on_expiry="keep")
+LOAN_1 = EntityPlan(
+    name="Loan",
+    fields={"id": "str", "team": "str", "state": "str"},
+    key=KeyPlan(("id",), ()),
+    aggregates=(OF_TEAM,),
+    expires=ExpiryPlan(90, archive=True),
+)
+LOAN_2 = replace(LOAN_1, aggregates=(replace(OF_TEAM, where=OPEN), OF_STATE))
+LOAN_3 = replace(LOAN_2, aggregates=(*LOAN_2.aggregates, OF_BOTH))
+KEPT = build_history((LOAN_3,), Decisions(), (LOAN_1,), (LOAN_2,))
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "release": (10, 25),
     "request": (20, 40),
@@ -115,6 +131,12 @@ EVENTS: Mapping[str, tuple[int, ...]] = {
     "tick": (0, 3),
     "split": (0, 0, 2),
     **dict.fromkeys(("write", "load", "deploy", "expire"), (0,)),
+}
+FREQUENCIES: Mapping[str, Any] = {
+    "lengths": (40, 60, 100),
+    "max_items": (1, 2, 3),
+    "fault_levels": (0.0, 0.0, 0.0, 0.02),
+    "events": EVENTS,
 }
 
 
@@ -151,11 +173,8 @@ def rebuild_profile(
         history=history,
         settle_s=SETTLE_S,
         writes=(0,),
-        lengths=(40, 60, 100),
-        max_items=(1, 2, 3),
         shards=(1, 2),
-        fault_levels=(0.0, 0.0, 0.0, 0.02),
-        **{"events": EVENTS, **more},
+        **{**FREQUENCIES, **more},
     )
 
 
@@ -170,6 +189,37 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
     rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
     rebuild_profile("rebuild copied expiry", 20, COPIED_STAMPED, draw_exact_values),
+    # A quarter of all writes meets another transaction: passes leave items to those that follow.
+    rebuild_profile(
+        "rebuild contended",
+        20,
+        COPIED,
+        draw_exact_values,
+        faults=("conflict",),
+        fault_levels=(0.33,),
+        lengths=(100,),
+        max_items=(6,),
+        events={**EVENTS, "release": (25,), "request": (10,), "work": (200,)},
+    ),
+    # Items expire before, while and after they are touched, and archived rows are restored.
+    rebuild_profile(
+        "rebuild kept",
+        60,
+        KEPT,
+        draw_exact_values,
+        lengths=(60, 100),
+        max_items=(2, 3, 6),
+        events={
+            **EVENTS,
+            "advance": (40,),
+            "request": (40,),
+            "expire": (40,),
+            "restore": (60,),
+            "detached": (40,),
+            "tick": (5, 10),
+            "look": (5,),
+        },
+    ),
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(
         "rebuild poison",

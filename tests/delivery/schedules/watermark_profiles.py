@@ -50,6 +50,24 @@ WATERMARK_PROFILES = (
             "deploy": (0,),
         },
     ),
+    # Minute after minute, rollups have hardly time for a total: they are not complete.
+    sample_profile(
+        "as of, no time",
+        6,
+        entity_sets=SETS,
+        writes=(4, 6),
+        lengths=(40, 80),
+        shards=(1,),
+        timeouts=(300,),
+        fault_levels=(0.0,),
+        heartbeat_s=45,
+        rollup_seconds=(10,),
+        events={
+            **FREQUENCIES,
+            "pass_minutes": (25,),
+            **dict.fromkeys(("rollup", "repeat", "abandon", "deploy", "split", "read"), (0,)),
+        },
+    ),
     # Records are set aside or discarded, and redriven at some time.
     sample_profile(
         "as of, set aside",

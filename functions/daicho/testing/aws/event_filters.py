@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 Test = Callable[[Any], bool]
@@ -33,11 +34,16 @@ class EventFilters:
     def __init__(self, patterns: Sequence[str]) -> None:
         if len(patterns) > MAX_FILTERS:
             raise RefusedFilterError(f"{len(patterns)} filters; Lambda takes {MAX_FILTERS}")
-        self._tests = [_compile_pattern(_parse_pattern(text)) for text in patterns]
+        self._tests = [_compile_text(text) for text in patterns]
 
     def matches(self, record: Any) -> bool:
         """Whether the function gets this record."""
         return not self._tests or any(is_met(record) for is_met in self._tests)
+
+
+@lru_cache
+def _compile_text(text: str) -> Test:
+    return _compile_pattern(_parse_pattern(text))
 
 
 def _parse_pattern(text: str) -> dict[str, Any]:
@@ -93,13 +99,28 @@ def _compile_key(key: str, below: Any) -> Test:
         tests = [_compile_pattern(alternative) for alternative in below]
         return lambda value: any(is_met(value) for is_met in tests)
     if not isinstance(below, dict):
-        return lambda value: _is_leaf_met(below, _list_members(key, value))
+        return _compile_leaf(key, below)
     is_below_met = _compile_pattern(below)
 
     def is_met(value: Any) -> bool:
         # If the attribute is absent, only `exists: false` at a lower level can match.
+        if isinstance(value, dict):
+            return is_below_met(value.get(key))
         members = _list_members(key, value) or [None]
         return is_below_met(members[0]) if len(members) == 1 else any(map(is_below_met, members))
+
+    return is_met
+
+
+def _compile_leaf(key: str, rules: list[Any]) -> Test:
+    texts = frozenset(rule for rule in rules if isinstance(rule, str))
+    has_texts_only = len(texts) == len(rules)
+
+    def is_met(value: Any) -> bool:
+        member = value.get(key) if isinstance(value, dict) else None
+        if has_texts_only and (value is None or isinstance(member, str)):
+            return member in texts  # most records need no more
+        return _is_leaf_met(rules, _list_members(key, value))
 
     return is_met
 

@@ -216,9 +216,9 @@ class EventSourceMapping:
     ) -> Invocation:
         self._invocations += 1
         id = uuid.uuid5(uuid.NAMESPACE_URL, f"{self.settings.uuid}/{self._invocations}")
-        reader.running = Invocation(
-            str(id), reader.shard.id, json.dumps(event), positions, closes_window
-        )
+        records = ", ".join(map(reader.shard.render_record, positions))
+        payload = json.dumps({**event, "Records": []}).replace("[]", f"[{records}]", 1)
+        reader.running = Invocation(str(id), reader.shard.id, payload, positions, closes_window)
         return reader.running
 
     def _find_first_failure(

@@ -11,6 +11,7 @@ import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -77,7 +78,7 @@ class MemoryDynamoDB:
         self._recorder = recorder
         self.lag = lag
         self.max_lag_s = inf
-        self._partitions: dict[str, dict[str, Image]] = {}
+        self._partitions: dict[str, dict[ItemKey, Image]] = {}
         self._recent_changes: deque[tuple[ItemKey, Image | None]] = deque(maxlen=MAX_LAG)
         self._tokens: dict[str, tuple[dt.datetime, Any]] = {}
         self.indexes = {
@@ -89,13 +90,11 @@ class MemoryDynamoDB:
     @property
     def items(self) -> Iterator[tuple[ItemKey, Image]]:
         """Every item."""
-        for pk, partition in self._partitions.items():
-            for sk, item in partition.items():
-                yield ItemKey(pk, sk), item
+        return chain.from_iterable(items.items() for items in self._partitions.values())
 
     def find(self, key: ItemKey) -> Image | None:
         """One item, or None."""
-        return self._partitions.get(key.pk, {}).get(key.sk)
+        return self._partitions.get(key.pk, {}).get(key)
 
     def commit(
         self, key: ItemKey, new: Image | None, identity: Mapping[str, str] | None = None
@@ -108,9 +107,9 @@ class MemoryDynamoDB:
         if new == old:
             return
         if new is None:
-            del self._partitions[key.pk][key.sk]
+            del self._partitions[key.pk][key]
         else:
-            self._partitions.setdefault(key.pk, {})[key.sk] = new
+            self._partitions.setdefault(key.pk, {})[key] = new
         self._recent_changes.append((key, old))
         for index in self.indexes.values():
             index.add_change(key, old, new, self._now().timestamp())
@@ -226,7 +225,7 @@ class MemoryDynamoDB:
         for key, before in () if is_consistent else self._list_unseen_changes():
             items.pop(key, None)
             items |= {key: before} if before is not None else {}
-        ordered = [items[key] for key in sorted(items, key=lambda key: (key.pk, key.sk))]
+        ordered = [items[key] for key in sorted(items)]
         try:
             return build_scan_page(ordered, request)
         except InvalidRequestError as error:
@@ -303,9 +302,9 @@ class MemoryDynamoDB:
         items = dict(self._partitions.get(pk, {}))
         for key, before in () if consistent else self._list_unseen_changes():
             if key.pk == pk:
-                items.pop(key.sk, None)
-                items |= {key.sk: before} if before is not None else {}
-        return [items[sk] for sk in sorted(items)]
+                items.pop(key, None)
+                items |= {key: before} if before is not None else {}
+        return [items[key] for key in sorted(items)]
 
     def _list_unseen_changes(self) -> list[tuple[ItemKey, Image | None]]:
         """The last changes, newest first, that a read without consistency does not see."""

@@ -12,6 +12,7 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 RETRIES_EXHAUSTED = "RetryAttemptsExhausted"
@@ -78,6 +79,7 @@ def build_failure_object(batch: DiscardedBatch) -> tuple[str, bytes]:
     return name, json.dumps(body).encode()
 
 
+@lru_cache
 def render_time(seconds: float) -> str:
     """Epoch seconds as events and objects write them."""
     return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"

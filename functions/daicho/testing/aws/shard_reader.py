@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -82,8 +81,9 @@ class ShardReader:
         self._settings = settings
         self._now = now
         self._gathering_since = self.get_time()
-        self._sizes: list[int] = []
         self._match_results: list[bool] = []
+        self._has_new_work = False
+        self._checked_state: tuple[object, ...] = ()
 
     def get_time(self) -> float:
         """The time in epoch seconds, as in records."""
@@ -123,13 +123,18 @@ class ShardReader:
 
     def has_work(self) -> bool:
         """Whether there is something to send now."""
-        cut_short = self.window is not None and self.window.too_large
-        return (
-            bool(self.batches)
-            or cut_short
-            or bool(self._build_batch(None))
-            or self.is_window_over()
-        )
+        if self.batches or (self.window is not None and self.window.too_large):
+            return True
+        if self._checked_state != self._get_state():
+            self._has_new_work = bool(self._build_batch(None)) or self.is_window_over()
+            self._checked_state = self._get_state()
+        return self._has_new_work
+
+    def _get_state(self) -> tuple[object, ...]:
+        """What decides whether there is something to send, except batches that are not settled."""
+        start = self.window.start if self.window is not None else None
+        shard, since = self.shard, self._gathering_since
+        return self._now(), since, self.position, len(shard.records), shard.closed, start
 
     def gather_batch(self, max_records: int | None) -> bool:
         """Make the next batch, if it is time; its first record may open a window."""
@@ -212,9 +217,7 @@ class ShardReader:
 
     def _size(self, index: int) -> int:
         """The size of a record in a payload, in bytes."""
-        for record in self.shard.records[len(self._sizes) : index + 1]:
-            self._sizes.append(len(json.dumps(record)) + 2)
-        return self._sizes[index]
+        return len(self.shard.render_record(index)) + 2
 
     def _age(self, record: Record) -> float:
         return self.get_time() - _get_creation_time(record)

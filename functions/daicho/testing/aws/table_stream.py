@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,13 @@ class Shard:
     records: list[Record] = field(default_factory=list)
     closed: bool = False
     arn: str = ARN
+    _texts: list[str] = field(default_factory=list)
+
+    def render_record(self, position: int) -> str:
+        """A record as JSON. It is rendered once, because no record changes."""
+        for record in self.records[len(self._texts) : position + 1]:
+            self._texts.append(json.dumps(record))
+        return self._texts[position]
 
 
 @dataclass

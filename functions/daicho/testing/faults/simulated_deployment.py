@@ -90,6 +90,8 @@ class SimulatedDeployment:
         first_number = choices.pick((94, 90, 97, 991, 85))
         self.disabled: set[tuple[str, str, int]] = set()
         """The instances that a ledger of deployed consumers disables: entity, name and since."""
+        self.filled: dict[tuple[str, str, int], frozenset[str]] = {}
+        """The archived rows that each instance includes since a rebuild: added by it if need be."""
         self.low_watermarks = LowWatermarkCheck(self.stream, self._list_waiting_records)
         self.observers: list[Observer] = [self.low_watermarks.check]
         self.recorder = StreamRecorder(

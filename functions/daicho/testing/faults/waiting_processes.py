@@ -54,11 +54,10 @@ class WaitingProcesses:
                 self.kill(process)
 
     def deliver(self) -> None:
-        """Let the projector handle what waits, before a watcher looks for its heartbeats."""
+        """Let consumers handle what waits, before a watcher looks for its heartbeats."""
         running = self.simulated_lambda
         for consumer, shard in running.list_ready_shards():
-            if consumer == "project":
-                running.invoke(consumer, shard, LARGE_BATCH)
+            running.invoke(consumer, shard, LARGE_BATCH)
         while running.polled:
             running.step_polled(running.polled[0])
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from greenlet import greenlet
 
 from daicho.layout.backfill_state import BACKFILL, BackfillState, is_complete
+from daicho.rebuild.job import JOB_KEY
+from daicho.rebuild.kept_phase import ROLLUP_WAIT_S
 from daicho.release.states import read_stage_states
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -22,6 +24,7 @@ from daicho.testing.oracle.instance_contents import Instance, InstanceContents
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.oracle.settled_contents import SettledContents, has_older_image
 from daicho.testing.oracle.stream_history import is_base_item
+from daicho.testing.oracle.switched_totals import SwitchedTotals
 from daicho.testing.oracle.touched_items import TouchedItems, is_copy
 
 JOBS = "jobs"
@@ -45,21 +48,28 @@ class CompletionCheck:
         self._contents = InstanceContents(deployment)
         self._settled = SettledContents(deployment, self._contents)
         self._touched = TouchedItems(deployment)
+        self._totals = SwitchedTotals(deployment)
+        deployment.dynamodb.max_lag_s = ROLLUP_WAIT_S
         self._count = 0
         self._changed: dict[ItemKey, int] = {}
         self._began: dict[SimulatedProcess, int] = {}
+        self._jobs: dict[SimulatedProcess, Image] = {}
 
     def note_step(self, process: SimulatedProcess) -> None:
         """A step of a rebuild begins to read items; it may not see the last changes."""
         self._began[process] = self._count + 1 - MAX_LAG
+        self._jobs[process] = self._deployment.dynamodb.find(JOB_KEY) or {}
 
     def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item."""
         process = get_running_process()
         self._count += 1
-        if process is None or process.name != JOBS:
+        by_rebuild = process is not None and process.name == JOBS
+        self._totals.note(key, old, new, by_rebuild=by_rebuild)
+        if not by_rebuild:
             self._changed[key] = self._count
-        if process is not None and process.name == JOBS and "gen" in (new or old or {}):
+        elif process is not None and "gen" in (new or old or {}):
+            self._check_finding(key, process)
             self._check_touch(key, old, new, process)
         if key.pk != BACKFILL or key.sk.startswith(keys.DELIMITER) or not (old and new):
             return
@@ -73,7 +83,7 @@ class CompletionCheck:
                 self._judge.report(line)
         if after.oldest > before.oldest:
             # Outside of the process that writes: its code may not be able to process all images.
-            greenlet(self._check_completion).switch(after)
+            greenlet(self._check_completion).switch(before, after)
 
     def find_left(self) -> list[str]:
         """What is left of purged instances (rule 34), in a line each."""
@@ -109,6 +119,12 @@ class CompletionCheck:
             or ("#+" in key.pk and instance.owns_tally(key.pk))
         ]
 
+    def _check_finding(self, key: ItemKey, process: SimulatedProcess) -> None:
+        """A pass has recorded that it has found something before it writes an item (rule 30)."""
+        before, job = self._jobs[process], self._deployment.dynamodb.find(JOB_KEY) or {}
+        if job["id"] == before["id"] and int(job["finding_pass"]["N"]) < int(before["passes"]["N"]):
+            self._judge.report(f"a touch of {key} is not recorded as found")
+
     def _check_touch(
         self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess
     ) -> None:
@@ -126,7 +142,7 @@ class CompletionCheck:
         ):
             self._judge.report(f"a touch of {key}, which the new code cannot derive")
 
-    def _check_completion(self, state: BackfillState) -> None:
+    def _check_completion(self, before: BackfillState, state: BackfillState) -> None:
         entity, oldest = state.entity, state.oldest
         self._note(f"{entity} is complete from generation {oldest} on")
         self._deployment.count_fault("rebuild completed")
@@ -146,8 +162,13 @@ class CompletionCheck:
         self._settled.refresh(entity, oldest)
         ledger = self._deployment.entities.ledger
         plan = ledger.find_plan(entity, oldest)
+        rows = frozenset(each.row for each in self._contents.list_kept_items(entity))
         for name, since in sorted(plan.derived_instances):
             if is_complete((name, since), state, ledger):
                 instance = Instance(entity, name, since)
-                for difference in self._settled.find_differences(instance)[:1]:
+                self._deployment.filled[entity, name, since] = rows
+                differences = self._settled.find_differences(instance)
+                if not is_complete((name, since), before, ledger):
+                    differences += self._totals.find_differences(instance)
+                for difference in differences[:1]:
                     self._judge.report(f"{entity} is complete, but {difference}")

@@ -7,7 +7,7 @@ import datetime as dt
 from daicho.plan import Condition, EntityPlan
 from daicho.storage.attributes import Image
 
-CHANGED_AT = "_changed_at"
+CHANGED_AT, RESTORED = "_changed_at", "_restored"
 DAY_FORMAT, INSTANT_FORMAT = "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
@@ -19,7 +19,7 @@ def compute_right_ttl(plan: EntityPlan, image: Image) -> int | None:
     starts = [image.get(rule.of, {}).get("S")]
     if starts == [None]:
         return None
-    restored = image.get("_restored", {}).get("M")
+    restored = image.get(RESTORED, {}).get("M")
     if restored:
         starts.append(restored["at"]["S"])
     return max(read_epoch(start) for start in starts if start) + rule.seconds

@@ -7,9 +7,9 @@ newest plan that has it, from each image, whatever generation wrote it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
@@ -22,15 +22,19 @@ from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.recounts import list_recounts
-from daicho.testing.oracle.stream_history import is_base_item, list_expired_items
+from daicho.testing.oracle.stream_history import (
+    ExpiredItem,
+    find_restored_rows,
+    is_base_item,
+    list_expired_items,
+)
 
 Declaration = SearchPlan | ListingPlan | AggregatePlan
 Contents = dict[Any, Any]
 """Rows by key, and amounts by tally."""
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(NamedTuple):
     """An instance of a declaration: it has keys of its own in the table."""
 
     entity: str
@@ -90,9 +94,10 @@ class InstanceContents:
         An instance that includes all of them is exact once the stream is delivered.
         """
         alone = self._get_plan_alone(instance)
+        filled = self._deployment.filled.get((instance.entity, instance.name, instance.since), ())
         return [
             f"{get_key(image)} of generation {image['gen']['N']}"
-            for image in self._list_images(instance, alone)
+            for image in self._list_images(instance, alone, filled)
             if not self._includes(instance, alone, image)
         ]
 
@@ -142,13 +147,26 @@ class InstanceContents:
             self._alone[instance] = _build_plan_alone(self._entities.ledger, instance)
         return self._alone[instance]
 
-    def _list_images(self, instance: Instance, alone: EntityPlan) -> list[Image]:
-        """The images of an instance's items, and of those that expired and are still counted."""
+    def list_kept_items(self, entity: str) -> list[ExpiredItem]:
+        """The items of an entity that expired and are still counted: their row is not restored."""
+        restored = find_restored_rows(self._deployment.stream)
+        return [
+            each
+            for each in list_expired_items(self._deployment.stream)
+            if each.image["type"] == {"S": entity} and each.row not in restored
+        ]
+
+    def _list_images(
+        self, instance: Instance, alone: EntityPlan, without: Collection[str] = ()
+    ) -> list[Image]:
+        """The images of an instance's items, and of those that expired and are still counted.
+
+        ``without``: archived rows to leave out.
+        """
         images = self._items.get(instance.entity, [])
         if any(aggregate.on_expiry == "keep" for aggregate in alone.aggregates):
-            expired = list_expired_items(self._deployment.stream)
-            entity = {"S": instance.entity}
-            return [*images, *(each.image for each in expired if each.image["type"] == entity)]
+            kept = self.list_kept_items(instance.entity)
+            return [*images, *(each.image for each in kept if each.row not in without)]
         return images
 
     def _select(self, instance: Instance, plan: EntityPlan, image: Image) -> Contents:

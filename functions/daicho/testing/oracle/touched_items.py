@@ -24,7 +24,8 @@ from daicho.testing.simulated_entities import TENANT
 
 COPY_OF = "_copy_of"
 TOUCH_S = 300
-"""How long ago a touch was planned at most, in seconds."""
+"""How long ago a touch was planned at most, in seconds: none is sent that was planned four minutes
+ago, and a request takes less than another minute."""
 _KEYS = {f"{index}{end}" for index in ("", "GSI1", "GSI2", "GSI3") for end in ("PK", "SK")}
 _OWN = {*_KEYS, "type", "gen"}
 """The attributes in which an item and its copy differ."""

@@ -11,7 +11,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put, Write
 from daicho.storage.table import Table
-from daicho.testing.oracle.expiry_rules import CHANGED_AT, build_right_ttl
+from daicho.testing.oracle.expiry_rules import CHANGED_AT, RESTORED, build_right_ttl
 from daicho.write.conditions import if_absent, if_unchanged
 from daicho.write.copy_writer import CopyWriter, is_copied
 
@@ -29,11 +29,14 @@ def write_item(
         return True
     if item is None and stored is None:
         return True
+    entity = (item or stored or {})["type"]["S"]
+    has_expired = stored is not None and is_expired(stored, int(now.timestamp()))
+    if has_expired and entity in ledger.archived_types:
+        return False  # it waits for the archive
     if item is not None and stored is not None:
         item = {**item, "version": {"N": str(int(stored["version"]["N"]) + 1)}}
-        if not is_expired(stored, int(now.timestamp())):
+        if not has_expired:
             item = _keep_creation(ledger, item, stored)
-    entity = (item or stored or {})["type"]["S"]
     more = ("gen",) if is_copied(ledger, entity) else ()
     condition = if_absent() if stored is None else if_unchanged(stored, *more)
     try:
@@ -47,11 +50,11 @@ def write_item(
 
 
 def _keep_creation(ledger: Ledger, item: Image, stored: Image) -> Image:
-    """A new image of a stored item: created when that was, with the expiry of its generation.
+    """A new image of a stored item: created and restored when that was, with its expiry.
 
     Code that does not know the time of the last change leaves it as it is.
     """
-    kept = {name: stored[name] for name in (CHANGED_AT,) if name in stored}
+    kept = {name: stored[name] for name in (CHANGED_AT, RESTORED) if name in stored}
     kept |= {name: item[name] for name in item if name != "ttl"}
     kept["created_at"] = stored["created_at"]
     plan = ledger.find_plan(item["type"]["S"], int(item["gen"]["N"]))

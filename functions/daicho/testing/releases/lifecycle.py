@@ -27,6 +27,7 @@ from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.releases.api_instances import ApiInstances
 from daicho.testing.releases.rebuilds import Rebuilds
+from daicho.testing.releases.restores import ReleasedRestores
 from daicho.testing.releases.running_release import NEXT, RunningRelease, Step
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
@@ -90,6 +91,11 @@ class Lifecycle:
     @property
     def rebuilds(self) -> Rebuilds | None:
         """The rebuilds that releases start, if any are played."""
+        return None
+
+    @property
+    def restores(self) -> ReleasedRestores | None:
+        """What restores archived rows, if rebuilds are played."""
         return None
 
     def _begin(self, names: Sequence[str]) -> None:
@@ -239,7 +245,7 @@ class Lifecycle:
         release.outcome = ""
         self._runs += 1
         run = f"run{self._runs}"
-        began = self._deployment.dynamodb.find(CHECK_KEY)
+        release.checks |= {run} if is_check else set()
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -259,7 +265,8 @@ class Lifecycle:
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                if is_check or self._deployment.dynamodb.find(CHECK_KEY) == began:  # else late
+                last = (self._deployment.dynamodb.find(CHECK_KEY) or {}).get("stamp", {}).get("S")
+                if is_check or last in release.checks:  # else another one was checked since
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:

@@ -17,6 +17,7 @@ from daicho.storage.protocols import apply_update
 from daicho.testing.oracle.completions import CompletionCheck
 from daicho.testing.releases.lifecycle import PAUSES_S, RELEASER, Lifecycle
 from daicho.testing.releases.rebuilds import REBUILD_PROCESSES, Rebuilds
+from daicho.testing.releases.restores import RESTORE, ReleasedRestores
 from daicho.testing.releases.running_release import RunningRelease
 from daicho.testing.schedules.code_history import get_code_version, get_fixed_version
 
@@ -47,7 +48,7 @@ class RebuildLifecycle(Lifecycle):
             self._choices,
             self._note,
             settle_s=settle_s,
-            disturb=self.request,
+            disturb=self._disturb,
             note_step=self._completions.note_step,
         )
 
@@ -55,6 +56,11 @@ class RebuildLifecycle(Lifecycle):
     def rebuilds(self) -> Rebuilds:
         """The rebuilds that releases start."""
         return self._rebuilds
+
+    @property
+    def restores(self) -> ReleasedRestores:
+        """What restores archived rows."""
+        return ReleasedRestores(self._api, self._processes, self._choices, self._note)
 
     # --- Events ------------------------------------------------------------------------------
 
@@ -65,6 +71,14 @@ class RebuildLifecycle(Lifecycle):
             self._api.request()
             self._api.read()
             self._deployment.clock.advance(self._choices.pick(PAUSES_S))
+
+    def _disturb(self) -> None:
+        """A restore continues, if one is under way; otherwise a request begins."""
+        restores = [each for each in self._lambda.detached if each.name == RESTORE]
+        if restores:
+            self._processes.run_round(restores[0], self._choices.pick((2, 1, 5)))
+        else:
+            self.request()
 
     def work(self) -> None:
         """A rebuild continues, if one runs; otherwise a release, which may start one."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.plan import Ledger
@@ -37,7 +38,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.faults.waiting_processes import STEPS_OF_A_ROUND, WaitingProcesses
 from daicho.testing.oracle.completions import JOBS
-from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
+from daicho.testing.stack_settings import ARCHIVE_BUCKET, ENVIRONMENT, FAILURE_BUCKET, TABLE
 
 OPERATOR = "operator"
 """The process of a command."""
@@ -242,7 +243,7 @@ class Rebuilds:
             self.deployment.build_stream_describer(process),
             dependencies.bucket(FAILURE_BUCKET),
             self.deployment.entities.ledgers[process.code_version],
-            None,
+            ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
             threads=1,
             now=dependencies.now,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from daicho.plan import Ledger
@@ -29,8 +29,8 @@ class RunningRelease:
 
     ``process``: of the step. ``outcome``: what it ended with, or empty. ``is_going_back``: whether
     CloudFormation rolls back another release. ``found``: the ledger that the functions get then.
-    ``finishes``: whether it has the last step. A release that goes back has it only if the other
-    one had begun it.
+    ``checks``: the runs of its first step. ``finishes``: whether it has the last step. A release
+    that goes back has it only if the other one had begun it.
     """
 
     code: int
@@ -42,6 +42,7 @@ class RunningRelease:
     is_going_back: bool = False
     found: int = 0
     finishes: bool = True
+    checks: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         going = ", going back" if self.is_going_back else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from daicho.storage import item_key
 from daicho.storage.attributes import Image, to_image
@@ -63,7 +63,7 @@ class BaseItemWriter:
         self._names = names
         self._actions = actions
         self._mark_kinds = mark_kinds
-        self._ids = "123"[:max_items]
+        self._ids = "123456"[:max_items]
         # Two partitions that are in different halves of the stream's hash range.
         self._partitions = "c" if max_items == 1 else "cd"
         self._marks = 0
@@ -143,13 +143,19 @@ class BaseItemWriter:
     def _list_known_generations(self, entity: str) -> Sequence[int]:
         return self._entities.list_generations(entity, self.known_generation)
 
-    def recompute(self, stream: TableStream) -> Recomputation:
-        """The derived state that follows from the items at this time, and from their stream."""
+    def recompute(
+        self, stream: TableStream, filled: Collection[tuple[str, str, int]] = ()
+    ) -> Recomputation:
+        """The derived state that follows from the items at this time, and from their stream.
+
+        ``filled``: see `Recomputation`.
+        """
         return Recomputation(
             self._entities,
             self.items,
             list_expired_items(stream),
             find_restored_rows(stream),
+            filled,
         )
 
     def _change(self, old: Image, key: ItemKey | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.errors import DeclarationError
@@ -26,6 +26,7 @@ class CodeHistory:
 
     declared: Sequence[Sequence[EntityPlan]]
     ledgers: Sequence[Ledger]
+    _built: dict[tuple[int, int], Ledger | None] = field(default_factory=dict)
 
     @property
     def newest(self) -> int:
@@ -41,10 +42,13 @@ class CodeHistory:
 
         None if that code refuses it: a later release ended something that the code declares.
         """
-        try:
-            return check_locked(self.declared[code - 1], self.get_ledger(number))
-        except DeclarationError:
-            return None
+        if (code, number) not in self._built:
+            try:
+                ledger = check_locked(self.declared[code - 1], self.get_ledger(number))
+            except DeclarationError:
+                ledger = None
+            self._built[code, number] = ledger
+        return self._built[code, number]
 
     def find_recorded(self, states: Mapping[str, BackfillState]) -> int:
         """The first release whose ledger has every generation that backfill items record."""

@@ -11,6 +11,7 @@ from typing import Any
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restorer import Restorer
 from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.item_key import get_key
 from daicho.tally import reader
 from daicho.testing.choices import Choices
@@ -25,6 +26,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import INVOCATION_S, SimulatedLambda
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
+from daicho.testing.releases.restores import RESTORE, ReleasedRestores
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.profile import Profile, RequestSource
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
@@ -60,6 +62,7 @@ class RareEvents:
     expire: Callable[[], None]
     write: Callable[[], None]
     requests: RequestSource | None
+    restores: ReleasedRestores | None = None
 
     def restore(self) -> None:
         """Restore archived items, of rows that were perhaps restored before."""
@@ -71,33 +74,45 @@ class RareEvents:
         rows = f"all of {selection.key.pk}" if selection.key is not None else "all"
         until = f" until {selection.until:%d %H:%M:%S}" if selection.until is not None else ""
         self.note(f"restore of rows begins: {rows}{until}{', over newer' * over_newer}")
+        build = self._build_restorer if self.restores is None else self.restores.draw()
 
         def work(process: SimulatedProcess) -> None:
-            dependencies = self.deployment.build_dependencies(process)
-            with simulate_threads():
-                restorer = Restorer(
-                    dependencies.table(TABLE),
-                    ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
-                    self.deployment.entities.ledgers[process.code_version],
-                    threads=dependencies.parallelism,
-                    now=dependencies.now,
+            retry_budget = make_retry_budget(process, self.deployment.build_dependencies(process))
+            try:
+                report = build(process).restore(
+                    selection, dry_run=False, over_newer=over_newer, retry_budget=retry_budget
                 )
-            retry_budget = make_retry_budget(process, dependencies)
-            report = restorer.restore(
-                selection, dry_run=False, over_newer=over_newer, retry_budget=retry_budget
-            )
+            except ReleaseRefusedError as error:
+                self.fault_counts["restore refused"] += 1
+                self.note(f"restore refused: {error}")
+                return
             self.fault_counts["restore"] += report.restored > 0
             if report.broken:
                 self.simulated_lambda.unexpected.append(f"restore finds broken: {report.broken}")
             counts = {name: value for name, value in report.to_json().items() if value}
             self.note(f"restored: {counts}")
 
-        if self.choices.draw_bool(0.3):
-            self.simulated_lambda.drain()  # then every row is in the archive
-        process = self.simulated_lambda.create_process("restore", work)
+        if self.choices.draw_bool(0.3):  # then every row is in the archive
+            (
+                self.simulated_lambda.drain
+                if self.restores is None
+                else self.restores.processes.deliver
+            )()
+        process = self.simulated_lambda.create_process(RESTORE, work)
         self.simulated_lambda.detached.append(process)
-        if self.choices.draw_bool(0.3):
+        if self.choices.draw_bool(0.3 if self.restores is None else 0.5):
             self._run_to_end(process)
+
+    def _build_restorer(self, process: SimulatedProcess) -> Restorer:
+        dependencies = self.deployment.build_dependencies(process)
+        with simulate_threads():
+            return Restorer(
+                dependencies.table(TABLE),
+                ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
+                self.deployment.entities.ledgers[process.code_version],
+                threads=dependencies.parallelism,
+                now=dependencies.now,
+            )
 
     def pause(self) -> None:
         """Everything is delivered and rolled up. Nothing happens for many hours, then items expire.

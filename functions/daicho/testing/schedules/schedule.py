@@ -114,6 +114,13 @@ class Schedule:
             self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
         )
         self._lambda.seconds = profile.timeouts
+        shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
+        history = profile.history
+        self._lifecycle: Lifecycle | None = None
+        if history is not None and profile.settle_s:
+            self._lifecycle = RebuildLifecycle(profile.settle_s, history, names, *shared)
+        elif history is not None:
+            self._lifecycle = Lifecycle(history, names, *shared)
         rare_events = RareEvents(
             profile,
             self.deployment,
@@ -125,14 +132,8 @@ class Schedule:
             self._expire,
             self._write,
             self._requests,
+            self._lifecycle and self._lifecycle.restores,
         )
-        shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
-        history = profile.history
-        self._lifecycle: Lifecycle | None = None
-        if history is not None and profile.settle_s:
-            self._lifecycle = RebuildLifecycle(profile.settle_s, history, names, *shared)
-        elif history is not None:
-            self._lifecycle = Lifecycle(history, names, *shared)
         rebuilds = self._lifecycle and self._lifecycle.rebuilds
         self._closing = ClosingShards(profile, *shared)
         self._chosen = ChosenRedrives(profile, *shared)
@@ -159,7 +160,7 @@ class Schedule:
 
     def recompute(self) -> Recomputation:
         """The derived state that there should be now."""
-        return self.writer.recompute(self.deployment.stream)
+        return self.writer.recompute(self.deployment.stream, self.deployment.filled)
 
     def _play(self) -> None:
         for _ in range(self.choices.pick(self.profile.lengths)):
