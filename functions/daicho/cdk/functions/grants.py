@@ -138,11 +138,11 @@ JOBS = Grants(
     object_bucket=("ListBucketVersions",),
 )
 # Scan is for one item: whether the table is empty. A batch is of heartbeats, and of the shards that
-# they have passed.
+# they have passed. A record is on condition that no other release was checked since.
 RELEASE = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"),
-        *("PutItem", "UpdateItem", "BatchWriteItem"),
+        *("PutItem", "UpdateItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
 )
 # Reads what was set aside, and what the stack stores about its own work; writes jobs and its log.
