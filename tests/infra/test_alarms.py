@@ -218,6 +218,8 @@ def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
     (sweep,) = watched(any_stage, "SweepFailed")
     assert sweep["Period"] >= 2 * 300
     assert sweep["Period"] * sweep["EvaluationPeriods"] == 3600
+    (older,) = watched(any_stage, "OldGenerationWritten")
+    assert older["Period"] >= 2 * 300
     for metric in ("ArchiveAuditAge", "ForgettingOverdue"):
         (alarm,) = watched(any_stage, metric)
         assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 3600

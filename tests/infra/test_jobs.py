@@ -127,7 +127,15 @@ def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
     (machine,) = any_stage.resources("StepFunctions::StateMachine")
     arn = {"Fn::GetAtt": [machine, "Arn"]}
     assert alarm["Dimensions"] == [{"Name": "StateMachineArn", "Value": arn}]
-    assert any_stage.environment("api")["JOB_MACHINE"] == arn
+    for function in ("api", "sweep"):
+        assert any_stage.environment(function)["JOB_MACHINE"] == arn
+
+
+def test_the_sweep_starts_rebuilds_at_the_rate_of_the_stage(tmp_path: Path) -> None:
+    for units, name in ((70, "some"), (None, "none")):
+        stage = synthesise("dev", tmp_path / name, rebuild_units=units)
+        expected = str(units) if units else None
+        assert stage.environment("sweep").get("REBUILD_UNITS") == expected
 
 
 def test_administrators_and_operators_are_groups_of_the_pool(any_stage: Synthesis) -> None:
