@@ -122,10 +122,11 @@ class Settings:
     invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage local.
     ``retirement_seconds``: how long an instance is kept after its successor became complete; None
     ends it at once. ``scan_units``: read units a second of a scan.
-    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one;
-    None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
-    of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
-    for stage local only: how often the projector is to fail on purpose, as a share of its writes.
+    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
+    and the sweep if an older item was found; None starts none. ``rebuild_map_concurrency``: how
+    many functions touch items at once in advance of a rebuild's loop, for more than 10 million
+    items; None leaves it to the loop. ``faults``, for stage local only: how often the projector is
+    to fail on purpose, as a share of its writes.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. ``alarms_without_action``: production may have neither, because
     something else reads the states of the alarms. ``runbook_url``: the page that the description of

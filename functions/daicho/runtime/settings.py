@@ -39,7 +39,8 @@ class Settings:
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
     writers for a closed tenant may continue, or those of a retired stream shard; 0: the function
-    retires none. ``scan_units``: read units a second.
+    retires none. ``scan_units``: read units a second. ``rebuild_units``: write units a second of a
+    rebuild that a function starts; 0: it starts none.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
     figures have an ``as_of``; 0: they have none.
@@ -69,6 +70,7 @@ class Settings:
     metrics_namespace: str = ""
     settle_seconds: int = 0
     scan_units: int = 0
+    rebuild_units: int = 0
     faults: float = 0.0
     api_url: str = ""
     filter_spread_seconds: int = 0
@@ -102,10 +104,10 @@ class Settings:
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units, spread, retirement, heartbeat = (
+        settle, units, rebuild_units, spread, retirement, heartbeat = (
             _parse_whole_number(environ, name, wrong)
             for name in (
-                *("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS"),
+                *("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS"),
                 *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS"),
             )
         )
@@ -131,6 +133,7 @@ class Settings:
             metrics_namespace=environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
             settle_seconds=settle,
             scan_units=units,
+            rebuild_units=rebuild_units,
             filter_spread_seconds=spread,
             retirement_seconds=retirement,
             heartbeat_seconds=heartbeat,
