@@ -38,8 +38,7 @@ def print_model(model: Model, console: Console) -> bool:
     for name in model.names:
         result = model.explore(name)
         kind = "assumption" if name in model.assumptions else "condition"
-        note = ", which the code does not meet yet" if name in model.unmet else ""
-        console.print(f'  without the {kind} "{name}"{note} ({texts[name]})', highlight=False)
+        console.print(f'  without the {kind} "{name}" ({texts[name]})', highlight=False)
         is_sound &= result.counterexample is not None
         found = describe(result) or "NO COUNTEREXAMPLE: it is not needed, or the model is wrong"
         console.print(Padding(found, (0, 0, 0, 6)), highlight=False)

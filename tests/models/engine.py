@@ -63,15 +63,13 @@ class Model:
     """A rule, its conditions, and the state spaces that test them.
 
     ``conditions``: what the product does. ``assumptions``: about clocks and AWS. Each has a name,
-    and is described in a line. ``unmet``: conditions that the product does not meet yet, so that
-    their counterexamples may happen.
+    and is described in a line.
     """
 
     rule: int
     conditions: Mapping[str, str]
     assumptions: Mapping[str, str]
     spaces: tuple[Space[Any], ...]
-    unmet: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -240,5 +240,4 @@ MODEL = Model(
         Space(First(), list_first_steps, lambda state: "new" in state.items),
         Space(State(), list_steps, is_wrong),
     ),
-    unmet=("first record last",),
 )

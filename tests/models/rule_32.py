@@ -235,5 +235,4 @@ MODEL = Model(
         "bucket in time": "a discarded batch is in the bucket before the next batch begins",
     },
     (Space(State(), list_steps, is_wrong),),
-    unmet=("projector looks", "redrive looks", "base item", "counts"),
 )

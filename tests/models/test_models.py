@@ -48,10 +48,9 @@ def test_each_condition_is_needed(model: Model, name: str) -> None:
     assert model.explore(name).counterexample is not None
 
 
-def test_names_are_unique_and_unmet_conditions_exist() -> None:
+def test_names_are_unique() -> None:
     for model in MODELS:
         assert len(set(model.names)) == len(model.conditions) + len(model.assumptions)
-        assert set(model.unmet) <= set(model.conditions)
 
 
 def count_up(state: int, without: str) -> Iterator[tuple[str, int]]:
@@ -104,15 +103,13 @@ def test_the_command_prints_the_states_and_counterexamples(
     assert "the filter is recorded; a record is in shard 0" in printed
 
 
-def test_the_page_has_the_assumptions_and_the_conditions_that_are_not_met() -> None:
+def test_the_page_has_the_assumptions() -> None:
     assumed = {
         (int(rule), row[2])
         for row in list_rows("Assumptions about clocks", 3)
         for rule in row[0].split(", ")
     }
     assert assumed == {(model.rule, name) for model in MODELS for name in model.assumptions}
-    unmet = {(int(row[0]), row[1]) for row in list_rows("Models of the rules about time", 3)}
-    assert unmet == {(model.rule, name) for model in MODELS for name in model.unmet}
 
 
 def test_the_waits_of_the_product_have_the_reserves_that_the_models_assume() -> None:
