@@ -17,13 +17,8 @@ from daicho.query.instance_chooser import InstanceChooser
 from daicho.release.older_writers import OlderWriters
 from daicho.storage.item_cache import ItemCache
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.instance_contents import (
-    Declaration,
-    Instance,
-    InstanceContents,
-    derives,
-    list_all_declarations,
-)
+from daicho.testing.oracle.instance_contents import Instance, InstanceContents, derives
+from daicho.testing.oracle.rows.plain_rows import Declaration, list_all_declarations
 from daicho.testing.oracle.settled_contents import SettledContents
 from daicho.testing.oracle.stream_history import is_base_item
 
