@@ -147,6 +147,25 @@ def test_it_is_not_repeated_within_seconds_but_for_another_generation() -> None:
     assert (house.state.older_seen, house.state.oldest) == (3, 1)
 
 
+def test_what_another_has_lowered_further_meanwhile_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house, calls = House(), 0
+    update = house.table.update
+
+    def lower_first(*given: Any, **named: Any) -> Image | None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            house.store(BackfillState("Song", 1, 3).to_item())
+        return update(*given, **named)
+
+    monkeypatch.setattr(house.table, "update", lower_first)
+    house.store(song(2))
+    assert house.note(song(2)) is None
+    assert (calls, house.state.oldest) == (2, 1)
+
+
 def test_a_clock_that_was_set_back_does_not_keep_it_from_being_noted() -> None:
     house = House()
     house.store(song(2))
