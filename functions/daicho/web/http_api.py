@@ -19,7 +19,6 @@ from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
-from daicho.write.idempotency import HEADER
 
 RETRY_AT_ONCE = {"Retry-After": "1"}
 DEFAULT_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -123,8 +122,7 @@ class HttpApi:
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
     named = list(error.failures) if isinstance(error, CheckFailed) else named
-    kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
-    return HttpError(error.status, error.detail, named, type=kind)
+    return HttpError(error.status, error.detail, named, type=error.type)
 
 
 def _to_being_built(error: BeingBuilt) -> HttpError:
