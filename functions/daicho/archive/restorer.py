@@ -277,7 +277,10 @@ class _RestoreRun:
         return tenant in self.closed
 
     def _check_release(self, entity: str) -> None:
-        """Stop if a newer generation was released: this ledger does not know what it counts."""
+        """Stop if a newer generation was released: this ledger does not know what it counts.
+
+        Also before its own generation is released: no item may be of it yet (rule 27).
+        """
         now = self.clocks()
         if entity not in self.ledger.entities or _is_valid(self.checked.get(entity), now):
             return
@@ -288,6 +291,12 @@ class _RestoreRun:
             raise ReleaseRefusedError(
                 f"{entity} generation {released} was released, and this checkout knows generation "
                 f"{known}: take the lock file that was deployed"
+            )
+        written = self.ledger.current_generation(entity).number
+        if item is not None and written > released and not self.report.dry_run:
+            raise ReleaseRefusedError(
+                f"{entity} generation {written} is not released yet, and another lock file may be "
+                "deployed instead: restore after the deployment"
             )
         self.checked[entity] = now
 

@@ -29,11 +29,12 @@ from daicho.layout.backfill_state import (
     complete_update,
     progress_update,
 )
-from daicho.plan import Ledger
+from daicho.plan import Ledger, NewerGenerationError
 from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.item_touch import ListCompanions, TouchTable
 from daicho.rebuild.job import (
     BLOCKED_WAIT_S,
+    DEPLOYMENT_WAIT_S,
     MAX_NAMED,
     SAVE_INTERVAL,
     JobStep,
@@ -66,6 +67,7 @@ from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.tenants.jobs import Jobs, OvertakenError
 
 SEGMENTS = 32
+OLDER_LOCK_FILE = "this function has an older lock file than the stage"
 QUIET_S = LEASE_S + 31.0
 """Longer than an announcement of older writers is valid and a request takes, in seconds."""
 
@@ -198,11 +200,17 @@ class _Step(JobStep):
         """Begin again with newer generations, if a release came meanwhile.
 
         Items get only a generation that was released: until then, an earlier ledger may come back.
+        A function whose ledger is not released yet waits.
         """
         job, ledger = self._job, self._on.ledger
         newest = {entity: self._read_state(entity).newest for entity in job.targets}
-        if any(ledger.newest_generation(entity).number < newest[entity] for entity in newest):
-            return self.block("this function has an older lock file than the stage")
+        known = {entity: ledger.newest_generation(entity).number for entity in newest}
+        if any(known[entity] < newest[entity] for entity in newest):
+            return self.block(OLDER_LOCK_FILE)
+        if known != newest:
+            # Archived rows would be added to what is not released: a restore may not know of it.
+            job.reason = "a deployment is under way"
+            return self.wait(DEPLOYMENT_WAIT_S)
         if lost := ledger.find_lost_migration(newest):
             return self.block(lost)
         if newest != job.targets:
@@ -304,7 +312,10 @@ class _Step(JobStep):
     def _fill_kept_parts(self) -> RebuildStep:
         """Complete aggregates that keep what expired; then switch the readers."""
         job, on = self._job, self._on
-        outcome = self._kept.fill(self._budget)
+        try:
+            outcome = self._kept.fill(self._budget)
+        except NewerGenerationError:  # a release came meanwhile, and its rows are archived
+            return self.block(OLDER_LOCK_FILE)
         if outcome.blocked:
             return self.block(outcome.blocked)
         if not outcome.finished:

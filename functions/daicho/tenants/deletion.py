@@ -118,6 +118,8 @@ class TenantDeletionJob:
         job = self.jobs.find(tenant, id)
         if job is None or job.state == "succeeded":
             return JobStep(done=True)
+        if job.finished_at:  # it was done, and only the archive is left
+            return _Deletion(self, job, retry_budget).finish()
         if (wait := self._compute_wait(job)) > 0:
             return JobStep(done=False, wait=wait)
         return _Deletion(self, job, retry_budget).run_phases()
@@ -173,18 +175,22 @@ class _Deletion:
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.finding_pass < job.passes:
-            if job.archive == "forget":
-                # Covers all rows that TTL ever deleted: no item is left that could expire.
-                try_update(
-                    self._on.store, forget_requests.request_update(job.tenant, now, again=now)
-                )
-            job.state, job.finished_at = "succeeded", keys.render_instant(now)
-            self._save()
-            return JobStep(done=True)
+            job.finished_at = keys.render_instant(now)
+            return self.finish()
         job.passes, job.began, job.seen = job.passes + 1, "", {}
         job.waits = keys.render_instant(now + dt.timedelta(seconds=self._on.settle))
         self._save()
         return JobStep(done=False, wait=self._on.settle)
+
+    def finish(self) -> JobStep:
+        """Request that the archived rows are forgotten, if that was asked for; end the job."""
+        job, now = self._job, self._on.now()
+        if job.archive == "forget":
+            # Covers all rows that TTL ever deleted: no item is left that could expire.
+            try_update(self._on.store, forget_requests.request_update(job.tenant, now, again=now))
+        job.state = "succeeded"
+        self._save()
+        return JobStep(done=True)
 
     # --- Phases: each returns whether it is complete ------------------------------------------
 
