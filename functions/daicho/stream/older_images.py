@@ -95,7 +95,7 @@ class OlderImages:
     def _find_older_generation(self, image: Image) -> int | None:
         """The generation of an image, if it is an older one than the newest of its entity."""
         older = self._older.get(image.get("type", _NO_VALUE).get("S", ""))
-        return older and older.get(image.get("gen", _NO_VALUE).get("N", ""))
+        return None if older is None else older.get(image.get("gen", _NO_VALUE).get("N", ""))
 
     def _group_older(
         self, records: Iterable[StreamRecord]

@@ -98,10 +98,9 @@ class Schedule:
             self.deployment, choices, names, max_items, mark_kinds
         )
         self.writer.get_max_wait = self._compute_max_wait
-        self._limits = lower_limits(
-            pick(profile.max_open_claims, "open claims"),
-            pick(profile.rollup_starts, "rollup starts"),
-        )
+        open_claims = pick(profile.max_open_claims, "open claims")
+        starts = pick(profile.rollup_starts, "rollup starts")
+        self._limits = lower_limits(open_claims, starts, observes_items=profile.observes_items)
         weights, event_weights = {}, {}
         for name in profile.faults:
             weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
