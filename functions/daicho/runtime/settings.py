@@ -22,6 +22,8 @@ CODE = Path(__file__).parents[2]
 LOCK_FILE_NAME = "generations.json"
 LOCK_FILE = CODE / LOCK_FILE_NAME
 """Beside the package `daicho`: where the code of a function has it."""
+UPLOAD_SECONDS = 15 * 60
+"""The longest time for which a URL to upload an object is valid."""
 _CONSOLE = "CONSOLE_"
 
 
@@ -33,6 +35,7 @@ class Settings:
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
     writers for a closed tenant may continue, or those of a retired stream shard; 0: the function
     retires none. ``scan_units``: read units a second.
+    ``upload_seconds``: how long a URL to upload an object is valid.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
     figures have an ``as_of``; 0: they have none.
@@ -62,6 +65,7 @@ class Settings:
     metrics_namespace: str = ""
     settle_seconds: int = 0
     scan_units: int = 0
+    upload_seconds: int = UPLOAD_SECONDS
     faults: float = 0.0
     api_url: str = ""
     filter_spread_seconds: int = 0
@@ -95,13 +99,15 @@ class Settings:
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units, spread, retirement, heartbeat = (
+        settle, units, spread, retirement, heartbeat, upload = (
             _parse_whole_number(environ, name, wrong)
             for name in (
                 *("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS"),
-                *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS"),
+                *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS"),
             )
         )
+        if upload > UPLOAD_SECONDS:
+            wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
         faults = _parse_share(environ, "FAULTS", wrong)
         if faults and stage != "local":
             wrong.append("FAULTS is for STAGE local only")
@@ -124,6 +130,7 @@ class Settings:
             metrics_namespace=environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
             settle_seconds=settle,
             scan_units=units,
+            upload_seconds=upload or UPLOAD_SECONDS,
             filter_spread_seconds=spread,
             retirement_seconds=retirement,
             heartbeat_seconds=heartbeat,
