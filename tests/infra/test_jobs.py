@@ -7,10 +7,10 @@ from typing import Any
 from daicho.cdk import STAGES
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.jobs import PURGES, RANGES, REDRIVES, build_definition
-from daicho.declare.stored_objects import UPLOAD_SECONDS
 from daicho.rebuild import stack_jobs
 from daicho.rebuild.purge_job import PURGE_PREFIX
 from daicho.redrive.job import JOB_PREFIX
+from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.stream.older_images import NOTED_S
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
@@ -116,6 +116,12 @@ def test_whatever_may_still_write_has_ended_when_a_pass_is_the_proof(
 
 def test_a_rebuild_waits_longer_before_a_pass_than_a_noted_generation_is_not_noted_again() -> None:
     assert min(settings.settle_seconds for settings in STAGES.values()) > NOTED_S
+
+
+def test_a_deletion_waits_for_the_upload_urls_that_the_api_signs(any_stage: Synthesis) -> None:
+    signed = any_stage.environment("api")["UPLOAD_SECONDS"]
+    assert any_stage.environment("jobs")["UPLOAD_SECONDS"] == signed
+    assert 1 <= int(signed) <= UPLOAD_SECONDS
 
 
 def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:

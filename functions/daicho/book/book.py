@@ -32,6 +32,7 @@ from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.query.paging import MAX_PAGE_ITEMS
 from daicho.runtime.clock import utc_now
+from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
@@ -55,15 +56,18 @@ class Book(FigureBook):
         parallelism: int = 8,
         bucket: Callable[[], Bucket] | None = None,
         access: Access = SYSTEM,
+        upload_seconds: int = UPLOAD_SECONDS,
     ) -> None:
         """``item_cache`` is shared by the books of a process.
 
-        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items;
-        ``access``: of the caller of a request; everything by default.
+        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items,
+        whose upload URLs are valid for ``upload_seconds``; ``access``: of the caller of a request;
+        everything by default.
         """
         self.tenant, self._ledger = tenant, ledger
         self._tools = BookTools(
-            table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket, access
+            *(table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket),
+            *(access, upload_seconds),
         )
         self._access = access
 

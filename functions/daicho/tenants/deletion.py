@@ -49,6 +49,9 @@ from daicho.tenants.jobs import PHASES, Job, Jobs, JobStep
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
 """The longest stretch of work that is repeated after an interruption."""
+UPLOAD_MARGIN_S = 40
+"""A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
+more seconds, and a request takes at most 29."""
 VERSIONS_PER_REQUEST = 1_000
 MAX_PARALLELISM = 4
 """Segments at once. A page of each may hold some thousands of items to remove."""
@@ -103,7 +106,10 @@ class TenantDeletionJob:
             objects,
             Jobs(store, now),
             now,
-            settle=settings.settle_seconds,
+            settle=max(
+                settings.settle_seconds,
+                settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
+            ),
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
             written=RateLimiter(WRITES_PER_SECOND),
