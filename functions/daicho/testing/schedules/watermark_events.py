@@ -1,4 +1,4 @@
-"""Minutes in which the rollup raises the watermark of figures (rule 55)."""
+"""Minutes in which the rollup raises the watermark of figures, and answers with it (rule 55)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from daicho.tally.watermark import LAG
 from daicho.testing.choices import Choices
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.watermarks import WatermarkCheck
+from daicho.testing.oracle.watermarks import INSTANCES, FigureAnswers
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.profile import Profile
+from daicho.testing.stack_settings import TABLE
 
 PAUSES_S = ((60.0,) * 4, (60.0,) * 4, (1.0, 1.0, 31.0, 60.0))
 """Between rollups: two may begin almost at once."""
@@ -35,11 +37,10 @@ class WatermarkEvents:
         self._choices = choices
         self._note = note
         self._seconds = profile.rollup_seconds
+        self._answers = FigureAnswers(deployment, simulated_lambda.unexpected)
         if profile.heartbeat_s:
             deployment.heartbeat_seconds = profile.heartbeat_s
             deployment.dynamodb.max_lag_s = LAG.total_seconds()
-            check = WatermarkCheck(deployment, simulated_lambda.unexpected)
-            deployment.observers.append(check.check)
 
     def pass_minutes(self) -> None:
         """Some minutes pass, each with a rollup; most records are delivered in between."""
@@ -52,6 +53,7 @@ class WatermarkEvents:
             for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):
                 for ready in self._lambda.list_ready_shards():
                     self._lambda.run_invocation(*ready)
+            self.read_figures()
             if self._lambda.is_crowded:
                 continue
             process = self._lambda.start_detached("rollup", {})
@@ -59,3 +61,22 @@ class WatermarkEvents:
             if self._choices.draw_bool(0.8):
                 while not (process.finished or process.is_overdue):
                     self._lambda.step_detached(process)
+            self.read_figures()
+
+    def read_figures(self) -> None:
+        """Instances of the API answer with figures: some are overtaken by whatever comes next."""
+        for _ in range(self._choices.pick((2, 3, 1))):
+            instance = self._choices.draw_number(INSTANCES)
+            rolled_up = self._choices.draw_bool(0.5)
+
+            def work(
+                process: SimulatedProcess, instance: int = instance, rolled_up: bool = rolled_up
+            ) -> None:
+                table = self._deployment.build_dependencies(process).table(TABLE)
+                self._answers.answer(table, instance, rolled_up=rolled_up)
+
+            answer = self._lambda.create_process("answer", work)
+            self._lambda.detached.append(answer)
+            if self._lambda.is_crowded or self._choices.draw_bool(0.8):
+                while not (answer.finished or answer.is_overdue):
+                    self._lambda.step_detached(answer)
