@@ -20,7 +20,6 @@ An index and a read without consistency may be behind the table by `LAG`.
 from __future__ import annotations
 
 import datetime as dt
-from math import inf
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -91,8 +90,8 @@ class Watermark:
         )
 
     def is_fixed(self, now: dt.datetime) -> bool:
-        """Whether no other watermark has other times for ``now``."""
-        return now < self.since + TERM
+        """Whether no other watermark has other times for ``now``, or none was ever stored."""
+        return not self.revision or now < self.since + TERM
 
     def get_as_of(self, now: dt.datetime, *, rolled_up: bool) -> dt.datetime | None:
         """The time up to which a figure that is read from ``now`` on includes everything.
@@ -109,14 +108,16 @@ class Watermark:
 def read_as_of(table: GetsItems, cache: ItemCache, *, rolled_up: bool) -> dt.datetime | None:
     """The time up to which figures that are read after this call include everything.
 
-    It is never earlier than what another call returned that had ended before this one began.
+    It is never earlier than what another call returned that had ended before this one began. None
+    if it is unknown.
     ``cache``: of the function instance. ``rolled_up``: see `Watermark.get_as_of`.
     """
     now = cache.clock()
     image = cache.get(
         WATERMARK_KEY,
-        inf,
+        TERM.total_seconds(),
         lambda: table.get(WATERMARK_KEY, consistent=True),
+        absence=True,
         is_current=lambda cached: Watermark.from_item(cached).is_fixed(now),
     )
     return Watermark.from_item(image).get_as_of(now, rolled_up=rolled_up)

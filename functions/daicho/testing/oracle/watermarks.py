@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from daicho.derive.contributions import Amount
 from daicho.storage.item_cache import ItemCache
+from daicho.storage.protocols import try_put
 from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
-from daicho.tally.watermark import read_as_of
+from daicho.tally.watermark import Watermark, read_as_of, store_watermark
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.plain_amounts import add_exactly
@@ -36,23 +37,24 @@ class FigureAnswers:
         self._deployment = deployment
         self._violations = violations
         self._caches = [ItemCache(deployment.clock.now) for _ in range(INSTANCES)]
-        self._newest: defaultdict[bool, float] = defaultdict(float)
+        self._newest: defaultdict[str, float] = defaultdict(float)
+        # The absence of a watermark is cached for a while.
+        try_put(deployment.open_table(), store_watermark(Watermark(revision=1)))
 
-    def answer(self, table: Table, instance: int, *, rolled_up: bool) -> None:
-        """Read the figures of all tallies, live or ``rolled_up``, and judge them."""
-        earlier = self._newest[rolled_up]
-        as_of = read_as_of(table, self._caches[instance], rolled_up=rolled_up)
-        time = 0.0 if as_of is None else as_of.timestamp()
-        kind = "rolled up" if rolled_up else "live"
-        if time < earlier:
-            self._violations.append(f"as of: {kind} moves back by {earlier - time} seconds")
-        read = read_rolled_up_amount if rolled_up else read_live_amount
-        figures = {tally: read(table, tally) for tally in self._list_additions()}
-        additions = self._list_additions()
-        self._newest[rolled_up] = max(self._newest[rolled_up], time)
-        for tally, figure in figures.items():
-            if not self._includes(figure, additions[tally], time):
-                self._violations.append(f"as of: {kind} {tally} is {figure} as of {as_of}")
+    def answer(self, table: Table, instance: int) -> None:
+        """Read the figures of all tallies, live and rolled up, and judge them."""
+        for kind, read in (("live", read_live_amount), ("rolled up", read_rolled_up_amount)):
+            earlier = self._newest[kind]
+            as_of = read_as_of(table, self._caches[instance], rolled_up=kind == "rolled up")
+            time = 0.0 if as_of is None else as_of.timestamp()
+            if time < earlier:
+                self._violations.append(f"as of: {kind} moves back by {earlier - time} seconds")
+            figures = {tally: read(table, tally) for tally in self._list_additions()}
+            self._newest[kind] = max(self._newest[kind], time)
+            for tally, added in self._list_additions().items():
+                if tally in figures and not self._includes(figures[tally], added, time):
+                    wrong = f"as of: {kind} {tally} is {figures[tally]} as of {as_of}"
+                    self._violations.append(wrong)
 
     def _includes(self, figure: Amount, additions: list[Addition], time: float) -> bool:
         """Whether a figure is the sum of all additions before a time, and of some later ones."""

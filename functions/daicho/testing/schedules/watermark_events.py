@@ -8,13 +8,13 @@ from daicho.tally.watermark import LAG
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS, SimulatedLambda
 from daicho.testing.oracle.watermarks import INSTANCES, FigureAnswers
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.stack_settings import TABLE
 
-PAUSES_S = ((60.0,) * 4, (60.0,) * 4, (1.0, 1.0, 31.0, 60.0))
+PAUSES_S = ((60.0,) * 6, (60.0,) * 6, (1.0, 1.0, 31.0, 60.0, 31.0, 60.0))
 """Between rollups: two may begin almost at once."""
 MAX_DELIVERIES = 4
 
@@ -37,16 +37,16 @@ class WatermarkEvents:
         self._choices = choices
         self._note = note
         self._seconds = profile.rollup_seconds
-        self._answers = FigureAnswers(deployment, simulated_lambda.unexpected)
         if profile.heartbeat_s:
             deployment.heartbeat_seconds = profile.heartbeat_s
             deployment.dynamodb.max_lag_s = LAG.total_seconds()
+            self._answers = FigureAnswers(deployment, simulated_lambda.unexpected)
 
     def pass_minutes(self) -> None:
         """Some minutes pass, each with a rollup; most records are delivered in between."""
         seconds = self._choices.pick(self._seconds)
         pauses = self._choices.pick(PAUSES_S)
-        for pause in pauses[: self._choices.pick((1, 2, 4))]:
+        for pause in pauses[: self._choices.pick((1, 4, 6))]:
             if self._writer.get_max_wait() > pause:
                 self._deployment.clock.advance(pause)
             self._note(f"{pause} seconds pass")
@@ -65,18 +65,17 @@ class WatermarkEvents:
 
     def read_figures(self) -> None:
         """Instances of the API answer with figures: some are overtaken by whatever comes next."""
-        for _ in range(self._choices.pick((2, 3, 1))):
+        for _ in range(self._choices.pick((2, 3))):
             instance = self._choices.draw_number(INSTANCES)
-            rolled_up = self._choices.draw_bool(0.5)
 
-            def work(
-                process: SimulatedProcess, instance: int = instance, rolled_up: bool = rolled_up
-            ) -> None:
+            def work(process: SimulatedProcess, instance: int = instance) -> None:
                 table = self._deployment.build_dependencies(process).table(TABLE)
-                self._answers.answer(table, instance, rolled_up=rolled_up)
+                self._answers.answer(table, instance)
 
             answer = self._lambda.create_process("answer", work)
+            answer.seconds = UNLIMITED_SECONDS
+            answer.stop_faults()  # what fails is no answer
             self._lambda.detached.append(answer)
             if self._lambda.is_crowded or self._choices.draw_bool(0.8):
-                while not (answer.finished or answer.is_overdue):
+                while not answer.finished:
                     self._lambda.step_detached(answer)

@@ -30,7 +30,8 @@ LIVE_RANKING = replace(
     LIVE, description="Rank the members of the last rollup, at most 100, by what is counted now."
 )
 AS_OF_DESCRIPTION = (
-    "Every change whose stream record was made before this time is included. Later ones may be. "
+    "The figures include everything up to this time: every change whose stream record was made "
+    "before. It is not their age, since later changes may be included too, and it never moves back. "
     "Null if it is unknown, and for fast counters."
 )
 ROLLED_UP_DESCRIPTION = "True: the total of the last rollup. False: added up for this request."
