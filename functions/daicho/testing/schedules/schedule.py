@@ -136,7 +136,8 @@ class Schedule:
         rebuilds = self._lifecycle and self._lifecycle.rebuilds
         self._closing = ClosingShards(profile, *shared)
         self._chosen = ChosenRedrives(profile, *shared)
-        more = (FilterSpread(profile, *shared), WatermarkEvents(profile, *shared))
+        self._watermark = WatermarkEvents(profile, *shared)
+        more = (FilterSpread(profile, *shared), self._watermark)
         owners = (rare_events, self._closing, self._chosen, *more, self._lifecycle, rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
@@ -209,6 +210,7 @@ class Schedule:
         self._lambda.redrive_all()
         if self._lifecycle is not None:
             self._lifecycle.finish()
+        self._watermark.finish()
         for _ in range(2):
             self._lambda.run_to_end("rollup", {})
         if self._requests is not None:
