@@ -1,4 +1,4 @@
-"""What the times of figures cost: the cases of ADR 0171, and the job itself over idle hours."""
+"""What the times of figures cost: the cases of ADR 0174, and the job itself over idle hours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daicho.cost.traffic import StreamTraffic, Traffic
 from daicho.cost.watermark import WatermarkLoad, estimate_watermark
 from daicho.storage.protocols import StreamShard
 from daicho.stream import watermark_job
-from tests.support.watermark_stack import MINUTE_S, Stack
+from tests.support.watermark_stack import Stack
 
 MONTH_MINUTES = 43_200
 

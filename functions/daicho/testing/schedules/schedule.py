@@ -133,12 +133,11 @@ class Schedule:
             self._lifecycle = RebuildLifecycle(profile.settle_s, history, names, *shared)
         elif history is not None:
             self._lifecycle = Lifecycle(history, names, *shared)
-        rebuilds = self._lifecycle and self._lifecycle.rebuilds
         self._closing = ClosingShards(profile, *shared)
         self._chosen = ChosenRedrives(profile, *shared)
         self._watermark = WatermarkEvents(profile, *shared)
-        more = (FilterSpread(profile, *shared), self._watermark)
-        owners = (rare_events, self._closing, self._chosen, *more, self._lifecycle, rebuilds)
+        own = (self._closing, self._chosen, FilterSpread(profile, *shared), self._watermark)
+        owners = (rare_events, *own, self._lifecycle, self._lifecycle and self._lifecycle.rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or next(getattr(owner, event) for owner in owners if hasattr(owner, event))

@@ -31,8 +31,8 @@ LIVE_RANKING = replace(
 )
 AS_OF_DESCRIPTION = (
     "The figures include everything up to this time: every change whose stream record was made "
-    "before. It is not their age, since later changes may be included too, and it never moves back. "
-    "Null if it is unknown, and for fast counters."
+    "before. Later changes may be included too, so it is not their age. It never moves back. Null "
+    "if it is unknown, and for fast counters."
 )
 ROLLED_UP_DESCRIPTION = "True: the total of the last rollup. False: added up for this request."
 RANK_DESCRIPTION = (
