@@ -105,6 +105,11 @@ bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equ
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.figures
 
+.PHONY: bench-as-of
+bench-as-of: $(TOOLS) ## 10,000 answers to eight readers: none is older than one that had ended before; the age of as_of
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.figures.as_of
+
 .PHONY: bench-unique
 bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expiry: duplicates, units of a write
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

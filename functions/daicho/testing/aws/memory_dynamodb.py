@@ -65,7 +65,7 @@ class MemoryDynamoDB:
 
     ``now``: the time, in UTC. ``recorder`` writes the table's stream. ``lag`` returns the number of
     changes that an index or a read without consistency does not show yet. ``max_lag_s``: the age in
-    seconds from which an index shows every change.
+    seconds from which both show every change.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class MemoryDynamoDB:
         self.lag = lag
         self.max_lag_s = inf
         self._partitions: dict[str, dict[ItemKey, Image]] = {}
-        self._recent_changes: deque[tuple[ItemKey, Image | None]] = deque(maxlen=MAX_LAG)
+        self._recent_changes: deque[tuple[ItemKey, Image | None, float]] = deque(maxlen=MAX_LAG)
         self._tokens: dict[str, tuple[dt.datetime, Any]] = {}
         self.indexes = {
             name: LaggingIndex(name, projection) for name, projection in PROJECTIONS.items()
@@ -110,9 +110,10 @@ class MemoryDynamoDB:
             del self._partitions[key.pk][key]
         else:
             self._partitions.setdefault(key.pk, {})[key] = new
-        self._recent_changes.append((key, old))
+        at = self._now().timestamp()
+        self._recent_changes.append((key, old, at))
         for index in self.indexes.values():
-            index.add_change(key, old, new, self._now().timestamp())
+            index.add_change(key, old, new, at)
         if self._recorder is not None:
             self._recorder.record(key, old, new, identity)
 
@@ -234,10 +235,9 @@ class MemoryDynamoDB:
     # --- Internals ---------------------------------------------------------------------------
 
     def _read(self, key: ItemKey, consistent: bool) -> Image | None:
-        if not consistent and self._recent_changes and (behind := self.lag()):
-            for changed, before in list(self._recent_changes)[-behind:]:
-                if changed == key:
-                    return before
+        for changed, before in () if consistent else reversed(self._list_unseen_changes()):
+            if changed == key:
+                return before
         return self.find(key)
 
     def _read_batch(self, batch: Request) -> list[Image]:
@@ -309,7 +309,9 @@ class MemoryDynamoDB:
     def _list_unseen_changes(self) -> list[tuple[ItemKey, Image | None]]:
         """The last changes, newest first, that a read without consistency does not see."""
         if self._recent_changes and (behind := self.lag()):
-            return list(self._recent_changes)[: -behind - 1 : -1]
+            until = self._now().timestamp() - self.max_lag_s
+            unseen = list(self._recent_changes)[: -behind - 1 : -1]
+            return [(key, before) for key, before, at in unseen if at > until]
         return []
 
 
