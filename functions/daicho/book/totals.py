@@ -86,12 +86,14 @@ class BookTotals:
         as_of = self.totals.read_as_of(group, live=False)
         if not live:
             scores, end = self.totals.read_top(group, start, limit)
+            amounts = self.totals.read_amounts(group, scores)
         else:
             if group.counter is not None:
                 amounts = self.counters.read_live(query.entity, group)
             else:
                 amounts = self.totals.read_members_live(group)
             scores, end = self.totals.rank_amounts(group, amounts, start, limit)
+        scores = self.totals.complete_scores(group, scores, amounts, self.parallelism)
         return Chart(scores, binding.write_cursor(end), as_of, rolled_up=not live)
 
     def _resolve_ranking(

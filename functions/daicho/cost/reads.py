@@ -112,7 +112,8 @@ def estimate_figures(
     one = figure.chunks * measure_read(size, consistent=False)
     live = figure.chunks * (2 * measure_read(size) + measure_read(size * (slots + 1)))
     ends = sum(each.has_min + each.has_max for each in aggregate.measured_fields)
-    values = figure.buckets * ends * measure_read(0, consistent=False)
+    member_values = ends * measure_read(0, consistent=False)
+    values = figure.buckets * member_values
     one, live = one + values, live + values
     entry = _measure_ranking_entry(tally)
     ahead = aggregate.shards * measure_read(
@@ -120,8 +121,8 @@ def estimate_figures(
     )
     rows = figure.top_items + 1
     top = aggregate.shards * measure_read(entry * rows, consistent=False)
-    if aggregate.measure == "sum":
-        top += figure.top_items * measure_read(0, consistent=False)
+    if aggregate.measure == "sum" or aggregate.figures:
+        top += figure.top_items * (measure_read(size, consistent=False) + member_values)
     units = figure.reads * one + figure.live * live
     return Units(read=units + figure.ranks * (one + ahead) + figure.tops * top)
 

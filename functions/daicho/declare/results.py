@@ -94,7 +94,7 @@ class Score:
     rank: int | None = None
     beyond: int | None = None
     figures: Mapping[str, FieldFigures] = field(default_factory=dict)
-    """The further figures of the group, by measured field; a page of a ranking has none."""
+    """The further figures of the group, by measured field."""
     as_of: dt.datetime | None = None
     """The figures include everything up to this time: every change whose stream record was made
     before. None if it is unknown, and in a page of a ranking, which has one of its own."""

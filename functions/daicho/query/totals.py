@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, replace
 from decimal import Decimal
 from heapq import merge
@@ -25,7 +26,6 @@ from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
@@ -161,10 +161,7 @@ class Totals:
         rank = self._count_rank(group, by, amount, live=live) if has_rank else None
         beyond = MAX_RANKS if has_rank and rank is None else None
         total = to_plain_total(amount.total, group.places)
-        extremes: dict[str, Extremes] = {}
-        if amount.items > 0 and group.aggregate.has_rows:
-            parts = (*group.within, *by)
-            extremes = read_extremes(self.table, self.tenant, group.plan, group.aggregate, parts)
+        extremes = self._read_extremes(group, by, amount)
         figures = build_figures(group.aggregate, amount, extremes, group.places_by_field)
         return Score(by, amount.items, total, rank, beyond, figures)
 
@@ -181,14 +178,65 @@ class Totals:
         last = start
         for row in self._read_ranked(group, start, limit + 1):
             if len(scores) == limit:
-                return self._read_items(group, scores), last
+                return scores, last
             order = row[f"{INDEX}SK"]["S"]
             total = to_plain_total(attributes.parse_number(row["total"]["N"]), group.places)
             rank = previous_rank + len(scores) + 1
             item_count = int(total) if group.aggregate.measure == "count" else 0
             scores.append(Score(_parse_group(order), item_count, total, rank))
             last = CursorPosition(order, rank)
-        return self._read_items(group, scores), None
+        return scores, None
+
+    def read_amounts(
+        self, group: TallyGroup, scores: Sequence[Score]
+    ) -> dict[tuple[str, ...], Amount]:
+        """The amounts of the last roll-up of a page of a ranking, by member; half a unit each.
+
+        None are read if the ranking has all there is: its index projects the total alone, which for
+        a count is the number of items too.
+        """
+        if not scores or (group.aggregate.measure == "count" and not group.aggregate.figures):
+            return {}
+        totals = {
+            score.by: total_items.build_total_key(group.render_tally(score.by)) for score in scores
+        }
+        images = self.table.batch_get(totals.values()).require_all()
+        return {by: slots.read_amount(images.get(key)) for by, key in totals.items()}
+
+    def complete_scores(
+        self,
+        group: TallyGroup,
+        scores: Sequence[Score],
+        amounts: Mapping[tuple[str, ...], Amount],
+        parallelism: int,
+    ) -> list[Score]:
+        """A page of a ranking with the counts and the further figures of its members.
+
+        ``amounts``: of its members; of none if the scores are complete. Smallest and largest values
+        are read from an index, half a unit each, ``parallelism`` members at the same time.
+        """
+        if not amounts:
+            return [*scores]
+        with ThreadPoolExecutor(parallelism) as pool:
+            return [*pool.map(lambda score: self._complete(group, score, amounts), scores)]
+
+    def _complete(
+        self, group: TallyGroup, score: Score, amounts: Mapping[tuple[str, ...], Amount]
+    ) -> Score:
+        amount = amounts[score.by]
+        extremes = self._read_extremes(group, score.by, amount)
+        figures = build_figures(group.aggregate, amount, extremes, group.places_by_field)
+        items = score.items if group.aggregate.measure == "count" else amount.items
+        return replace(score, items=items, figures=figures)
+
+    def _read_extremes(
+        self, group: TallyGroup, by: tuple[str, ...], amount: Amount
+    ) -> dict[str, Extremes]:
+        """The smallest and largest values of one member; none if it has no items."""
+        if amount.items <= 0 or not group.aggregate.has_rows:
+            return {}
+        parts = (*group.within, *by)
+        return read_extremes(self.table, self.tenant, group.plan, group.aggregate, parts)
 
     def read_members_live(self, group: TallyGroup) -> dict[tuple[str, ...], Amount]:
         """Every member of a ranking, with its current sum.
@@ -265,19 +313,6 @@ class Totals:
                 if ahead >= MAX_RANKS:
                     return None
         return ahead + 1
-
-    def _read_items(self, group: TallyGroup, scores: list[Score]) -> list[Score]:
-        # The index projects the total alone, which for a count is the number of items too.
-        if group.aggregate.measure == "count" or not scores:
-            return scores
-        totals: dict[ItemKey, Score] = {
-            total_items.build_total_key(group.render_tally(score.by)): score for score in scores
-        }
-        images = self.table.batch_get(totals).require_all()
-        return [
-            replace(score, items=slots.read_amount(images.get(key)).items)
-            for key, score in totals.items()
-        ]
 
 
 def render_order(amount: Amount, by: Iterable[str]) -> str:

@@ -207,7 +207,7 @@ def _build_figures_model(declared: TallyDeclaration) -> type[BaseModel]:
         for figure in declared.figures
         if not isinstance(figure, Count)
     }
-    description = "The further figures, by field. A page of a ranking has none."
+    description = "The further figures, by field."
     return create_model(f"{name_model(declared)}Figures", __doc__=description, **measured)
 
 
