@@ -105,6 +105,11 @@ bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equ
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.figures
 
+.PHONY: bench-as-of
+bench-as-of: $(TOOLS) ## 10,000 answers to eight readers: none is older than one that had ended before; the age of as_of
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.figures.as_of
+
 .PHONY: bench-unique
 bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expiry: duplicates, units of a write
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
@@ -130,7 +135,7 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test test-console lint format unit property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
+.PHONY: test test-console lint format unit models property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
 # Two suites at a time, the longest ones first, so that both are busy to the end. The stack of the
 # demonstration mostly waits for its schedules. What each suite prints comes in one piece, where make
 # can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
@@ -157,8 +162,11 @@ timed = began=$$SECONDS; $(1) || { echo "--- $@: failed after $$((SECONDS - bega
 find_suites = $(foreach suite,$(1),$(wildcard tests/$(suite) tests/demonstration/$(suite)))
 run_tests = @$(call timed,$(PYTEST) $(call find_suites,$(1)) -q $(2))
 
-unit: $(TOOLS) ## The pure parts, and what was recorded of all routes
-	$(call run_tests,unit golden,-n 2)
+unit: $(TOOLS) ## The pure parts, models of rules about time, and what was recorded of all routes
+	$(call run_tests,unit golden models,-n 2)
+
+models: $(VENV)/.requirements ## Every state of the rules about time, and what each condition is for (RULES='30 32' for some)
+	@$(call timed,$(BIN)/python -m tests.models $(RULES))
 
 property: $(VENV)/.requirements ## Laws of the pure parts
 	$(call run_tests,property,-n 2)

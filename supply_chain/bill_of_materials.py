@@ -1,6 +1,7 @@
 """Bills of materials in CycloneDX: `make sbom`.
 
-``deployed.cdx.json`` lists the packages of the Lambda layer: all code of others that a stack runs.
+``deployed.cdx.json`` lists the packages of the Lambda layer and the scripts that the console has of
+npm: all code of others that a stack runs or serves.
 ``development.cdx.json`` lists what builds, tests and deploys it, from all other lock files. The
 same lock files give the same bytes.
 """
@@ -23,11 +24,11 @@ from cyclonedx.spdx import fixup_id, is_expression
 from packageurl import PackageURL
 
 from daicho.runtime.version import VERSION
-from supply_chain.locks import LAYER, NODE_LOCKS, PYTHON_LOCKS, ROOT, Pin, merge_pins
+from supply_chain.locks import DEPLOYED, LAYER, NODE_LOCKS, PYTHON_LOCKS, ROOT, Pin, merge_pins
 
 FOLDER = ROOT / "build/sbom"
 BILLS: dict[str, tuple[str, ...]] = {
-    "deployed": (LAYER,),
+    "deployed": DEPLOYED,
     "development": tuple(lock for lock in (*PYTHON_LOCKS, *NODE_LOCKS) if lock != LAYER),
 }
 """The lock files of each bill, by its name."""

@@ -11,7 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LAYER = "functions/daicho/cdk/functions/requirements-layer.txt"
-"""What is deployed: the packages of the Lambda layer."""
+"""The packages of the Lambda layer."""
+VENDORED = "functions/daicho/web/console/static/vendor/README.md"
+"""The packages of npm whose files the console serves."""
+DEPLOYED = (LAYER, VENDORED)
+"""All code of others that a stack runs, or serves to browsers."""
 PYTHON_LOCKS = (
     *("requirements.txt", LAYER, "daicho_cli/local/requirements-ministack.txt"),
     *("requirements-docs.txt", "daicho_cli/clients/requirements-clients.txt"),
@@ -28,6 +32,14 @@ _PIN = re.compile(
     re.MULTILINE,
 )
 _HASH = re.compile(r"--hash=(sha256):([0-9a-f]{64})")
+_VENDORED = re.compile(
+    r"^\| (?P<name>\S+) (?P<version>\S+) \| <\S+> \| `(?P<kind>sha512)-(?P<value>\S+)` \|$",
+    re.MULTILINE,
+)
+_VENDORED_FILE = re.compile(
+    r"^\| `\S+` \| (?P<package>\S+ \S+) \| `\S+` \| (?P<licence>\S+) \| `[0-9a-f]{64}` \|$",
+    re.MULTILINE,
+)
 _REQUIRED_BY = re.compile(r"^    #   (?:via )?(?! *via$)(\S.*)$|^    # via (\S.*)$", re.MULTILINE)
 
 
@@ -57,7 +69,8 @@ def read_pins(lock: str, root: Path = ROOT) -> tuple[Pin, ...]:
         ValueError: a package has no hash, or a line is none of a lock file.
     """
     text = (root / lock).read_text("utf-8")
-    pins = tuple(_read_node(text) if lock.endswith(".json") else _read_python(text))
+    readers = {".json": _read_node, ".md": _read_vendored}
+    pins = tuple(readers.get(Path(lock).suffix, _read_python)(text))
     for pin in pins:
         if not pin.hashes:
             raise ValueError(f"{lock} pins {pin.name} without a hash; run make lock")
@@ -85,6 +98,20 @@ def _read_node(text: str) -> Iterator[Pin]:
         hashes = ((algorithm, base64.b64decode(value).hex()),) if value else ()
         name = entry.get("name") or place.rpartition("node_modules/")[2]
         yield Pin(NPM, name, entry["version"], hashes, (), entry.get("license", ""))
+
+
+def _read_vendored(text: str) -> Iterator[Pin]:
+    """The packages in the tables of a page about vendored files."""
+    licences = {match["package"]: match["licence"] for match in _VENDORED_FILE.finditer(text)}
+    rows = list(_VENDORED.finditer(text))
+    listed = {f"{match['name']} {match['version']}" for match in rows}
+    if listed != licences.keys():
+        raise ValueError(f"the tables name different packages: {sorted(listed ^ {*licences})}")
+    for match in rows:
+        name, version = match["name"], match["version"]
+        value = base64.b64decode(match["value"]).hex()
+        hashes = ((match["kind"], value),)
+        yield Pin(NPM, name, version, hashes, ("-r vendor",), licences[f"{name} {version}"])
 
 
 def merge_pins(locks: Sequence[str], root: Path = ROOT) -> tuple[Pin, ...]:

@@ -7,7 +7,7 @@ import datetime as dt
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from daicho_cli.archive.item_values import Entities, format_item, to_plain
 from daicho_cli.archive.query_result import QueryResult
 
 Output = Literal["table", "json", "csv"]
@@ -23,8 +24,6 @@ HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
 MORE = "more"
 """The column of the values of an item that belong to no current field of its entity."""
 RECORD = (*HEAD, "gen", "seq", "raw", "item")
-_OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored"})
-"""The attributes that the library adds to the fields of an item."""
 _MAX_WIDTH = 60
 
 
@@ -39,15 +38,16 @@ def print_answer(answer: QueryResult, output: Output) -> int:
             return _print_table(answer)
 
 
-def format_items(answer: QueryResult, fields: Sequence[str]) -> QueryResult:
+def format_items(answer: QueryResult, fields: Sequence[str], entities: Entities) -> QueryResult:
     """Whole rows for a human reader: a column for each field, and one for all other values."""
-    rows = (_flatten(row, fields) for row in format_records(answer))
+    rows = (_flatten(row, fields) for row in format_records(answer, entities))
     return QueryResult([*HEAD, *fields, MORE], rows)
 
 
-def format_rows(answer: QueryResult) -> QueryResult:
+def format_rows(answer: QueryResult, entities: Entities) -> QueryResult:
     """Whole rows for JSON output: the item is one value."""
-    return QueryResult(RECORD, (list(record.values()) for record in format_records(answer)))
+    records = format_records(answer, entities)
+    return QueryResult(RECORD, (list(record.values()) for record in records))
 
 
 def skip_unreadable(answer: QueryResult, skipped: list[str]) -> QueryResult:
@@ -67,14 +67,16 @@ def skip_unreadable(answer: QueryResult, skipped: list[str]) -> QueryResult:
     return QueryResult(answer.columns, rows())
 
 
-def format_records(answer: QueryResult) -> Iterator[dict[str, Any]]:
-    """Whole rows as JSON values: the content of an archived line, the item as plain values."""
+def format_records(answer: QueryResult, entities: Entities) -> Iterator[dict[str, Any]]:
+    """Whole rows as JSON values: the content of an archived line, the item as plain values.
+
+    ``entities``: the current declarations by name. A decimal is shown as the API shows it: as text,
+    with its scale.
+    """
     for row in answer.rows:
         record = dict(zip(answer.columns, row, strict=True))
         item = json.loads(record["item"])
-        values = {
-            name: to_plain(value) for name, value in sorted(item.items()) if name not in _OURS
-        }
+        values = format_item(item, entities.get(record["entity"]))
         gen = record["gen"]
         yield {
             "deleted_at": record["deleted_at"],
@@ -93,48 +95,6 @@ def _flatten(record: Mapping[str, Any], fields: Sequence[str]) -> list[Any]:
     item = record["item"]
     more = {name: value for name, value in item.items() if name not in fields}
     return [*(record[name] for name in HEAD), *(item.get(name) for name in fields), more or None]
-
-
-def to_plain(value: Any) -> Any:
-    """Convert an attribute value into a JSON value; any other value stays unchanged.
-
-    Sets become sorted lists, binary values stay base64. A number that JSON readers would round
-    becomes a text of its digits.
-    """
-    if not isinstance(value, Mapping) or len(value) != 1:
-        return value
-    ((kind, content),) = value.items()
-    match kind, content:
-        case (("S" | "B" | "BOOL"), _):
-            return content
-        case "NULL", _:
-            return None
-        case "N", str():
-            return _format_number(content)
-        case "M", Mapping():
-            return {name: to_plain(member) for name, member in content.items()}
-        case "L", list():
-            return [to_plain(element) for element in content]
-        case (("SS" | "BS"), list()):
-            return sorted(content)
-        case "NS", list():
-            return sorted(
-                (_format_number(digits) for digits in content),
-                key=lambda number: (str(type(number)), number),
-            )
-        case _:
-            return value
-
-
-def _format_number(text: str) -> int | float | str:
-    try:
-        exact = Decimal(text)
-        if exact == exact.to_integral_value() and abs(exact) < 10**38:
-            return int(exact)
-        near = float(exact)
-        return near if Decimal(repr(near)) == exact else text
-    except (InvalidOperation, OverflowError, ValueError):
-        return text
 
 
 def _print_json(answer: QueryResult) -> int:
@@ -254,7 +214,7 @@ def _format_text(value: Any) -> str:
 def _encode_value(value: Any) -> Any:
     """Convert a value of a type that JSON does not have."""
     if isinstance(value, Decimal):
-        return _format_number(str(value))
+        return str(value)  # its type depends on the column and not on the value
     if isinstance(value, dt.date | dt.datetime | dt.time):
         return value.isoformat()
     if isinstance(value, bytes):

@@ -78,9 +78,10 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         with _run_statement(session, engine, selection, entities, statement, broken) as result:
             answer = result if sql is not None else formatting.skip_unreadable(result, lines)
             if sql is None and output == "json":
-                answer = formatting.format_rows(answer)
+                answer = formatting.format_rows(answer, session.find_entities())
             elif sql is None:
-                answer = formatting.format_items(answer, session.list_fields(entities))
+                known, fields = session.find_entities(), session.list_fields(entities)
+                answer = formatting.format_items(answer, fields, known)
             rows = formatting.print_answer(formatting.limit_rows(answer, max_rows, more), output)
     cut = f" (there are more than --limit {max_rows})" if any(more) else ""
     print_message(f"{rows:,} rows{cut}")

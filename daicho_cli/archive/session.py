@@ -15,6 +15,7 @@ from typing import Any
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from daicho.archive.reader import ArchiveReader
+from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.release.commands import REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S
@@ -125,9 +126,13 @@ class ArchiveSession:
         table = open_table(stack["TableName"], **client)
         return cls(stack, load_ledger(), table, bucket, failures, MeteredBucket(bucket))
 
+    def find_entities(self) -> dict[str, type[Entity]]:
+        """The current declarations by name."""
+        return {entity.__name__: entity for entity in self.discover().entities}
+
     def list_fields(self, entities: Sequence[str]) -> list[str]:
         """The current fields of entities, in order of declaration, then the creation time."""
-        classes = {entity.__name__: entity for entity in self.discover().entities}
+        classes = self.find_entities()
         fields = (
             name for entity in entities if entity in classes for name in classes[entity].fields_
         )

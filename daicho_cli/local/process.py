@@ -15,6 +15,8 @@ from daicho_cli.local.instance import LocalError
 
 LINES_TO_SHOW = 15
 SECONDS_TO_SHOW = 2
+PRIVATE_UMASK = 0o077
+"""Files that a program makes can be read and written by their owner alone."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,10 @@ class Background:
         environment: Mapping[str, str],
         folder: Path | None = None,
     ) -> int:
-        """Start it, free of this terminal; ``folder``: where it works."""
+        """Start it, free of this terminal; ``folder``: where it works.
+
+        Only its owner can read the files that it makes: keys and data may be among them.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.log.exists():
             self.log.replace(self.log.with_suffix(".log.1"))
@@ -66,6 +71,7 @@ class Background:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=PRIVATE_UMASK,
             )
         self._pid_file.write_text(str(process.pid), encoding="ascii")
         # A new program has no command line for an instant, and would seem not to run.

@@ -208,6 +208,12 @@ class CheckFailed(Invalid):
         self.failures = tuple(failures)
 
 
+class KeyReused(Invalid):
+    """Another request was made with the same Idempotency-Key."""
+
+    type = "idempotency-key-reused"
+
+
 class ReferenceNotFound(Invalid):
     """``field`` refers to an item that does not exist."""
 

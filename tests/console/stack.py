@@ -115,6 +115,7 @@ class ConsoleStack:
             CONSOLE_AUTHORIZE=f"{self.issuer.url}/oauth2/authorize",
             CONSOLE_TOKEN=f"{self.issuer.url}/oauth2/token",
             CONSOLE_LOGOUT=f"{self.issuer.url}/logout",
+            CONSOLE_REVOKE=f"{self.issuer.url}/oauth2/revoke",
             **environment_variables,
         )
         self._rollup = rollup.build(settings, self.ledger, dependencies)

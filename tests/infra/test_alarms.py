@@ -33,7 +33,10 @@ EMITTED = {
     "rollup": {*RollupReport(oldest_mark="2026-11-23T00:00:00+00:00").counts(), "RollupLag"},
     "audit": {*AuditReport().counted, "ArchiveAuditAge"},
     "forget": {*ForgetRunReport().counted, "ForgettingOverdue"},
-    "sweep": {f"Sweep{name.capitalize()}" for name in vars(SweepReport())},
+    "sweep": {
+        "OldGenerationWritten",
+        *(f"Sweep{name.capitalize()}" for name in vars(SweepReport())),
+    },
     "project": {"RecordsQuarantined", "ClaimsOpen"},
     "jobs": {"JobsBlocked"},
 }
@@ -215,6 +218,8 @@ def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
     (sweep,) = watched(any_stage, "SweepFailed")
     assert sweep["Period"] >= 2 * 300
     assert sweep["Period"] * sweep["EvaluationPeriods"] == 3600
+    (older,) = watched(any_stage, "OldGenerationWritten")
+    assert older["Period"] >= 2 * 300
     for metric in ("ArchiveAuditAge", "ForgettingOverdue"):
         (alarm,) = watched(any_stage, metric)
         assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 3600

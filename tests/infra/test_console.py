@@ -19,6 +19,7 @@ LOGIN = {
     "authorize_url": "https://login.example.com/authorize",
     "token_url": "https://login.example.com/oauth/token",
     "logout_url": "https://login.example.com/v2/logout",
+    "revoke_url": "https://login.example.com/oauth/revoke",
 }
 OWN = OwnIssuer(
     issuer="https://login.example.com/",
@@ -95,8 +96,9 @@ def test_the_function_reads_how_to_sign_in(dev: Synthesis) -> None:
     id, _ = find_client(dev)
     environment = dev.environment("api")
     assert environment["CONSOLE_CLIENT"] == {"Ref": id}
-    for name, end in (("AUTHORIZE", "/oauth2/authorize"), ("TOKEN", "/oauth2/token")):
-        assert environment[f"CONSOLE_{name}"]["Fn::Join"][1][-1].endswith(end)
+    ends = (("AUTHORIZE", "authorize"), ("TOKEN", "token"), ("REVOKE", "revoke"))
+    for name, end in ends:
+        assert environment[f"CONSOLE_{name}"]["Fn::Join"][1][-1].endswith(f"/oauth2/{end}")
     assert dev.template["Outputs"]["ConsoleUrl"]["Value"] == find_client(dev)[1]["CallbackURLs"][0]
 
 
@@ -123,6 +125,7 @@ def test_an_own_issuer_signs_people_in_at_its_own_endpoints(tmp_path: Path) -> N
         "CONSOLE_AUTHORIZE": LOGIN["authorize_url"],
         "CONSOLE_TOKEN": LOGIN["token_url"],
         "CONSOLE_LOGOUT": LOGIN["logout_url"],
+        "CONSOLE_REVOKE": LOGIN["revoke_url"],
     }
 
 

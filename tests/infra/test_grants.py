@@ -57,13 +57,18 @@ def needed(protocol: str, calls: dict[str, str]) -> set[str]:
     [
         ("daicho.stream.projector:ProjectorTable", grants.PROJECT, set()),
         ("daicho.archive.archiver:ArchiverTable", grants.ARCHIVE, set()),
-        ("daicho.sweep:SweepTable", grants.SWEEP, set()),
     ],
 )
 def test_a_stream_function_is_granted_what_it_needs_of_the_table(
     protocol: str, granted: grants.Grants, transacted: set[str]
 ) -> None:
     assert set(granted.table) == needed(protocol, TABLE) | transacted
+
+
+def test_the_sweep_is_granted_what_its_two_tasks_need() -> None:
+    protocols = ("daicho.sweep:SweepTable", "daicho.rebuild.requests:OlderItemTable")
+    needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
+    assert set(grants.SWEEP.table) == needs
 
 
 def test_the_rollup_is_granted_what_its_three_tasks_need() -> None:
@@ -113,7 +118,8 @@ def test_a_release_is_granted_what_it_needs() -> None:
         "daicho.rebuild.requests:StartTable",
     )
     needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
-    assert set(grants.RELEASE.table) == needs | {"DescribeTable"}
+    # The transaction of a release checks that it is the one that was checked last.
+    assert set(grants.RELEASE.table) == needs | {"DescribeTable", "ConditionCheckItem"}
 
 
 def test_jobs_are_granted_what_they_need() -> None:

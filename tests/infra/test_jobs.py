@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from daicho.cdk import STAGES
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.jobs import PURGES, RANGES, REDRIVES, build_definition
-from daicho.declare.stored_objects import UPLOAD_SECONDS
 from daicho.rebuild import stack_jobs
 from daicho.rebuild.purge_job import PURGE_PREFIX
 from daicho.redrive.job import JOB_PREFIX
+from daicho.runtime.settings import UPLOAD_SECONDS
+from daicho.stream.older_images import NOTED_S
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
 
@@ -112,6 +114,16 @@ def test_whatever_may_still_write_has_ended_when_a_pass_is_the_proof(
         assert int(stage.environment("jobs")["SETTLE_SECONDS"]) > longest
 
 
+def test_a_rebuild_waits_longer_before_a_pass_than_a_noted_generation_is_not_noted_again() -> None:
+    assert min(settings.settle_seconds for settings in STAGES.values()) > NOTED_S
+
+
+def test_a_deletion_waits_for_the_upload_urls_that_the_api_signs(any_stage: Synthesis) -> None:
+    signed = any_stage.environment("api")["UPLOAD_SECONDS"]
+    assert any_stage.environment("jobs")["UPLOAD_SECONDS"] == signed
+    assert 1 <= int(signed) <= UPLOAD_SECONDS
+
+
 def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
     (alarm,) = (
         each["Properties"]
@@ -121,7 +133,15 @@ def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
     (machine,) = any_stage.resources("StepFunctions::StateMachine")
     arn = {"Fn::GetAtt": [machine, "Arn"]}
     assert alarm["Dimensions"] == [{"Name": "StateMachineArn", "Value": arn}]
-    assert any_stage.environment("api")["JOB_MACHINE"] == arn
+    for function in ("api", "sweep"):
+        assert any_stage.environment(function)["JOB_MACHINE"] == arn
+
+
+def test_the_sweep_starts_rebuilds_at_the_rate_of_the_stage(tmp_path: Path) -> None:
+    for units, name in ((70, "some"), (None, "none")):
+        stage = synthesise("dev", tmp_path / name, rebuild_units=units)
+        expected = str(units) if units else None
+        assert stage.environment("sweep").get("REBUILD_UNITS") == expected
 
 
 def test_administrators_and_operators_are_groups_of_the_pool(any_stage: Synthesis) -> None:

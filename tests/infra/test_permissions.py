@@ -93,7 +93,7 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[alarms] = {f"cloudwatch:{action}" for action in grants.ALARMS}
         auditor = text({"Fn::GetAtt": [stage.function_id("audit"), "Arn"]})
         found[auditor] = {f"lambda:{action}" for action in grants.INVOKE}
-    if name in ("api", "ops", "release"):
+    if name in ("api", "ops", "release", "sweep"):
         found[text({"Fn::GetAtt": [machine, "Arn"]})] = {f"states:{each}" for each in grants.START}
     for index, actions in listed.indexes.items():
         found[arn(table, f"/index/{index}")] = {f"dynamodb:{action}" for action in actions}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -15,8 +16,17 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 
 from daicho.cdk.functions import layer
+from daicho.web.console.files import VENDORED_MODULES
 from supply_chain.bill_of_materials import BILLS, build_bill
-from supply_chain.locks import LAYER, NODE_LOCKS, PYTHON_LOCKS, ROOT, merge_pins, read_pins
+from supply_chain.locks import (
+    LAYER,
+    NODE_LOCKS,
+    PYTHON_LOCKS,
+    ROOT,
+    VENDORED,
+    merge_pins,
+    read_pins,
+)
 
 
 @cache
@@ -38,6 +48,12 @@ def test_a_bill_is_valid_by_the_schema(name: str) -> None:
     assert validator.validate_str(json.dumps(bill)) is not None
 
 
+def list_deployed(registry: str) -> list[dict[str, Any]]:
+    """The components of the deployed bill that come from a registry."""
+    components = build("deployed")["components"]
+    return [each for each in components if each["purl"].startswith(f"pkg:{registry}/")]
+
+
 def test_the_deployed_bill_lists_exactly_the_packages_and_hashes_of_the_layer() -> None:
     text = layer.REQUIREMENTS.read_text("utf-8").replace("\\\n", " ")
     locked = {}
@@ -47,11 +63,42 @@ def test_the_deployed_bill_lists_exactly_the_packages_and_hashes_of_the_layer() 
             version = str(requirement.specifier).removeprefix("==")
             hashes = sorted(re.findall(r"sha256:([0-9a-f]{64})", line))
             locked[f"pkg:pypi/{requirement.name}@{version}"] = hashes
-    bill = build("deployed")
-    listed = {c["purl"]: sorted(h["content"] for h in c["hashes"]) for c in bill["components"]}
+    components = list_deployed("pypi")
+    listed = {c["purl"]: sorted(h["content"] for h in c["hashes"]) for c in components}
     assert len(listed) > 10
     assert listed == locked
-    assert {h["alg"] for c in bill["components"] for h in c["hashes"]} == {"SHA-256"}
+    assert {h["alg"] for c in components for h in c["hashes"]} == {"SHA-256"}
+
+
+def test_the_deployed_bill_lists_every_script_that_the_console_has_of_others() -> None:
+    files = {path.name for path in (ROOT / VENDORED).parent.iterdir()} - {"README.md"}
+    page = (ROOT / VENDORED).read_text("utf-8")
+    packages = dict(re.findall(r"^\| `(\S+)` \| (\S+ \S+) \|", page, re.MULTILINE))
+    assert packages.keys() == files
+    components = list_deployed("npm")
+    listed = {f"{c.get('group', '')}/{c['name']} {c['version']}".lstrip("/") for c in components}
+    assert listed == set(packages.values())
+    assert {len(h["content"]) for c in components for h in c["hashes"]} == {128}
+    served = {path for path in VENDORED_MODULES.values() if path.startswith("vendor/")}
+    assert {path.removeprefix("vendor/") for path in served} <= packages.keys()
+
+
+def test_a_vendored_file_has_the_hash_of_its_row() -> None:
+    page = (ROOT / VENDORED).read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\S+)` \| .* \| `([0-9a-f]{64})` \|$", page, re.MULTILINE))
+    assert len(rows) > 10
+    folder = (ROOT / VENDORED).parent
+    found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in rows}
+    assert found == rows
+
+
+@pytest.mark.parametrize("lost", ["| htm 3.1.1 | <", "| `htm"])
+def test_a_vendored_package_without_its_row_is_refused(tmp_path: Path, lost: str) -> None:
+    page = (ROOT / VENDORED).read_text("utf-8")
+    lines = [line for line in page.splitlines() if not line.startswith(lost)]
+    (tmp_path / "README.md").write_text("\n".join(lines), "utf-8")
+    with pytest.raises(ValueError, match=r"htm 3\.1\.1"):
+        read_pins("README.md", tmp_path)
 
 
 def test_every_deployed_package_names_its_licence() -> None:
@@ -63,7 +110,7 @@ def test_every_deployed_package_names_its_licence() -> None:
 
 def test_the_deployed_bill_says_what_requires_what() -> None:
     depends = {d["ref"]: d.get("dependsOn", []) for d in build("deployed")["dependencies"]}
-    direct = {re.split(r"[/@]", ref)[1] for ref in depends["daicho"]}
+    direct = {re.split(r"[/@]", ref)[1] for ref in depends["daicho"] if "pkg:pypi/" in ref}
     declared = (ROOT / LAYER).with_suffix(".in").read_text("utf-8")
     assert direct == set(re.findall(r"^([a-z0-9-]+)(?:\[|==)", declared, re.MULTILINE))
     boto3 = next(ref for ref in depends if ref.startswith("pkg:pypi/boto3@"))

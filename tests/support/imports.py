@@ -48,6 +48,18 @@ def read_imports(modules: Mapping[str, Path]) -> Iterator[Import]:
                     yield Import(name, node.lineno, whole if whole in modules else source)
 
 
+def read_imported_names(modules: Mapping[str, Path]) -> Iterator[Import]:
+    """The same, with the name that each import takes from a module: ``a.b.name``."""
+    for name, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                source = (
+                    resolve_source(node, name, path) if isinstance(node, ast.ImportFrom) else ""
+                )
+                for alias in node.names:
+                    yield Import(name, node.lineno, f"{source}.{alias.name}".removeprefix("."))
+
+
 def resolve_source(node: ast.ImportFrom, module: str, path: Path) -> str:
     """The module that a ``from`` names, also of a relative import."""
     if not node.level:

@@ -16,7 +16,7 @@ from daicho.stream.watermark_job import (
     RunStart,
     WatermarkJob,
 )
-from daicho.tally.watermark import WATERMARK_KEY, Watermark, find_time
+from daicho.tally.watermark import WATERMARK_KEY, Watermark
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho.testing.clock import SimulatedClock
@@ -66,14 +66,11 @@ class Stack:
         assert start is not None
         return start
 
-    def run(self, *, is_active: bool = False) -> str:
-        """A run; the live time of a figure of songs after it."""
+    def run(self, *, after_s: float = MINUTE_S, is_active: bool = False) -> str:
+        """A run so much later; the live time after it."""
+        self.clock.advance(after_s)
         self.job.finish(self.begin(), is_complete=True, is_active=is_active)
-        return self.find_live("Song")
-
-    def find_live(self, scope: str) -> str:
-        watermark = Watermark.from_item(self.table.get(WATERMARK_KEY, consistent=True))
-        return find_time(watermark.live, scope)
+        return self.read_watermark().live
 
     def count_heartbeats(self) -> int:
         return sum(is_heartbeat(item) for _, item in self.dynamodb.items)

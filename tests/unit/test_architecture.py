@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,7 @@ from tests.support.imports import (
     find_entry,
     find_violations,
     list_modules,
+    read_imported_names,
     read_imports,
 )
 
@@ -62,6 +64,21 @@ NOT_AT_THE_START_OF_THE_API = (
     *("boto3", "s3transfer", "aws_xray_sdk"),
 )
 """What the API loads for the first request that needs it (ADR 0158)."""
+ORACLE = "daicho.testing.oracle"
+PLAIN_MODULES = (f"{ORACLE}.rows", f"{ORACLE}.plain_amounts")
+"""Modules of the oracle that compute what items derive."""
+UNDER_TEST = (
+    *("daicho.derive", "daicho.search", "daicho.layout.components", "daicho.layout.item_keys"),
+    *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.number_ranges"),
+)
+"""What derives rows and amounts in the library, and what renders their keys."""
+ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.index_row.IndexRow"}
+"""Results of the oracle: the only names that it takes from what derives."""
+ORACLE_NAMES = ORACLE_TYPES | {
+    *("daicho.layout.item_keys.build_base_key", "daicho.storage.keys"),
+    *("daicho.plan.calendar.find_calendar", "daicho.plan.calendar.CalendarUnit"),
+}
+"""What modules of the oracle take that read the state of the table, and compute no row."""
 FUNCTION_ENVIRON = {
     **dict.fromkeys(("TABLE_NAME", "FAILURE_BUCKET", "ARCHIVE_BUCKET", "OBJECT_BUCKET"), "x"),
     **dict.fromkeys(("JOB_MACHINE", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION"), "x"),
@@ -165,6 +182,42 @@ def test_nothing_but_the_demonstration_itself_imports_it() -> None:
     imports = [i for i in read_imports(modules) if f"{i.imported}.".startswith(own)]
     added = ("domains", "domains.products", "domains.tickets")  # examples of own domains
     assert [str(i) for i in imports if i.imported not in added] == []
+
+
+def find_shared_code(modules: Mapping[str, Path]) -> list[str]:
+    """The names of code under test that modules of the oracle import."""
+    return [
+        str(each)
+        for each in read_imported_names(modules)
+        if f"{each.imported}.".startswith(tuple(f"{name}." for name in UNDER_TEST))
+        and each.imported
+        not in (ORACLE_TYPES if each.importer.startswith(PLAIN_MODULES) else ORACLE_NAMES)
+    ]
+
+
+def test_the_oracle_shares_no_code_with_what_derives() -> None:
+    oracle = {name: path for name, path in MODULES.items() if name.startswith(ORACLE)}
+    assert len(oracle) > 20
+    assert find_shared_code(oracle) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("recomputation", "from daicho.derive import derived_items"),
+        ("recomputation", "import daicho.derive.derived_items"),
+        ("differences", "from daicho.derive.contributions import compute_contributions"),
+        ("differences", "from daicho.search.grams import STEPS"),
+        ("settled_contents", "from daicho.layout.item_keys import render_derived_partition"),
+        ("plain_amounts", "from daicho.storage import keys"),
+        ("rows.plain_rows", "def f():\n    from daicho.search.normalise import fold"),
+    ],
+)
+def test_shared_code_in_the_oracle_is_found(module: str, line: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(line, "utf-8")
+    (found,) = find_shared_code({f"{ORACLE}.{module}": path})
+    assert found.startswith(f"{ORACLE}.{module}:")
 
 
 def test_domains_import_the_library_and_nothing_of_aws() -> None:

@@ -24,7 +24,7 @@ from daicho.declare.results import (
 )
 from daicho.declare.rules.caller import Caller
 from daicho.declare.stored_objects import SignedRequest
-from daicho.errors import Conflict, Invalid
+from daicho.errors import Conflict, KeyReused
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
 from daicho.plan import Ledger
@@ -32,6 +32,7 @@ from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.query.paging import MAX_PAGE_ITEMS
 from daicho.runtime.clock import utc_now
+from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
@@ -55,15 +56,18 @@ class Book(FigureBook):
         parallelism: int = 8,
         bucket: Callable[[], Bucket] | None = None,
         access: Access = SYSTEM,
+        upload_seconds: int = UPLOAD_SECONDS,
     ) -> None:
         """``item_cache`` is shared by the books of a process.
 
-        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items;
-        ``access``: of the caller of a request; everything by default.
+        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items,
+        whose upload URLs are valid for ``upload_seconds``; ``access``: of the caller of a request;
+        everything by default.
         """
         self.tenant, self._ledger = tenant, ledger
         self._tools = BookTools(
-            table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket, access
+            *(table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket),
+            *(access, upload_seconds),
         )
         self._access = access
 
@@ -178,8 +182,8 @@ class Book(FigureBook):
 
         Raises:
             Conflict: an expired item with that key waits for the archive (see `create`).
-            Invalid: the existing item differs in one of ``fields``: another request created it;
-                or as in `create`.
+            KeyReused: the existing item differs in one of ``fields``: another request created it.
+            Invalid: as in `create`.
             ReferenceNotFound: no item to copy a field from, or that must exist.
         """
         try:
@@ -192,7 +196,7 @@ class Book(FigureBook):
             differing = [name for name in fields if getattr(existing, name) != getattr(item, name)]
             if differing:
                 detail = f"it was used with another {differing[0]} before"
-                raise Invalid(detail, field=HEADER) from None
+                raise KeyReused(detail, field=HEADER) from None
             return existing
 
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
@@ -292,7 +296,8 @@ class Book(FigureBook):
         nothing is written, and no answer is stored.
 
         Raises:
-            Invalid: the key was used for another request, or in `transaction`.
+            KeyReused: the key was used for another request.
+            Invalid: as in `transaction`.
             Raced: as in `transaction`; or the same request is in progress.
         """
         return self._tools.request_records.answer_once(request, answer)

@@ -54,6 +54,7 @@ class BookTools:
     parallelism: int
     bucket: Callable[[], Bucket] | None
     access: Access
+    upload_seconds: int
 
     @cached_property
     def key_resolver(self) -> KeyResolver:
@@ -124,7 +125,8 @@ class BookTools:
         """Signs requests for the objects of items."""
         from daicho.query.item_objects import ItemObjects
 
-        return ItemObjects(self.ledger, self.key_resolver, self.clock, self.bucket, self.access)
+        tools = (self.ledger, self.key_resolver, self.clock, self.bucket, self.access)
+        return ItemObjects(*tools, self.upload_seconds)
 
     @cached_property
     def writer(self) -> ItemWriter:

@@ -83,6 +83,7 @@ class Api(Construct):
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.address,
                 "OBJECT_BUCKET": shared.objects.bucket_name,
+                "UPLOAD_SECONDS": str(settings.upload_seconds),
                 "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,

@@ -47,7 +47,7 @@ _CERTIFICATE = re.compile(r"arn:aws[a-z-]*:acm:([a-z0-9-]+):\d{12}:certificate/[
 _ZONE = re.compile(r"Z[A-Z0-9]{1,31}", re.ASCII)
 _ENDPOINT = re.compile(r"https://[a-zA-Z0-9.-]+(:[1-9][0-9]{0,4})?(/[\w.~/-]*)?", re.ASCII)
 _DISCOVERY = "/.well-known/"
-CONSOLE_OPTIONS = ("console_client", "authorize_url", "token_url", "logout_url")
+CONSOLE_OPTIONS = ("console_client", "authorize_url", "token_url", "logout_url", "revoke_url")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -133,8 +133,8 @@ class OwnIssuer:
     ``issuer``: exactly as the claim ``iss`` of its tokens. ``audience``: a token is accepted if its
     ``aud`` (or its ``client_id`` if it has no ``aud``) is one of these. ``console_client``: the
     public client with which the console signs people in by the authorization code flow with PKCE,
-    and one of ``audience``; ``authorize_url``, ``token_url`` and ``logout_url``: the endpoints that
-    it calls. Without them, the console has no login.
+    and one of ``audience``; ``authorize_url``, ``token_url``, ``logout_url`` and ``revoke_url``
+    (RFC 7009): the endpoints that it calls. Without the first two, the console has no login.
     """
 
     issuer: str
@@ -146,6 +146,7 @@ class OwnIssuer:
     authorize_url: str | None = None
     token_url: str | None = None
     logout_url: str | None = None
+    revoke_url: str | None = None
 
     @property
     def groups_claims(self) -> tuple[str, ...]:
@@ -165,6 +166,7 @@ class OwnIssuer:
             "CONSOLE_AUTHORIZE": self.authorize_url,
             "CONSOLE_TOKEN": self.token_url,
             "CONSOLE_LOGOUT": self.logout_url,
+            "CONSOLE_REVOKE": self.revoke_url,
         }
         values = {name: value for name, value in given.items() if value}
         return {"CONSOLE_ISSUER": self.issuer, **values}
@@ -183,8 +185,10 @@ class OwnIssuer:
 
     def _list_console_problems(self) -> Iterator[str]:
         needed = [getattr(self, name) for name in CONSOLE_OPTIONS[:3]]
-        if any((*needed, self.logout_url)) and not all(needed):
-            yield f"{', '.join(CONSOLE_OPTIONS[:3])} go together; logout_url needs them"
+        if any((*needed, self.logout_url, self.revoke_url)) and not all(needed):
+            yield (
+                f"{', '.join(CONSOLE_OPTIONS[:3])} go together; logout_url and revoke_url need them"
+            )
         if self.console_client and self.console_client not in self.audience:
             yield f"console_client is {self.console_client!r}, which is not in audience"
         for name in CONSOLE_OPTIONS[1:]:

@@ -187,6 +187,7 @@ class Auth(Construct):
             "CONSOLE_AUTHORIZE": f"{login}/oauth2/authorize",
             "CONSOLE_TOKEN": f"{login}/oauth2/token",
             "CONSOLE_LOGOUT": f"{login}/logout",
+            "CONSOLE_REVOKE": f"{login}/oauth2/revoke",
         }
 
     def _get_login_url(self) -> str:

@@ -117,11 +117,17 @@ class Ledger(Construct):
             archiver=archiver.python.function,
         )
         jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
-        api = Api(self, "Api", auth=auth, state_machine=jobs.state_machine.attr_arn, shared=shared)
+        machine = jobs.state_machine.attr_arn
+        api = Api(self, "Api", auth=auth, state_machine=machine, shared=shared)
         self.http_api, self.api_url = api.http, api.url
         scheduled = [
-            ScheduledFunction(self, props.name.capitalize(), recurring=props, shared=shared).python
-            for props in RECURRING
+            ScheduledFunction(
+                *(self, each.name.capitalize()),
+                recurring=each,
+                shared=shared,
+                state_machine=machine,
+            ).python
+            for each in RECURRING
         ]
         catalog = ArchiveCatalog(
             self,
@@ -136,7 +142,7 @@ class Ledger(Construct):
             self,
             "Ops",
             shared=shared,
-            state_machine=jobs.state_machine.attr_arn,
+            state_machine=machine,
             api_id=api.http.api_id,
             projector=projector.python.function,
             archiver=archiver.python.function,
@@ -158,7 +164,7 @@ class Ledger(Construct):
         rollup = next(python for python in scheduled if python.name == "rollup")
         rollup.function.node.add_dependency(projector, redrive)
         api.python.function.node.add_dependency(release.open)
-        finish = release.add_finish(jobs.state_machine.attr_arn, settings.rebuild_units or 0)
+        finish = release.add_finish(machine, settings.rebuild_units or 0)
         finish.node.add_dependency(api.python.function)
         if settings.snap_start:
             publish = release.add_publish(api.python)
@@ -176,7 +182,7 @@ class Ledger(Construct):
             table=self.table,
             failures=buckets.failures,
             api=api.http,
-            state_machine=jobs.state_machine.attr_arn,
+            state_machine=machine,
         )
         Observability(self, "Observability", metrics=metrics)
         self.outputs: Mapping[str, str] = {
@@ -192,7 +198,7 @@ class Ledger(Construct):
             "TenantClaim": settings.identity.tenant_claim,
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
-            "JobMachineArn": jobs.state_machine.attr_arn,
+            "JobMachineArn": machine,
             **{
                 f"{name.capitalize()}FunctionName": function.function_name
                 for name, function in self.functions.items()

@@ -28,7 +28,7 @@ from daicho.cdk.context_options import (
 )
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
-from daicho.runtime.settings import MIN_FILTER_SPREAD_S
+from daicho.runtime.settings import MIN_FILTER_SPREAD_S, UPLOAD_SECONDS
 
 LOCAL_API_ID = "da1c40ed"
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
@@ -118,14 +118,16 @@ class Settings:
     certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
-    what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
-    invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage local.
-    ``retirement_seconds``: how long an instance is kept after its successor became complete; None
-    ends it at once. ``scan_units``: read units a second of a scan.
-    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one;
-    None starts none. ``rebuild_map_concurrency``: how many functions touch items at once in advance
-    of a rebuild's loop, for more than 10 million items; None leaves it to the loop. ``faults``,
-    for stage local only: how often the projector is to fail on purpose, as a share of its writes.
+    what was value. ``upload_seconds``: how long a URL to upload an object is valid, 15 minutes at
+    most; the deletion of a tenant waits for it. ``filter_spread_seconds``: how long AWS may apply a
+    changed event filter to some invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage
+    local. ``retirement_seconds``: how long an instance is kept after its successor became complete;
+    None ends it at once. ``scan_units``: read units a second of a scan.
+    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
+    and the sweep if an older item was found; None starts none. ``rebuild_map_concurrency``: how
+    many functions touch items at once in advance of a rebuild's loop, for more than 10 million
+    items; None leaves it to the loop. ``faults``, for stage local only: how often the projector is
+    to fail on purpose, as a share of its writes.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. ``alarms_without_action``: production may have neither, because
     something else reads the states of the alarms. ``runbook_url``: the page that the description of
@@ -144,6 +146,7 @@ class Settings:
     access_log_days: int
     dirty_shards: int = 16
     settle_seconds: int = 1_000
+    upload_seconds: int = UPLOAD_SECONDS
     filter_spread_seconds: int | None = MIN_FILTER_SPREAD_S
     retirement_seconds: int | None = RETIREMENT_S
     scan_units: int = 1_000
@@ -268,6 +271,8 @@ class Settings:
                 f"is at least {MIN_FILTER_SPREAD_S}: Lambda may use an earlier event filter for so "
                 "long, which drops records for good"
             )
+        if not 1 <= self.upload_seconds <= UPLOAD_SECONDS:
+            yield f"upload_seconds is {self.upload_seconds}; it is 1 to {UPLOAD_SECONDS}"
         if self.stage == "local" and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.stage == "local" and self.domain_name:
@@ -333,6 +338,7 @@ STAGES = {
         access_log_days=1,
         dirty_shards=1,
         settle_seconds=8,
+        upload_seconds=30,
         filter_spread_seconds=None,
         retirement_seconds=None,
         project_window_seconds=0,

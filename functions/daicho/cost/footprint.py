@@ -26,7 +26,7 @@ PROJECT_WINDOW_SECONDS = 1
 MAX_BATCH_RECORDS = 1_000
 """The most records of a batch of the projector."""
 IDLE_UNITS: Mapping[str, Units] = {
-    "sweep": Units(read=0.5),
+    "sweep": Units(read=1.5),
     "audit": Units(read=1, write=1),
     "forget": Units(read=2),
 }
@@ -64,7 +64,7 @@ class Footprint:
 
 
 STACK = Footprint(
-    alarms=50,
+    alarms=51,
     dashboards=0,
     metrics=2,
     keys=0,

@@ -1,7 +1,7 @@
 """What it costs to know up to which time figures are complete (EXACTNESS rule 55). Pure.
 
 Each run of the rollup reads how far every shard of the stream has come. Shards without records get
-heartbeats: soon while figures change, and rarely while they do not. See ADR 0171.
+heartbeats: soon while figures change, and rarely while they do not. See ADR 0174.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ IDLE_MINUTES = 15
 """The same while no figure changes."""
 KEYS_PER_SHARD, MAX_KEYS = 1.0, 25
 """Heartbeats of one run for each open shard, and at most; a test compares them with the job's."""
-IDLE_STORES = 3
-"""How often an idle run's time is stored: with the slots, with the totals, and when published."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +40,16 @@ def estimate_watermark(traffic: Traffic, load: StreamLoad) -> WatermarkLoad:
     idle = max(0.0, load.rollups - active) / IDLE_MINUTES
     seconds = max(1.0, traffic.days * SECONDS_A_DAY * traffic.stream.hours_a_day / 24)
     quiet = shards * math.exp(-load.records / seconds / shards * HEARTBEAT_AGE_S)
-    written = active * _count_writes(shards, quiet, 1) + idle * _count_writes(
-        shards, shards, IDLE_STORES
-    )
-    # The watermark, the index of claims, and each shard's item; then the list of recounts.
+    heartbeats = active * _count_writes(shards, quiet) + idle * _count_writes(shards, shards)
+    # Each run stores the watermark. It reads the watermark, the index of claims, and each shard's
+    # item; then the list of recounts.
     begun = measure_read(0) + measure_read(0, consistent=False) + shards * measure_read(0)
     read = load.rollups * begun + (active + idle) * measure_read(0)
-    return WatermarkLoad(Units(read=read, write=written), active + idle)
+    return WatermarkLoad(Units(read=read, write=load.rollups + heartbeats), active + idle)
 
 
-def _count_writes(shards: float, quiet: float, stores: int) -> float:
-    """Writes of a run: heartbeats, the announcements of quiet shards, and the watermark."""
+def _count_writes(shards: float, quiet: float) -> float:
+    """Writes that a run causes: heartbeats, and the announcements of quiet shards."""
     sent = min(MAX_KEYS, count_keys(round(shards), round(quiet), KEYS_PER_SHARD))
     reached = count_distinct(shards, sent) * quiet / shards
-    return min(1.0, quiet) * sent + reached + stores
+    return min(1.0, quiet) * sent + reached

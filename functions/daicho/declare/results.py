@@ -96,8 +96,8 @@ class Score:
     figures: Mapping[str, FieldFigures] = field(default_factory=dict)
     """The further figures of the group, by measured field; a page of a ranking has none."""
     as_of: dt.datetime | None = None
-    """Every change whose stream record was made before is included; None if it is unknown, and in
-    a page of a ranking, which has one of its own."""
+    """The figures include everything up to this time: every change whose stream record was made
+    before. None if it is unknown, and in a page of a ranking, which has one of its own."""
     rolled_up: bool = True
     """Whether it is the total of the last rollup; False: added up from the slots."""
 

@@ -22,7 +22,6 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
-UPLOAD_SECONDS = 15 * 60
 DOWNLOAD_SECONDS = 60 * 60
 """How long a URL may be used: an address that was passed on does not open for ever."""
 MAX_OBJECT_BYTES = 5 * 1024**3

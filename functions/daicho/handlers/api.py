@@ -40,11 +40,11 @@ def build(
     counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
-    older = OlderWriters(table, ledger, dependencies.sleep)
-    table = older.announce_writes(table)
+    table = (older := OlderWriters(table, ledger, dependencies.sleep)).announce_writes(table)
     now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
     item_cache, machine = ItemCache(now), dependencies.machine(settings.job_machine)
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
+    book = partial(book, upload_seconds=settings.upload_seconds)
 
     def open_book(access: Access) -> Book:
         return book(table, ledger, access.tenant, access=access)

@@ -1,4 +1,7 @@
-"""Lambda `sweep`: every few minutes, removes the remains of requests that ended half-way."""
+"""Lambda `sweep`: every few minutes, removes the remains of requests that ended half-way.
+
+It also starts a rebuild if an item of an older generation was found.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,32 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.metrics import emit
+    from daicho.plan import Ledger
+    from daicho.rebuild.requests import rebuild_older_items
     from daicho.runtime.settings import Settings
     from daicho.sweep import Sweep
 
 
-def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
+def build(
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
+) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "OBJECT_BUCKET")
-    table = dependencies.table(settings.table_name)
-    bucket = cache(lambda: dependencies.bucket(settings.object_bucket))
-    sweep = Sweep(table, bucket, dependencies.now)
+    settings = Settings.parse(environ, "OBJECT_BUCKET", "JOB_MACHINE")
+    table, machine = (
+        dependencies.table(settings.table_name),
+        dependencies.machine(settings.job_machine),
+    )
+    newest = ledger or Ledger.load_newest(settings.lock_file)
+    bucket, now = cache(lambda: dependencies.bucket(settings.object_bucket)), dependencies.now
+    sweep = Sweep(table, bucket, now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        older = rebuild_older_items(table, machine, newest, now(), settings.rebuild_units)
         report = vars(sweep.run(make_retry_budget(context, dependencies)))
-        emit({f"Sweep{name.capitalize()}": count for name, count in report.items()})
+        counts = {f"Sweep{name.capitalize()}": count for name, count in report.items()}
+        emit({**counts, "OldGenerationWritten": older})
         return dict(report)
 
     return handler

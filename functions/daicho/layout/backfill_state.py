@@ -8,7 +8,10 @@ table of a stage contains differs by stage, so the table says it itself::
     newest         the newest generation of a ledger with which any deployed code may have written
     in_filter      true once every shard of the stream passes records of the entity (rule 28)
     plans          for each generation up to ``newest``, a digest of its plan
-    older_seen     how often code announced that it writes an older generation
+    older_seen     how often code announced that it writes an older generation, or an item of one
+                   was found in the stream
+    older_found    when an item of an older generation than ``oldest`` was found last, until no such
+                   item is left
     completed      when ``oldest`` was raised last
     lacking        instances that lack what expired before they existed: ``revenue@2``
     progress       the percentage of a rebuild
@@ -64,6 +67,7 @@ class BackfillState:
     completed: str = ""
     disabled: frozenset[str] = frozenset()
     purged: frozenset[str] = frozenset()
+    older_found: str = ""
 
     @classmethod
     def from_item(cls, entity: str, item: Image | None, ledger: Ledger) -> BackfillState:
@@ -95,6 +99,7 @@ class BackfillState:
             attributes.get_text(item, "completed") or "",
             frozenset(item.get("disabled", {}).get("SS", ())),
             frozenset(item.get("purged", {}).get("SS", ())),
+            attributes.get_text(item, "older_found") or "",
         )
 
     def to_item(self) -> Image:
@@ -138,7 +143,10 @@ def build_backfill_key(entity: str) -> ItemKey:
 
 
 def count_older_update(entity: str) -> Update:
-    """Count an announcement of code that writes an older generation, if there is an item."""
+    """Count an announcement of code that writes an older generation, or a finding of such an item.
+
+    The condition fails without a backfill item.
+    """
     return Update(
         build_backfill_key(entity),
         "ADD #seen :one",
@@ -166,6 +174,23 @@ def lower_oldest_update(entity: str, generation: int, newest: int) -> Update:
     )
 
 
+def find_older_update(entity: str, generation: int, now: dt.datetime) -> Update:
+    """Record that an item of an older generation than ``oldest`` exists, whatever is released.
+
+    The condition fails if ``oldest`` is as low.
+    """
+    return Update(
+        build_backfill_key(entity),
+        "SET #oldest = :generation, #found = :now",
+        condition="#oldest > :generation",
+        names={"#oldest": "oldest", "#found": "older_found"},
+        values={
+            ":generation": attributes.to_value(generation),
+            ":now": {"S": keys.render_instant(now)},
+        },
+    )
+
+
 def complete_update(
     read: BackfillState, generation: int, lacking: frozenset[str], now: dt.datetime
 ) -> Update:
@@ -185,7 +210,9 @@ def complete_update(
     return Update(
         build_backfill_key(entity),
         "SET #oldest = :generation, #completed = :now"
-        + (", #lacking = :lacking REMOVE #progress" if lacking else " REMOVE #progress, #lacking"),
+        + (", #lacking = :lacking" if lacking else "")
+        + " REMOVE #progress, #found"
+        + ("" if lacking else ", #lacking"),
         condition=f"#newest = :generation AND #oldest <= :generation AND {seen}",
         names={
             "#oldest": "oldest",
@@ -193,6 +220,7 @@ def complete_update(
             "#seen": "older_seen",
             "#completed": "completed",
             "#progress": "progress",
+            "#found": "older_found",
             "#lacking": "lacking",
         },
         values=values,

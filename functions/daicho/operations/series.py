@@ -72,6 +72,10 @@ ALL_SERIES = (
     _custom("RollupLag", "rollup", "Rollup lag", "seconds"),
     _custom("RecordsQuarantined", "project", "Records quarantined"),
     OPEN_CLAIMS,
+    Series(
+        *("OldGenerationWritten", "Entities with an item of an older generation", "count"),
+        *("OldGenerationWritten", "custom", "Maximum", "sweep"),
+    ),
     _custom("TalliesRolledUp", "rollup", "Tallies rolled up"),
     _custom("TalliesFailed", "rollup", "Tallies that were not rolled up"),
     _custom("SlotsRead", "rollup", "Slots read"),

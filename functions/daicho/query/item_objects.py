@@ -9,7 +9,6 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
 from daicho.declare.stored_objects import (
     DOWNLOAD_SECONDS,
-    UPLOAD_SECONDS,
     SignedRequest,
     StoredObject,
 )
@@ -19,22 +18,28 @@ from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 
 
 @dataclass(frozen=True)
 class ItemObjects:
-    """The objects of a tenant's items. ``bucket`` is opened when it is first needed."""
+    """The objects of a tenant's items.
+
+    ``bucket`` is opened when it is first needed. ``upload_seconds``: how long an upload URL is
+    valid.
+    """
 
     ledger: Ledger
     key_resolver: KeyResolver
     clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
     access: Access = SYSTEM
+    upload_seconds: int = UPLOAD_SECONDS
 
     def sign_upload(self, item: Entity, field: str) -> SignedRequest:
-        """The request that uploads the object of an item, once, within a quarter of an hour.
+        """The request that uploads the object of an item, once, within ``upload_seconds``.
 
         Raises:
             NotFound: the field has no object.
@@ -49,9 +54,9 @@ class ItemObjects:
             "If-None-Match": "*",
         }
         url = self.open_bucket().sign_upload_url(
-            name, description.type, description.bytes, UPLOAD_SECONDS
+            name, description.type, description.bytes, self.upload_seconds
         )
-        return SignedRequest("PUT", url, headers, self._compute_expiry(UPLOAD_SECONDS))
+        return SignedRequest("PUT", url, headers, self._compute_expiry(self.upload_seconds))
 
     def sign_download(self, item: Entity, field: str) -> SignedRequest:
         """The request that downloads the object of an item after its upload, within an hour.

@@ -31,13 +31,10 @@ from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
 from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
-from daicho.tally.watermark import WATERMARK_KEY, Watermark, render_scope
+from daicho.tally.watermark import read_as_of
 
 MAX_RANKS = 10_000
 """Ranks up to this number are counted. A larger rank is reported as beyond this number."""
-
-WATERMARK_CACHE_S = 5.0
-"""The age of the watermark that a function instance may use: a lower bound stays true."""
 
 MAX_LIVE_GROUPS = 100
 """Members of a ranking that are summed live."""
@@ -139,7 +136,7 @@ class Totals:
         return TallyGroup(self.tenant, current, aggregate, texts, counter, own, places)
 
     def read_as_of(self, group: TallyGroup, *, live: bool) -> dt.datetime | None:
-        """The stream time that the figures of a group include for certain (rule 55).
+        """The stream time up to which the figures of a group include everything (rule 55).
 
         It is read before the figures: they are as new, or newer. None if it is unknown, and for a
         fast counter, whose votes are no stream records. ``live``: for sums of slots. Extremes are
@@ -147,13 +144,8 @@ class Totals:
         """
         if group.counter is not None:
             return None
-        image = self.instances.item_cache.get(
-            WATERMARK_KEY, WATERMARK_CACHE_S, lambda: self.table.get(WATERMARK_KEY), absence=True
-        )
-        aggregate = group.aggregate
-        scope = render_scope(group.plan.name, aggregate.name, aggregate.since)
-        is_rolled_up = not live or aggregate.has_rows
-        return Watermark.from_item(image).get_as_of(scope, rolled_up=is_rolled_up)
+        is_rolled_up = not live or group.aggregate.has_rows
+        return read_as_of(self.table, self.instances.item_cache, rolled_up=is_rolled_up)
 
     def read_score(
         self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool

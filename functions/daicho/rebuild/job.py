@@ -109,6 +109,11 @@ class TableJob:
         return now < dt.datetime.fromisoformat(self.updated_at) + ABANDONED_AFTER
 
     @property
+    def is_requested(self) -> bool:
+        """Whether it was requested, and nothing else was saved since: see `build_job_id`."""
+        return self.state == "running" and self.id.endswith(f"-{self.rev - 1}")
+
+    @property
     def share(self) -> float:
         """The part of this pass that is done.
 

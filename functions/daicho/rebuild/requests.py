@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from daicho.errors import UnavailableError
+from daicho.errors import StoreError, UnavailableError
 from daicho.layout.backfill_state import (
     BackfillState,
     is_complete,
@@ -20,13 +21,25 @@ from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob, build_job_id
 from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
 from daicho.rebuild.purge_job import PurgeJob, list_unpurged, request_purge
-from daicho.release.states import StateStore, build_deployed_update, read_stage_states
+from daicho.release.states import (
+    StateStore,
+    build_deployed_update,
+    read_recorded_states,
+    read_stage_states,
+)
 from daicho.storage import keys
-from daicho.storage.protocols import GetsItems, PutsItems, UpdatesItems, try_update
+from daicho.storage.protocols import (
+    GetsItems,
+    PutsItems,
+    QueriesItems,
+    UpdatesItems,
+    try_update,
+)
 from daicho.tenants.jobs import Jobs, OvertakenError
 
 CHANGE_ATTEMPTS = 20
 """How often a change of a job is tried, which saves its progress meanwhile."""
+_log = logging.getLogger(__name__)
 
 
 class Machine(Protocol):
@@ -42,6 +55,10 @@ class RequestTable(GetsItems, PutsItems, Protocol):
 
 class StartTable(RequestTable, UpdatesItems, StateStore, Protocol):
     """The operations of the table that the start needs."""
+
+
+class OlderItemTable(RequestTable, QueriesItems, Protocol):
+    """The operations of the table that a rebuild because of older items needs."""
 
 
 def plan_targets(ledger: Ledger, states: Mapping[str, BackfillState]) -> dict[str, int]:
@@ -199,6 +216,32 @@ def finish_deployment(
     except OvertakenError as error:
         raise UnavailableError(str(error)) from error
     return job
+
+
+def rebuild_older_items(
+    store: OlderItemTable, machine: Machine, ledger: Ledger, now: dt.datetime, rate: float
+) -> int:
+    """Start a rebuild of the entities of which an older item was found in the stream (rule 32).
+
+    Returns how many entities need one. Only `daicho rebuild` starts it if ``rate`` is 0, or if the
+    last rebuild has not succeeded: that one may be running, or somebody stopped it.
+
+    Raises:
+        StoreError: the states cannot be read.
+    """
+    states = read_recorded_states(store).states
+    found = {entity: state for entity, state in states.items() if state.older_found}
+    targets = plan_targets(ledger, found)
+    if targets and rate:
+        try:
+            job = find_job(store)
+            if job is None or job.state == "succeeded":
+                job = request_rebuild(store, targets, now, rate=rate)
+            if job.is_requested:  # perhaps by a call that was killed: once more does nothing
+                start_execution(machine, job)
+        except StoreError as error:
+            _log.warning("left for the next call: %s", error)
+    return len(targets)
 
 
 def start_purge(

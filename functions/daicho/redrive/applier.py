@@ -18,13 +18,14 @@ from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_sl
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry, retry_all
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites
+from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites, UpdatesItems
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.stream import claims
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.stream.batch_writer import write_derived_item
 from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, compute_in_time, is_newer
 from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.older_images import OlderImages
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
 from daicho.stream.time_limit import limit_time
@@ -33,7 +34,7 @@ SECONDS_PER_RECORD = 30.0
 """More than a batch has for one: a record that was only slow is applied."""
 
 
-class RedriveTable(GetsItems, PutsItems, TransactsWrites, Protocol):
+class RedriveTable(GetsItems, PutsItems, UpdatesItems, TransactsWrites, Protocol):
     """The operations of the table that applying needs."""
 
 
@@ -93,6 +94,7 @@ class Applier:
         self._dirty_shards = dirty_shards
         self._map = map_all
         self._now = now
+        self._older_images = OlderImages(store, ledger, now)
 
     def apply(self, record: StreamRecord, claim: Claim, retry_budget: RetryBudget) -> ApplyResult:
         """Apply a record under its claim as it was read.
@@ -102,6 +104,8 @@ class Applier:
         """
         try:
             base = retry(lambda: self._store.get(record.key, consistent=True), retry_budget)
+            # No batch notes it: the record may never have been handled (rule 32).
+            self._older_images.note_item(record.key, base, retry_budget)
             computed, rows = self._compute(record, base)
             self._write_derived_items(computed, rows, retry_budget)
             return self._count(computed, claim, retry_budget)

@@ -242,13 +242,15 @@ class Release:
         if refusals := self._list_refusals(stage):
             raise ReleaseRefusedError("; ".join(refusals))
         states = stage.plan_release(self._ledger)
-        # The record is first: a ledger whose generations are known must not be gone back from.
-        writes: list[Write] = [build_record_update(source, list_filtered_types(self._ledger))]
-        writes += [
+        writes: list[Write] = [
             state.to_update(stage.states.get(entity))
             for entity, state in states.items()
             if state != stage.states.get(entity)
         ]
+        # The record is first: while a generation is recorded, so is the ledger that has it. But the
+        # first record says that every entity has its state.
+        place = 0 if stage.is_recorded else len(writes)
+        writes.insert(place, build_record_update(source, list_filtered_types(self._ledger)))
         fence: list[Write] = [] if check is None else [check.require()]
         size = MAX_TRANSACTION_WRITES - len(fence)
         for begin in range(0, len(writes), size):

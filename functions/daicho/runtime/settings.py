@@ -22,6 +22,8 @@ CODE = Path(__file__).parents[2]
 LOCK_FILE_NAME = "generations.json"
 LOCK_FILE = CODE / LOCK_FILE_NAME
 """Beside the package `daicho`: where the code of a function has it."""
+UPLOAD_SECONDS = 15 * 60
+"""The longest time for which a URL to upload an object is valid."""
 _CONSOLE = "CONSOLE_"
 
 
@@ -39,7 +41,9 @@ class Settings:
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
     writers for a closed tenant may continue, or those of a retired stream shard; 0: the function
-    retires none. ``scan_units``: read units a second.
+    retires none. ``scan_units``: read units a second. ``rebuild_units``: write units a second of a
+    rebuild that a function starts; 0: it starts none.
+    ``upload_seconds``: how long a URL to upload an object is valid.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
     figures have an ``as_of``; 0: they have none.
@@ -69,6 +73,8 @@ class Settings:
     metrics_namespace: str = ""
     settle_seconds: int = 0
     scan_units: int = 0
+    rebuild_units: int = 0
+    upload_seconds: int = UPLOAD_SECONDS
     faults: float = 0.0
     api_url: str = ""
     filter_spread_seconds: int = 0
@@ -102,13 +108,15 @@ class Settings:
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units, spread, retirement, heartbeat = (
+        settle, units, rebuild_units, spread, retirement, heartbeat, upload = (
             _parse_whole_number(environ, name, wrong)
             for name in (
-                *("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS"),
-                *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS"),
+                *("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS"),
+                *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS"),
             )
         )
+        if upload > UPLOAD_SECONDS:
+            wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
         faults = _parse_share(environ, "FAULTS", wrong)
         if faults and stage != "local":
             wrong.append("FAULTS is for STAGE local only")
@@ -131,6 +139,8 @@ class Settings:
             metrics_namespace=environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
             settle_seconds=settle,
             scan_units=units,
+            rebuild_units=rebuild_units,
+            upload_seconds=upload or UPLOAD_SECONDS,
             filter_spread_seconds=spread,
             retirement_seconds=retirement,
             heartbeat_seconds=heartbeat,

@@ -33,7 +33,7 @@ class ItemCache:
         most: int = MAX_CACHED_ITEMS,
         most_bytes: int = MAX_CACHED_BYTES,
     ) -> None:
-        self._clock, self._most, self._most_bytes = clock, most, most_bytes
+        self.clock, self._most, self._most_bytes = clock, most, most_bytes
         self._entries: dict[ItemKey, CachedItem] = {}
         self._bytes = 0
         self._lock = Lock()
@@ -45,17 +45,18 @@ class ItemCache:
         read: Callable[[], Image | None],
         *,
         absence: bool = False,
+        is_current: Callable[[Image | None], bool] = lambda _image: True,
     ) -> Image | None:
         """The item as it was at most ``max_age`` seconds ago; ``read`` reads it if necessary.
 
         The absence of an item is cached only with ``absence``: another instance may have created
-        the item since.
+        the item since. ``is_current``: whether the item may still be used, if its content shows it.
         """
         now = self._now()
         with self._lock:
             entry = self._entries.get(key)
         # An entry from the future comes from a clock that was set back: its age is unknown.
-        if entry is not None and 0 <= now - entry[0] < max_age:
+        if entry is not None and 0 <= now - entry[0] < max_age and is_current(entry[1]):
             return entry[1]
         image = read()
         if image is not None or absence:
@@ -83,4 +84,4 @@ class ItemCache:
         self._bytes -= removed[2] if removed else 0
 
     def _now(self) -> float:
-        return self._clock().timestamp()
+        return self.clock().timestamp()

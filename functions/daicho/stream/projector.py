@@ -8,6 +8,7 @@ For each batch of stream records, in this order:
    From then on no other attempt can claim a record of the batch as uncounted (rule 14). The
    announcement also raises the low watermark and shows which heartbeats arrived (rule 31).
 4. Fold the changes into few writes, and write them.
+5. Note the generations of items that are older than they should be (`daicho.stream.older_images`).
 
 Each write carries the sequence number of the record that caused it, and a condition that the
 stored number is lower. So any record may come again, late, out of order, or from an attempt that
@@ -35,6 +36,7 @@ from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
 from daicho.stream.claim_writer import RetiredShardError
+from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
 from daicho.tally.immediate_rollup import ImmediateRollup
@@ -72,6 +74,7 @@ class Projector:
         self._ledger = ledger
         self._map = make_mapper(threads)
         self._immediate_rollup = ImmediateRollup(store, ledger, self._map)
+        self._older_images = OlderImages(store, ledger, now, self._map)
         self._emit_metrics = emit_metrics
 
     def project(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
@@ -118,15 +121,16 @@ class Projector:
         except NotAnnouncedError:
             return batch.records[0].number  # rule 14: nothing of the batch is written
         undone = [write.lowest for write in unwritten]
+        handled = (record for record in batch.records if stop is None or record.seq < stop.seq)
+        if (unnoted := self._older_images.note(handled, retry_budget)) is not None:
+            undone.append(unnoted.seq)
         if stop is not None:
             undone.append(stop.seq)
             # An immediate return would use up the retries of the event source mapping, and Lambda
             # would discard records that can be processed (rule 3).
             retry_budget.sleep_until_deadline()
-        if not undone:
-            return None
-        numbers = {record.seq: record.number for record in batch.records}
-        return numbers[min(undone)]
+        first = min(undone, default=None)
+        return next((record.number for record in batch.records if record.seq == first), None)
 
     def _write_changes(
         self,

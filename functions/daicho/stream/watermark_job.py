@@ -1,8 +1,8 @@
 """Raises the watermark of figures: a part of each run of the rollup (rule 55).
 
-A run begins by reading how far the projector has come in every shard of the stream, and what was
-set aside. It ends by storing the times, and by sending heartbeats to shards that got no record for
-a while: without a record nothing shows that a shard has none.
+A run begins by reading how far the projector has come in every shard of the stream, and whether
+anything was set aside. It ends by storing the times, and by sending heartbeats to shards that got
+no record for a while: without a record nothing shows that a shard has none.
 
 A record that was made before the low time of its shard is handled: it is in its slots, under a
 claim, or in the failure bucket. A redrive moves it from the bucket, which keeps it until its claim
@@ -27,19 +27,17 @@ from daicho.storage.protocols import (
     DescribesStream,
     GetsItems,
     ListsNames,
+    PutsItems,
     QueriesItems,
-    UpdatesItems,
-    try_update,
+    try_put,
 )
 from daicho.storage.requests import Query
 from daicho.stream import claims, recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.stream.recount_list import Recount
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally import watermark
-from daicho.tally.slots import TallyName
-from daicho.tally.watermark import ALL_SCOPES, Watermark
+from daicho.tally.watermark import Watermark
 
 if TYPE_CHECKING:
     from daicho.storage.table import BatchGetResult
@@ -56,7 +54,7 @@ KEYS_PER_SHARD, MAX_KEYS = 1.0, 25
 _log = logging.getLogger(__name__)
 
 
-class WatermarkTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
+class WatermarkTable(GetsItems, QueriesItems, PutsItems, Protocol):
     """The operations of the table that the job needs."""
 
     def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
@@ -70,13 +68,13 @@ class WatermarkTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
 class RunStart:
     """What a run has read before it looks for changed tallies.
 
-    ``stored``: the watermark in the table. ``raised``: with newer live times. ``at``: when all of
-    it was read. ``quiet_shards``: how many open shards got no record for a while, while figures
-    change, and while they do not; ``open_count`` of how many.
+    ``stored``: the watermark in the table. ``live``: the time that slots include now. ``at``: when
+    all of it was read. ``quiet_shards``: how many open shards got no record for a while, while
+    figures change, and while they do not; ``open_count`` of how many.
     """
 
     stored: Watermark
-    raised: Watermark
+    live: str
     at: dt.datetime
     quiet_shards: tuple[int, int]
     open_count: int
@@ -108,7 +106,7 @@ class WatermarkJob:
         self._finished: dict[str, ShardClaims] = {}
 
     def begin(self) -> RunStart | None:
-        """Read the live times; None if that is not possible now, which is logged."""
+        """Read the live time; None if that is not possible now, which is logged."""
         try:
             return self._read_start()
         except Exception:  # whatever it is: it must not keep the totals from being written
@@ -118,13 +116,14 @@ class WatermarkJob:
     def finish(self, start: RunStart, *, is_complete: bool, is_active: bool) -> None:
         """Store the watermark, and send heartbeats. An error is logged.
 
-        ``is_complete``: see `Watermark.end_run`. ``is_active``: figures have changed.
+        ``is_complete``: see `Watermark.advance`. ``is_active``: figures have changed.
         """
         try:
-            raised = start.raised.end_run(start.at, self._now(), is_complete=is_complete)
-            if raised != start.stored:
+            now = self._now()
+            raised = start.stored.advance(start.live, start.at, now, is_complete=is_complete)
+            if raised is not None:
                 # Refused: a run that overlaps has stored its own, which is as good.
-                try_update(self._store, watermark.store_watermark(start.stored, raised))
+                try_put(self._store, watermark.store_watermark(raised))
             if quiet := start.quiet_shards[0 if is_active else 1]:
                 self._send_heartbeats(start.open_count, quiet)
         except Exception:
@@ -135,16 +134,14 @@ class WatermarkJob:
         progress = self._read_progress()
         low_time = _subtract_tolerance(progress.find_low_time())
         # Nothing new is known without a later time, so the bucket is not read.
-        held: set[str] = {ALL_SCOPES}
-        if low_time > watermark.find_time(stored.live):
-            held = self._find_held(progress)
-        raised = stored if ALL_SCOPES in held else stored.raise_live(low_time, held)
+        is_raised = low_time > stored.live and not self._is_anything_set_aside(progress)
         now = self._now()
         quiet = (
             progress.count_quiet(keys.render_instant(now - self._interval)),
             progress.count_quiet(keys.render_instant(now - IDLE_INTERVAL)),
         )
-        return RunStart(stored, raised, now, quiet, progress.count_open())
+        live = low_time if is_raised else stored.live
+        return RunStart(stored, live, now, quiet, progress.count_open())
 
     def _read_progress(self) -> StreamProgress:
         """The progress of all shards, and the claims of all that may have any.
@@ -182,25 +179,14 @@ class WatermarkJob:
             for key, image in images.items()
         }
 
-    def _find_held(self, progress: StreamProgress) -> set[str]:
-        """The scopes of which a record waits to be applied; `ALL_SCOPES` if nobody knows whose.
-
-        A batch that Lambda gave up would have to be read to know its entities.
-        """
-        held = {
-            # A claim without an entity is of a record that could not be read.
-            claim.entity or ALL_SCOPES
-            for item in progress.items.values()
-            for claim in item.open_claims
-        }
-        failures = self._open_failures()
-        if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
-            return {ALL_SCOPES}
-        for page in self._store.query_pages(Query(recount_list.LIST, consistent=True)):
-            for item in page.items:
-                name = TallyName.parse(Recount.from_item(item).tally)
-                held.add(watermark.render_scope(name.entity, name.aggregate, name.since))
-        return held
+    def _is_anything_set_aside(self, progress: StreamProgress) -> bool:
+        """Whether a record waits to be applied, or a tally to be recounted."""
+        if any(item.open_claims for item in progress.items.values()):
+            return True
+        if next(iter(self._open_failures().list_names(ON_FAILURE_PREFIX)), None) is not None:
+            return True
+        recounts = Query(recount_list.LIST, limit=1, consistent=True)
+        return any(page.items for page in self._store.query_pages(recounts))
 
     def _send_heartbeats(self, open_count: int, quiet: int) -> None:
         """Send heartbeats with other partition keys than the last run: some reach quiet shards."""

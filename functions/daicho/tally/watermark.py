@@ -1,59 +1,55 @@
-"""The watermark of figures: the stream time that they include for certain (rule 55).
+"""The watermark of figures: the stream time up to which they include everything (rule 55).
 
-One item holds it. The rollup raises it once a minute, and readers of figures cache it::
+One item holds it. The rollup replaces it once a minute, and readers of figures cache it::
 
-    PK #watermark   SK figures
-    live        a time for each scope: slots include all records that were made before it
-    marked      the times of `live` at an earlier run, and when that run had read them
-    totalled    times that the totals include since a run that was complete, and when it ended
-    rolled_up   the times that a reader of totals and rankings may rely on
-    rev         the number of writes
+    PK #watermark   SK times
+    live              slots include all records that were made before this time
+    rolled_up         so do the totals, as every reader of totals and rankings finds them
+    live_before, rolled_up_before   the times until then
+    since             when readers begin to use ``live``; ``rolled_up`` is used `LAG` later
+    read_at           when a run had read ``live``
+    rev               the number of writes
 
-The scope `ALL_SCOPES` applies to every figure. A *held* entity or instance has an earlier time of
-its own, because a record of it waits to be applied.
+Readers use the times of an item for at least `TERM`: those of its successor begin after that. So
+all instances of the API change to them at the same time, whichever of the two items they have. An
+item whose term is over is not cached, because its successor may be stored at any time.
 
-An index and a read without consistency may be behind the table. So times become ``totalled`` only
-by a run that began `LAG` after they were read, and ``rolled_up`` only `LAG` after that.
+An index and a read without consistency may be behind the table by `LAG`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Mapping
-from dataclasses import field, replace
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import Image
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Update
+from daicho.storage.protocols import GetsItems
+from daicho.storage.requests import Put, to_key_image
 
-ALL_SCOPES = "*"
-"""No entity has such a name."""
 LAG = dt.timedelta(seconds=30)
 """How far indexes and reads without consistency may be behind the table: an assumption."""
-WATERMARK_KEY = ItemKey(keys.render("", "watermark"), "figures")
-
-Times = Mapping[str, str]
-"""Instants by scope, as `keys.render_instant` writes them; "" is unknown."""
-
-
-@dataclass(frozen=True)
-class StagedTimes:
-    """Times that are not published yet, and since when they are in this stage."""
-
-    times: Times
-    at: str
+TERM = dt.timedelta(seconds=58)
+"""How long times are in use: a little less than the minute from one rollup to the next."""
+WATERMARK_KEY = ItemKey(keys.render("", "watermark"), "times")
+_NEVER = dt.datetime.fromtimestamp(0, dt.UTC)
 
 
 @dataclass(frozen=True)
 class Watermark:
-    """The content of the item. ``revision`` 0: there is none."""
+    """The content of the item. ``revision`` 0: there is none.
 
-    live: Times = field(default_factory=dict)
-    marked: StagedTimes | None = None
-    totalled: StagedTimes | None = None
-    rolled_up: Times = field(default_factory=dict)
+    The four times are instants, as `keys.render_instant` writes them; "" is unknown.
+    """
+
+    live: str = ""
+    rolled_up: str = ""
+    live_before: str = ""
+    rolled_up_before: str = ""
+    since: dt.datetime = _NEVER
+    read_at: dt.datetime = _NEVER
     revision: int = 0
 
     @classmethod
@@ -62,92 +58,83 @@ class Watermark:
         if image is None:
             return cls()
         return cls(
-            _read_times(image, "live"),
-            _read_stage(image, "marked"),
-            _read_stage(image, "totalled"),
-            _read_times(image, "rolled_up"),
-            attributes.get_integer(image, "rev") or 0,
+            image["live"]["S"],
+            image["rolled_up"]["S"],
+            image["live_before"]["S"],
+            image["rolled_up_before"]["S"],
+            dt.datetime.fromisoformat(image["since"]["S"]),
+            dt.datetime.fromisoformat(image["read_at"]["S"]),
+            int(image["rev"]["N"]),
         )
 
-    def raise_live(self, low_time: str, held: Collection[str]) -> Watermark:
-        """Raise the live times to ``low_time``, but not those of the scopes that are held.
+    def advance(
+        self, live: str, read_at: dt.datetime, now: dt.datetime, *, is_complete: bool
+    ) -> Watermark | None:
+        """The watermark that a run stores at its end; None if the times of this one are too new.
 
-        What is held was not below an earlier ``low_time``: otherwise it would have been held then.
+        ``live``: not earlier than that of this one, and read by the run at ``read_at``, before it
+        looked for changed tallies. ``is_complete``: it brought the totals of all of them up to
+        date. So they include the live time of this watermark, whose marks every index shows.
         """
-        times = {scope: find_time(self.live, scope) for scope in held}
-        return replace(self, live={ALL_SCOPES: max(low_time, find_time(self.live)), **times})
+        if now < self.since + LAG:
+            return None
+        is_rolled_up = is_complete and self.read_at + LAG <= read_at
+        return Watermark(
+            live,
+            self.live if is_rolled_up else self.rolled_up,
+            self.live,
+            self.rolled_up,
+            max(self.since + TERM, now),
+            read_at,
+            self.revision + 1,
+        )
 
-    def end_run(self, read_at: dt.datetime, now: dt.datetime, *, is_complete: bool) -> Watermark:
-        """Move times to their next stage at the end of a run.
+    def is_fixed(self, now: dt.datetime) -> bool:
+        """Whether no other watermark has other times for ``now``, or none was ever stored."""
+        return not self.revision or now < self.since + TERM
 
-        ``read_at``: when the run had read its live times, before it looked for changed tallies.
-        ``is_complete``: it brought the totals of all of them up to date.
+    def get_as_of(self, now: dt.datetime, *, rolled_up: bool) -> dt.datetime | None:
+        """The time up to which a figure that is read from ``now`` on includes everything.
+
+        None if it is unknown. ``rolled_up``: of a total, a ranking or an index, not of slots.
         """
-        marked, totalled, rolled_up = self.marked, self.totalled, self.rolled_up
-        read_until = keys.render_instant(read_at - LAG)
-        if totalled is not None and totalled.at <= keys.render_instant(now - LAG):
-            rolled_up = totalled.times
-            totalled = None
-        is_free = totalled is None and is_complete
-        if marked is not None and is_free and marked.at <= read_until:
-            totalled = StagedTimes(marked.times, keys.render_instant(now))
-            marked = None
-        published = totalled.times if totalled is not None else rolled_up
-        if marked is None and self.live != published:
-            marked = StagedTimes(self.live, keys.render_instant(read_at))
-        return replace(self, marked=marked, totalled=totalled, rolled_up=rolled_up)
-
-    def get_as_of(self, scope: str, *, rolled_up: bool) -> dt.datetime | None:
-        """The time that a figure of a scope includes; None if it is unknown.
-
-        ``rolled_up``: of a total, a ranking or an index, not of slots.
-        """
-        time = find_time(self.rolled_up if rolled_up else self.live, scope)
+        if rolled_up:
+            time = self.rolled_up if self.since + LAG <= now else self.rolled_up_before
+        else:
+            time = self.live if self.since <= now else self.live_before
         return dt.datetime.fromisoformat(time) if time else None
 
 
-def render_scope(entity: str, aggregate: str, since: int) -> str:
-    """The scope of one instance of an aggregate. That of an entity is its name."""
-    return keys.render(f"{entity}.{aggregate}", str(since))
+def read_as_of(table: GetsItems, cache: ItemCache, *, rolled_up: bool) -> dt.datetime | None:
+    """The time up to which figures that are read after this call include everything.
+
+    It is never earlier than what another call returned that had ended before this one began. None
+    if it is unknown.
+    ``cache``: of the function instance. ``rolled_up``: see `Watermark.get_as_of`.
+    """
+    now = cache.clock()
+    image = cache.get(
+        WATERMARK_KEY,
+        TERM.total_seconds(),
+        lambda: table.get(WATERMARK_KEY, consistent=True),
+        absence=True,
+        is_current=lambda cached: Watermark.from_item(cached).is_fixed(now),
+    )
+    return Watermark.from_item(image).get_as_of(now, rolled_up=rolled_up)
 
 
-def find_time(times: Times, scope: str = ALL_SCOPES) -> str:
-    """The time of a scope: the earliest of all scopes that contain it."""
-    containing = (ALL_SCOPES, scope.partition(".")[0], scope)
-    return min((times[name] for name in containing if name in times), default="")
-
-
-def store_watermark(stored: Watermark, watermark: Watermark) -> Update:
-    """The update that replaces ``stored``, if it is as read: two runs may overlap."""
-    values: dict[str, AttributeValue] = {
-        ":live": _to_value(watermark.live),
-        ":rolled_up": _to_value(watermark.rolled_up),
-        ":new": attributes.to_value(stored.revision + 1),
+def store_watermark(watermark: Watermark) -> Put:
+    """The put of a watermark, if the stored one is its predecessor: two runs may overlap."""
+    item: Image = {
+        **to_key_image(WATERMARK_KEY),
+        "live": {"S": watermark.live},
+        "rolled_up": {"S": watermark.rolled_up},
+        "live_before": {"S": watermark.live_before},
+        "rolled_up_before": {"S": watermark.rolled_up_before},
+        "since": {"S": keys.render_instant(watermark.since)},
+        "read_at": {"S": keys.render_instant(watermark.read_at)},
+        "rev": attributes.to_value(watermark.revision),
     }
-    names = {"#live": "live", "#rolled_up": "rolled_up", "#rev": "rev"}
-    sets, removed = "SET #live = :live, #rolled_up = :rolled_up, #rev = :new", []
-    for name, stage in (("marked", watermark.marked), ("totalled", watermark.totalled)):
-        names |= {f"#{name}": name, f"#{name}_at": f"{name}_at"}
-        if stage is None:
-            removed += [f"#{name}", f"#{name}_at"]
-            continue
-        values |= {f":{name}": _to_value(stage.times), f":{name}_at": {"S": stage.at}}
-        sets += f", #{name} = :{name}, #{name}_at = :{name}_at"
-    condition = "attribute_not_exists(#rev)"
-    if stored.revision:
-        condition, values[":rev"] = "#rev = :rev", attributes.to_value(stored.revision)
-    update = f"{sets} REMOVE {', '.join(removed)}" if removed else sets
-    return Update(WATERMARK_KEY, update, condition, names, values)
-
-
-def _read_times(image: Image, name: str) -> dict[str, str]:
-    return {scope: value["S"] for scope, value in image.get(name, {}).get("M", {}).items()}
-
-
-def _read_stage(image: Image, name: str) -> StagedTimes | None:
-    at = attributes.get_text(image, f"{name}_at")
-    return None if at is None else StagedTimes(_read_times(image, name), at)
-
-
-def _to_value(times: Times) -> AttributeValue:
-    return {"M": {scope: {"S": time} for scope, time in sorted(times.items())}}
+    if watermark.revision == 1:
+        return Put(item, "attribute_not_exists(rev)")
+    return Put(item, "rev = :rev", values={":rev": attributes.to_value(watermark.revision - 1)})

@@ -49,6 +49,9 @@ from daicho.tenants.jobs import PHASES, Job, Jobs, JobStep
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
 """The longest stretch of work that is repeated after an interruption."""
+UPLOAD_MARGIN_S = 40
+"""A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
+more seconds, and a request takes at most 29."""
 VERSIONS_PER_REQUEST = 1_000
 MAX_PARALLELISM = 4
 """Segments at once. A page of each may hold some thousands of items to remove."""
@@ -103,7 +106,10 @@ class TenantDeletionJob:
             objects,
             Jobs(store, now),
             now,
-            settle=settings.settle_seconds,
+            settle=max(
+                settings.settle_seconds,
+                settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
+            ),
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
             written=RateLimiter(WRITES_PER_SECOND),
@@ -118,6 +124,8 @@ class TenantDeletionJob:
         job = self.jobs.find(tenant, id)
         if job is None or job.state == "succeeded":
             return JobStep(done=True)
+        if job.finished_at:  # it was done, and only the archive is left
+            return _Deletion(self, job, retry_budget).finish()
         if (wait := self._compute_wait(job)) > 0:
             return JobStep(done=False, wait=wait)
         return _Deletion(self, job, retry_budget).run_phases()
@@ -173,18 +181,22 @@ class _Deletion:
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.finding_pass < job.passes:
-            if job.archive == "forget":
-                # Covers all rows that TTL ever deleted: no item is left that could expire.
-                try_update(
-                    self._on.store, forget_requests.request_update(job.tenant, now, again=now)
-                )
-            job.state, job.finished_at = "succeeded", keys.render_instant(now)
-            self._save()
-            return JobStep(done=True)
+            job.finished_at = keys.render_instant(now)
+            return self.finish()
         job.passes, job.began, job.seen = job.passes + 1, "", {}
         job.waits = keys.render_instant(now + dt.timedelta(seconds=self._on.settle))
         self._save()
         return JobStep(done=False, wait=self._on.settle)
+
+    def finish(self) -> JobStep:
+        """Request that the archived rows are forgotten, if that was asked for; end the job."""
+        job, now = self._job, self._on.now()
+        if job.archive == "forget":
+            # Covers all rows that TTL ever deleted: no item is left that could expire.
+            try_update(self._on.store, forget_requests.request_update(job.tenant, now, again=now))
+        job.state = "succeeded"
+        self._save()
+        return JobStep(done=True)
 
     # --- Phases: each returns whether it is complete ------------------------------------------
 

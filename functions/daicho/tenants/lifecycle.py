@@ -30,6 +30,8 @@ JOB_ID = re.compile("[0-9A-Z]{26}")
 """A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
 STALLED_AFTER = dt.timedelta(hours=1)
 """A job without a write for this time, beyond its wait, is started again."""
+PROVEN_FOR = dt.timedelta(days=1)
+"""For this time after its end a deletion is not repeated: each pass reads the table of all."""
 ATTEMPTS = 4
 
 
@@ -89,9 +91,10 @@ class TenantAdmin:
     def delete(self, archive: Archive = "keep") -> Job:
         """Close the tenant for good, and start a job that removes everything of it.
 
-        A repeated call returns the same job. A job that has failed or stalled is started again,
-        and a job that is done goes through everything once more. A later call may add that the
-        archived rows are to be forgotten. This cannot be withdrawn.
+        A repeated call returns the same job. A job that has failed or stalled is started again. A
+        job that has been done for a day goes through everything once more; before, it reads nothing
+        again. A later call may add that the archived rows are to be forgotten. This cannot be
+        withdrawn.
 
         Raises:
             UnavailableError: the tenant may be closed already; call it again.
@@ -133,15 +136,15 @@ class TenantAdmin:
     def _restart(self, id: str, archive: Archive) -> Job:
         for _ in range(ATTEMPTS):
             job = self.get_job(id)
-            since = max(job.waits, job.updated_at)
-            stalled = dt.datetime.fromisoformat(since) + STALLED_AFTER < self.tenants.now()
-            is_working = job.state == "running" and not stalled
-            if is_working and archive in ("keep", job.archive):
+            since, now = max(job.waits, job.updated_at), self.tenants.now()
+            is_working = job.state == "running" and not _is_past(since, STALLED_AFTER, now)
+            is_proven = job.state == "succeeded" and not _is_past(job.finished_at, PROVEN_FOR, now)
+            if (is_working or is_proven) and archive in ("keep", job.archive):
                 return job
             if archive == "forget":
                 job.archive = archive
             if not is_working:
-                if job.state == "succeeded":
+                if job.state == "succeeded" and not is_proven:
                     job.passes, job.began, job.finished_at, job.seen = job.passes + 1, "", "", {}
                 job.state, job.error = "running", ""
                 job.starts += 1
@@ -151,6 +154,10 @@ class TenantAdmin:
                 continue  # another request or a step has saved it: read it again
             return job
         raise UnavailableError(f"job {id} is changed by others again and again")
+
+
+def _is_past(instant: str, period: dt.timedelta, now: dt.datetime) -> bool:
+    return dt.datetime.fromisoformat(instant) + period < now
 
 
 def _get_job_id(mark: Image) -> str:

@@ -33,6 +33,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "OBJECT_BUCKET": OBJECT_BUCKET,
     "PROJECT_FUNCTION": "project",
     "ARCHIVE_FUNCTION": "archive",
+    "JOB_MACHINE": "jobs",
 }
 SETTLE_S = 1_000
 """The setting `SETTLE_SECONDS` of a rollup that retires shards."""
@@ -41,7 +42,7 @@ _BUILDERS: Mapping[str, Callable[..., Handler]] = {
     "archive": archive.build,
     "rollup": rollup.build,
     "redrive": redrive.build,
-    "sweep": lambda environ, _ledger, dependencies: sweep.build(environ, dependencies),
+    "sweep": sweep.build,
 }
 _COMMON_SETTINGS = MappingSettings(
     tumbling_window=900,

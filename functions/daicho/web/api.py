@@ -72,7 +72,7 @@ class Api(HttpApi):
         )
         routes = dict(pages.list_routes())
         if console is not None:
-            routes |= ConsolePages(console, title, get_request).list_routes()
+            routes |= ConsolePages(console, title, claim_names, get_request).list_routes()
         for path, page in routes.items():
             self.resolver.get(path, include_in_schema=False)(page)
 

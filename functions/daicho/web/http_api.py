@@ -19,9 +19,10 @@ from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
-from daicho.write.idempotency import HEADER
 
 RETRY_AT_ONCE = {"Retry-After": "1"}
+DEFAULT_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+"""Of every answer that states nothing else: data is stored by no cache, and is never a page."""
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +43,10 @@ class HttpApi:
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
         incoming = self.request_type(event, self._claim_names)
-        if incoming.method != "HEAD":
-            return self._answer(incoming, context)
-        answer = self._answer(incoming.to_get(), context)
-        return {**answer, "body": "", "isBase64Encoded": False}
+        is_head = incoming.method == "HEAD"
+        answer = self._answer(incoming.to_get() if is_head else incoming, context)
+        answer["headers"] = {**DEFAULT_HEADERS, **answer["headers"]}
+        return {**answer, "body": "", "isBase64Encoded": False} if is_head else answer
 
     def check_access(self, incoming: HttpRequest) -> None:
         """Refuse a request before it is routed.
@@ -121,8 +122,7 @@ class HttpApi:
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
     named = list(error.failures) if isinstance(error, CheckFailed) else named
-    kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
-    return HttpError(error.status, error.detail, named, type=kind)
+    return HttpError(error.status, error.detail, named, type=error.type)
 
 
 def _to_being_built(error: BeingBuilt) -> HttpError:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context
 
-from daicho.errors import Invalid
+from daicho.errors import KeyReused
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -100,7 +100,7 @@ class IdempotentRequest:
         A record of an older version has no subject: it is a record of each of them (ADR 0142).
 
         Raises:
-            Invalid: the subject used the key for another request.
+            KeyReused: the subject used the key for another request.
         """
         place = self.build_key(tenant)
         first = table.get(place, consistent=True)
@@ -118,12 +118,12 @@ class IdempotentRequest:
         DynamoDB deletes a record days after it has expired. An expired record is ignored.
 
         Raises:
-            Invalid: the key was used for another request.
+            KeyReused: the key was used for another request.
         """
         if record is None or _is_expired(record, now):
             return None
         if attributes.get_text(record, "request") != self.digest:
-            raise Invalid("it was used for another request before", field=HEADER)
+            raise KeyReused("it was used for another request before", field=HEADER)
         stored = attributes.from_image(record)
         body = stored.get("body")
         text = zlib.decompress(body).decode() if isinstance(body, bytes) else body

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.declare.stored_objects import UPLOAD_SECONDS
 from daicho.errors import StoreError
 from daicho.layout import cleanup_marks
 from daicho.query.item_objects import ItemObjects
 from daicho.query.key_resolver import display_name
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.storage.requests import Put
 from daicho.write.item_writer import ItemWriter
 

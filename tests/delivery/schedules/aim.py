@@ -56,6 +56,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "55": ("as of", "as of, set aside", "as of, cut off"),
     "fast": (LIKES,),
     "figures": FIGURES,
+    "rows": ("rows",),
     "expiry": ("expiry rules", "expiry restores"),
     "rules": ("rules",),
     "unique": ("unique",),

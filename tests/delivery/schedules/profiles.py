@@ -28,6 +28,7 @@ from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
+from tests.delivery.schedules.row_profiles import ROW_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
@@ -344,6 +345,7 @@ PROFILES = (
     ),
     *EXPIRY_PROFILES,
     *FIGURE_PROFILES,
+    *ROW_PROFILES,
     *SERVICE_PROFILES,
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(

@@ -183,6 +183,7 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild superseded", 50, SUPERSEDED),
     rebuild_profile("rebuild disabled", 40, DISABLED),
     rebuild_profile("rebuild replaced", 40, REPLACED),
+    rebuild_profile("rebuild unobserved", 40, REVERTED, observes_items=False),
     rebuild_profile("rebuild dated", 25, DATED, draw_exact_values),
     rebuild_profile("rebuild undated", 25, UNDATED, draw_exact_values),
     rebuild_profile("rebuild moved expiry", 25, MOVED, draw_due_values),

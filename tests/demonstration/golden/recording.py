@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from daicho.web.http_api import DEFAULT_HEADERS
 from tests.demonstration.golden.steps import Step
 from tests.demonstration.golden.system import GoldenSystem, golden_system
 from tests.support.api_client import Answer
@@ -91,7 +92,9 @@ def _answer(answer: Answer) -> dict[str, Any]:
         body = {"sha256": hashlib.sha256(body.encode()).hexdigest(), "characters": len(body)}
     elif "json" in answer.headers.get("Content-Type", ""):
         body = answer.json if body else None
-    return {"status": answer.status, "headers": dict(answer.headers), "body": body}
+    # Every answer has the default headers.
+    headers = {n: v for n, v in answer.headers.items() if DEFAULT_HEADERS.get(n) != v}
+    return {"status": answer.status, "headers": headers, "body": body}
 
 
 def _changes(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
+import json
 import random
 from collections.abc import Callable
 from functools import cached_property
@@ -28,6 +30,11 @@ from tests.support.stream_pump import Context, environment
 from tests.support.two_tenants import Killed, Life, Machine, Mortal
 
 DAICHO = Daicho(Domain("test", Entry))
+
+
+def write_key(text: str) -> str:
+    """Any text in the form in which the API writes keys."""
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 class Administered:
@@ -151,6 +158,28 @@ def test_only_administrators_of_the_tenant_read_it(administered: Administered) -
         {"key": "x"},
         {"key": "WyJvbmUiXQ"},
         {"key": "日本語"},
+        {"key": ""},
+        {"key": write_key("[" * 5_000)},
+        {"key": write_key("[" * 9_000 + "]" * 9_000)},
+        {"key": write_key('{"a":' * 3_000)},
+        {"key": "A" * 500_000},
+        {"key": write_key(json.dumps(["one#Entry#" + "x" * 500_000, "y"]))},
+        {"key": write_key(json.dumps(["one#Entry#" + "x" * 2_100, "y"]))},
+        {"key": write_key(json.dumps(["one#Entry#a", "x" * 1_025]))},
+        {"key": write_key(json.dumps(["one#Entry#a", ""]))},
+        {"key": write_key('["one#Entry#\\ud800","y"]')},
+        {"key": write_key('["one#Entry#a","\\udfff"]')},
+        {"key": write_key('["one#Entry#a",["y"]]')},
+        {"key": write_key('["one#Entry#a",1e999]')},
+        {"key": write_key('["one#Entry#a",' + "9" * 5_000 + "]")},
+        {"key": write_key('["one#Entry#a","y","z"]')},
+        {"key": write_key('["one#Entry#a", "y"]')},
+        {"key": write_key('{"one#Entry#a":1,"y":2}')},
+        {"key": write_key('["one#Entry#a","y"]') + "\ud800"},
+        {"key": write_key('["two#Entry#a","y"]')},
+        {"key": base64.urlsafe_b64encode(b'["\xff","y"]').decode()},
+        {"since": "0001-01-01T00:00:00+14:00"},
+        {"until": "9999-12-31T23:59:59-14:00"},
         {"over_newer": "yes"},
         {"more": 1},
     ],
@@ -160,8 +189,10 @@ def test_a_request_of_another_form_is_refused(
 ) -> None:
     body = {"entity": "Entry", **administered.period} | changed
     answer = administered.client()("POST", "/archive/restorations", body)
-    assert answer.status == 422, answer.text
-    if changed.keys() <= {"entity", "since"}:
+    assert answer.status in (400, 422), answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert len(answer.text) < 2_000
+    if changed.keys() <= {"entity", "since", "until"}:
         assert administered.client()("GET", administered.url(**changed)).status == 422
     assert administered.machine.started == {}
 

@@ -25,7 +25,7 @@ BUILDERS: Mapping[str, Callable[[Mapping[str, str], Dependencies], Handler]] = {
     "rollup": lambda environ, dependencies: rollup.build(environ, LEDGER, dependencies),
     "audit": lambda environ, dependencies: audit.build(environ, LEDGER, dependencies),
     "forget": forget.build,
-    "sweep": sweep.build,
+    "sweep": lambda environ, dependencies: sweep.build(environ, LEDGER, dependencies),
 }
 DIRTY_SHARDS = 16
 SILENCE_IS_AN_ALARM = {"audit": {"ArchiveAuditAge"}, "forget": {"ForgettingOverdue"}}

@@ -24,6 +24,7 @@ from daicho.rebuild.requests import (
     finish_deployment,
     pause_job,
     plan_targets,
+    rebuild_older_items,
     request_rebuild,
     resume_job,
 )
@@ -91,6 +92,71 @@ def test_a_request_is_one_job_of_the_table() -> None:
     assert request_rebuild(table, {"Other": 4}, NOW, rate=1).targets == {"Other": 4}
     with pytest.raises(OvertakenError):
         Jobs(table, lambda: NOW).save(first)
+
+
+def find_older(entity: str = "Member", oldest: int = 1) -> MemoryTable:
+    """A table in which an older item of an entity was found."""
+    table = MemoryTable()
+    table.batch_write([BackfillState("Member", 2, 2).to_item()])
+    found = BackfillState(entity, oldest, 2).to_item()
+    table.batch_write([{**found, "older_found": {"S": "2026-11-23T09:00:00.000000Z"}}])
+    return table
+
+
+def test_an_older_item_that_was_found_starts_a_rebuild_once() -> None:
+    table, machine = find_older(), Machine()
+    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
+    job = find_job(table)
+    assert job is not None
+    assert (job.targets, job.rate, job.state) == ({"Member": 2}, 70, "running")
+    execution = (f"rebuild-{job.id}-{job.rev}", {"tenant": "", "job": job.id})
+    assert machine.started == [execution]
+    # Its execution may not have been started. The state machine starts none of the same name.
+    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
+    assert machine.started == [execution] * 2
+    Jobs(table, lambda: NOW).save(job)  # a step
+    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
+    assert machine.started == [execution] * 2
+    job.state = "succeeded"
+    Jobs(table, lambda: NOW).save(job)
+    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
+    assert len(machine.started) == 3
+
+
+@pytest.mark.parametrize("stopped", ["paused", "failed", "blocked"])
+def test_a_rebuild_that_was_stopped_is_left_alone_although_an_older_item_was_found(
+    stopped: Any,
+) -> None:
+    table, machine = find_older(), Machine()
+    job = request_rebuild(table, {"Other": 2}, NOW, rate=100)
+    job.state = stopped
+    Jobs(table, lambda: NOW).save(job)
+    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
+    assert machine.started == []
+    assert find_job(table) == job
+
+
+def test_nothing_is_rebuilt_without_a_rate_a_finding_or_a_need() -> None:
+    machine = Machine()
+    assert rebuild_older_items(find_older(), machine, TWO, NOW, 0) == 1
+    for table in (find_older(oldest=2), find_older("Unknown"), MemoryTable()):
+        assert rebuild_older_items(table, machine, TWO, NOW, 70) == 0
+        assert find_job(table) is None
+    plain = MemoryTable()
+    plain.batch_write([BackfillState("Member", 1, 2).to_item()])  # a deployment rebuilds it
+    assert rebuild_older_items(plain, machine, TWO, NOW, 70) == 0
+    assert machine.started == []
+
+
+def test_a_machine_that_does_not_answer_is_asked_again_at_the_next_call() -> None:
+    class Silent(Machine):
+        def start(self, name: str, given: Mapping[str, Any]) -> None:
+            raise UnavailableError("no answer")
+
+    table, machine = find_older(), Machine()
+    assert rebuild_older_items(table, Silent(), TWO, NOW, 70) == 1
+    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
+    assert len(machine.started) == 1
 
 
 def test_a_change_keeps_the_position_of_a_job_that_is_saved_meanwhile() -> None:

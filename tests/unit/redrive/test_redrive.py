@@ -7,7 +7,9 @@ import json
 
 import pytest
 
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
+from daicho.storage.item_key import get_key
 from daicho.storage.protocols import apply_update
 from daicho.stream import claims
 from tests.support.redrive_setup import (
@@ -76,6 +78,30 @@ def test_a_list_changes_nothing_and_says_what_there_is(house: House) -> None:
     (batch,) = found["discarded"]
     assert (batch["name"], batch["records"], batch["first"]) == (given, 2, "98")
     assert found["finished"] is True
+
+
+@pytest.mark.parametrize("is_discarded", [False, True])
+@pytest.mark.parametrize(("generation", "oldest"), [(1, 1), (2, 2)])
+def test_an_older_generation_of_a_record_that_was_set_aside_is_noted(
+    house: House, generation: int, oldest: int, is_discarded: bool
+) -> None:
+    song, key = build_song_with_artist(1, "ab"), build_backfill_key("Song")
+    house.dynamo.commit(key, BackfillState("Song", 2, 2).to_item())
+    house.put({**song, "gen": {"N": "1"}})
+    if is_discarded:
+        house.discard(0, 1)
+    else:
+        house.broken = {0}
+        house.dynamo.commit(get_key(song), {**song, "gen": {"N": "2"}})
+        house.project()
+        house.broken.clear()
+    house.dynamo.commit(get_key(song), {**song, "gen": {"N": str(generation)}})
+    (report,) = drive(house)
+    assert report.applied == 1
+    item = house.dynamo.find(key)
+    assert item is not None
+    assert BackfillState.parse("Song", item).oldest == oldest
+    assert ("older_found" in item) == (oldest == 1)
 
 
 @pytest.mark.parametrize("action", ["list", "apply"])

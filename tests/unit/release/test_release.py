@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -13,14 +15,14 @@ from daicho.layout.backfill_state import (
     is_complete,
     lower_oldest_update,
 )
-from daicho.plan import Decisions, Ledger, append_generations
+from daicho.plan import Decisions, Generation, Ledger, append_generations
 from daicho.release.older_writers import READERS_KNOW_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import apply_update
-from daicho.storage.requests import ItemPage, Query
+from daicho.storage.requests import MAX_TRANSACTION_WRITES, ItemPage, Query, Write
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
@@ -352,3 +354,26 @@ def test_steps_have_names() -> None:
     assert house.read().newest == 1
     with pytest.raises(ValueError, match="no step 'close'"):
         house.release(ONE).run_step("close", "run", "arn", house.budget)
+
+
+def test_the_first_record_says_that_every_entity_has_its_state() -> None:
+    """A release of many entities takes several transactions, and may be killed between them."""
+
+    class KilledTable(MemoryTable):
+        is_killed = False
+
+        def transact(self, writes: Sequence[Write], *given: Any, **named: Any) -> None:
+            if self.is_killed:
+                raise UnavailableError("killed")
+            self.is_killed = True
+            super().transact(writes, *given, **named)
+
+    names = [f"E{number}" for number in range(MAX_TRANSACTION_WRITES + 1)]
+    one = Ledger({name: (Generation(1, replace(PLAIN, name=name)),) for name in names})
+    table = KilledTable()
+    table.batch_write([{**BASE_ITEM, "type": {"S": names[-1]}}])
+    budget = RetryBudget(lambda: 1.0, 20.0, lambda _: None, lambda: 0.5)
+    watcher = StubWatcher()
+    with pytest.raises(UnavailableError):
+        Release(table, watcher, one, 0.0).open_to_writers("run", "arn", budget)
+    assert not read_stage_states(table).is_recorded

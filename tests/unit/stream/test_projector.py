@@ -8,8 +8,10 @@ from operator import not_
 from typing import Any
 
 from daicho.errors import ThrottledError
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import InsertOutcome
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
@@ -141,6 +143,51 @@ def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
     assert projector.project(given, time.retry_budget) == "2"
     assert time.left == 20
     assert table.items[COUNT]["items"] == {"N": "1"}
+
+
+def read_oldest(table: MemoryTable) -> int:
+    return BackfillState.parse("Song", table.items[build_backfill_key("Song")]).oldest
+
+
+def store_older_song(table: MemoryTable) -> Image:
+    """A song of the first generation, of which no item should exist any more."""
+    song = build_song("b")
+    table.items[get_key(song)] = song
+    table.batch_write([BackfillState("Song", 2, 2).to_item()])
+    return song
+
+
+def test_an_item_of_an_older_generation_is_noted_before_a_batch_stops() -> None:
+    table = MemoryTable()
+    song = store_older_song(table)
+    newer = {**build_song("b", "2"), "gen": {"N": "3"}}
+    assert project(table, build_batch((None, newer), (None, song))) == "1"
+    assert read_oldest(table) == 2  # its record was not handled
+    assert project(table, build_batch((None, song), (None, newer))) == "2"
+    assert read_oldest(table) == 1
+
+
+def test_an_item_is_noted_that_derives_nothing_new_or_cannot_be_computed() -> None:
+    for old, more in ((build_song("b"), {}), (None, {"name": {"N": "1"}})):
+        table = MemoryTable()
+        song = {**store_older_song(table), **more}
+        assert project(table, build_batch((old, song))) is None
+        assert read_oldest(table) == 1
+
+
+def test_a_record_whose_generation_is_not_noted_is_reported() -> None:
+    class Silent(MemoryTable):
+        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+            if key == get_key(build_song("b")):
+                raise ThrottledError(key.pk)
+            return super().get(key, consistent=consistent)
+
+    table = Silent()
+    song = store_older_song(table)
+    assert project(table, build_batch((None, build_song("c", "2")), (None, song))) == "1"
+    given = build_batch((None, {**build_song("c", "2"), "gen": {"N": "2"}}), (None, song))
+    assert project(table, given) == "2"
+    assert read_oldest(table) == 2
 
 
 def test_threads_give_what_one_gives() -> None:

@@ -1,4 +1,4 @@
-"""The watermark of figures: its stages, its scopes, and how it is stored."""
+"""The watermark of figures: its stages, when its times are in use, and how it is stored."""
 
 from __future__ import annotations
 
@@ -6,115 +6,180 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from daicho.errors import ConditionFailedError
-from daicho.storage.protocols import apply_update
+from daicho.storage import keys
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.protocols import try_put
+from daicho.storage.requests import Put
 from daicho.storage.table import Table
 from daicho.tally.watermark import (
-    ALL_SCOPES,
     LAG,
+    TERM,
     WATERMARK_KEY,
-    StagedTimes,
     Watermark,
-    find_time,
-    render_scope,
+    read_as_of,
     store_watermark,
 )
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.clock import SimulatedClock
 
 START = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 MINUTE = dt.timedelta(minutes=1)
 EARLY, LATE, LATEST = (f"2026-11-21T11:5{digit}:00.000000Z" for digit in (1, 2, 3))
 
 
-def run(watermark: Watermark, minute: int, *, is_complete: bool = True) -> Watermark:
+def run(watermark: Watermark, minute: int, live: str, *, is_complete: bool = True) -> Watermark:
     at = START + minute * MINUTE
-    return watermark.end_run(at, at, is_complete=is_complete)
+    raised = watermark.advance(live, at, at, is_complete=is_complete)
+    assert raised is not None
+    return raised
 
 
-def test_a_time_is_rolled_up_two_complete_runs_after_it_was_read() -> None:
-    watermark = Watermark().raise_live(EARLY, ())
-    shown = []
-    for minute in range(3):
-        watermark = run(watermark, minute)
-        shown.append(find_time(watermark.rolled_up))
-    assert shown == ["", "", EARLY]
-    assert run(watermark, 3) == watermark  # nothing to write while nothing changes
-
-
-def test_a_run_that_is_not_complete_moves_no_time_to_the_totals() -> None:
-    watermark = run(Watermark().raise_live(EARLY, ()), 0)
-    late = run(watermark, 1, is_complete=False)
-    assert late == watermark
-    complete = run(late, 2, is_complete=False)
-    assert (complete.totalled, complete.rolled_up) == (None, {})
+def test_totals_include_a_time_after_the_next_complete_run() -> None:
+    watermark = run(Watermark(), 0, EARLY)
+    assert (watermark.live, watermark.rolled_up) == (EARLY, "")
+    late = run(watermark, 1, LATE, is_complete=False)
+    assert (late.live, late.rolled_up) == (LATE, "")
+    assert run(late, 2, LATEST).rolled_up == LATE
 
 
 def test_a_run_that_began_too_soon_may_not_see_every_mark() -> None:
-    watermark = run(Watermark().raise_live(EARLY, ()), 0)
+    watermark = run(Watermark(), 0, EARLY)
     soon = START + LAG - dt.timedelta(seconds=1)
-    assert watermark.end_run(soon, START + MINUTE, is_complete=True) == watermark
-    in_time = watermark.end_run(START + LAG, START + MINUTE, is_complete=True)
-    assert in_time.totalled is not None
+    late = watermark.advance(LATE, soon, START + MINUTE, is_complete=True)
+    assert late is not None
+    assert late.rolled_up == ""
+    in_time = watermark.advance(LATE, START + LAG, START + MINUTE, is_complete=True)
+    assert in_time is not None
+    assert in_time.rolled_up == EARLY
 
 
-def test_totals_are_published_when_every_read_shows_them() -> None:
-    watermark = run(run(Watermark().raise_live(EARLY, ()), 0), 1)
-    soon = START + MINUTE + LAG - dt.timedelta(seconds=1)
-    assert watermark.end_run(soon, soon, is_complete=True).rolled_up == {}
-    in_time = START + MINUTE + LAG
-    assert find_time(watermark.end_run(in_time, in_time, is_complete=True).rolled_up) == EARLY
+def test_the_times_of_a_run_begin_when_the_term_of_those_before_is_over() -> None:
+    watermark = run(Watermark(), 0, EARLY)
+    assert watermark.since == START
+    at = START + TERM - dt.timedelta(seconds=1)
+    early = watermark.advance(LATE, at, at, is_complete=True)
+    assert early is not None
+    assert early.since == START + TERM
+    assert early.get_as_of(at, rolled_up=False) == watermark.get_as_of(at, rolled_up=False)
+    assert run(watermark, 1, LATE).since == START + MINUTE
 
 
-def test_what_is_held_keeps_its_time_until_it_is_released() -> None:
-    watermark = Watermark().raise_live(EARLY, ())
-    held = watermark.raise_live(LATE, {"Song"})
-    chart = render_scope("Song", "chart", 1)
-    assert find_time(held.live) == LATE
-    assert find_time(held.live, "Song") == find_time(held.live, chart) == EARLY
-    assert find_time(held.live, render_scope("Order", "count", 1)) == LATE
-    # The record is listed for a recount: the other figures of the entity are released.
-    listed = held.raise_live(LATEST, {chart})
-    assert find_time(listed.live, chart) == EARLY
-    assert find_time(listed.live, render_scope("Song", "count", 1)) == LATEST
-    assert find_time(listed.raise_live(LATEST, ()).live, chart) == LATEST
+def test_times_that_some_readers_do_not_use_yet_are_not_replaced() -> None:
+    watermark = run(Watermark(), 0, EARLY)
+    soon = START + LAG - dt.timedelta(seconds=1)
+    assert watermark.advance(LATE, soon, soon, is_complete=True) is None
 
 
-def test_a_lower_time_lowers_nothing() -> None:
-    watermark = Watermark().raise_live(LATE, ())
-    assert watermark.raise_live(EARLY, ()) == watermark
+def test_totals_have_their_time_when_every_read_shows_them() -> None:
+    watermark = run(run(run(Watermark(), 0, EARLY), 1, LATE), 2, LATEST)
+    since = START + 2 * MINUTE
+    assert watermark.since == since
+    soon = since + LAG - dt.timedelta(seconds=1)
+    assert watermark.get_as_of(soon, rolled_up=True) == dt.datetime.fromisoformat(EARLY)
+    assert watermark.get_as_of(since + LAG, rolled_up=True) == dt.datetime.fromisoformat(LATE)
+    assert watermark.get_as_of(since, rolled_up=False) == dt.datetime.fromisoformat(LATEST)
 
 
-def test_a_scope_that_was_never_known_has_no_time() -> None:
-    held = Watermark().raise_live(EARLY, {"Song"})
-    assert held.get_as_of("Song", rolled_up=False) is None
-    assert held.get_as_of("Order", rolled_up=False) == dt.datetime.fromisoformat(EARLY)
-    assert held.get_as_of("Order", rolled_up=True) is None
+def test_without_an_item_the_time_is_unknown() -> None:
+    for rolled_up in (True, False):
+        assert Watermark().get_as_of(START, rolled_up=rolled_up) is None
 
 
-@pytest.fixture
-def table() -> Table:
-    client: Any = MemoryDynamoDB(lambda: START)
-    return Table(client, "daicho")
+class Stack:
+    """A table with a watermark, and instances that read it."""
+
+    def __init__(self) -> None:
+        self.clock = SimulatedClock(START)
+        client: Any = MemoryDynamoDB(self.clock.now)
+        self.table = Table(client, "daicho")
+        self.caches = [ItemCache(self.clock.now) for _ in range(3)]
+        self.late: Put | None = None
+        self.count = 0
+
+    def begin_run(self) -> None:
+        """A rollup ends. Its put is under way, and arrives with `end_run`."""
+        stored = Watermark.from_item(self.table.get(WATERMARK_KEY, consistent=True))
+        self.count += 1
+        now = self.clock.now()
+        live = keys.render_instant(START + self.count * dt.timedelta(seconds=1))
+        raised = stored.advance(live, now, now, is_complete=True)
+        self.late = None if raised is None else store_watermark(raised)
+
+    def end_run(self) -> None:
+        if self.late is not None:
+            try_put(self.table, self.late)
+
+    def read(self, instance: int) -> list[float]:
+        """The live and the rolled-up time of an answer; 0 is unknown."""
+        cache = self.caches[instance]
+        times = [read_as_of(self.table, cache, rolled_up=rolled_up) for rolled_up in (False, True)]
+        return [0.0 if time is None else time.timestamp() for time in times]
 
 
-def test_it_is_read_as_it_was_stored(table: Table) -> None:
-    stages = (None, StagedTimes({ALL_SCOPES: LATE}, EARLY))
-    stored = Watermark()
-    for marked in stages:
-        for totalled in stages:
-            wanted = Watermark({ALL_SCOPES: LATE, "Song": EARLY}, marked, totalled, {"Song": ""})
-            apply_update(table, store_watermark(stored, wanted))
-            read = Watermark.from_item(table.get(WATERMARK_KEY))
-            assert (read.live, read.marked) == (wanted.live, wanted.marked)
-            assert (read.totalled, read.rolled_up) == (wanted.totalled, wanted.rolled_up)
-            assert read.revision == stored.revision + 1
-            stored = read
+ACTIONS = st.one_of(
+    st.sampled_from([0, 1, 2]),  # an answer of this instance
+    st.sampled_from(["begin", "end"]),
+    st.sampled_from([0.5, 4.0, 20.0, 31.0, 57.0, 60.0]),  # seconds that pass
+)
 
 
-def test_of_two_runs_that_overlap_the_first_one_stores_it(table: Table) -> None:
-    raised = Watermark().raise_live(EARLY, ())
-    apply_update(table, store_watermark(Watermark(), raised))
-    with pytest.raises(ConditionFailedError):
-        apply_update(table, store_watermark(Watermark(), raised.raise_live(LATE, ())))
-    assert find_time(Watermark.from_item(table.get(WATERMARK_KEY)).live) == EARLY
+@given(st.lists(ACTIONS, min_size=10, max_size=60))
+def test_no_answer_is_older_than_one_that_ended_before(actions: list[int | str | float]) -> None:
+    stack, newest = Stack(), [0.0, 0.0]
+    stack.begin_run()
+    stack.end_run()  # the absence of a watermark is cached for a while
+    for action in actions:
+        match action:
+            case "begin":
+                stack.begin_run()
+            case "end":
+                stack.end_run()
+            case float():
+                stack.clock.advance(action)
+            case int():
+                read = stack.read(action)
+                assert read[0] >= newest[0]
+                assert read[1] >= newest[1]
+                newest = read
+
+
+def test_an_instance_reads_the_watermark_once_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack, read = Stack(), []
+    get = Table.get
+    monkeypatch.setattr(Table, "get", lambda *args, **more: read.append(args) or get(*args, **more))
+
+    def count_reads() -> int:
+        read.clear()
+        stack.read(0)
+        return len(read)
+
+    stack.begin_run()
+    stack.end_run()
+    assert count_reads() == 1
+    stack.clock.advance(TERM.total_seconds() - 1)
+    assert count_reads() == 0
+    stack.clock.advance(1)
+    assert count_reads() == 2  # both times: the next watermark may be stored between them
+    stack.begin_run()
+    stack.end_run()
+    assert count_reads() == 1
+
+
+def test_it_is_read_as_it_was_stored() -> None:
+    stack = Stack()
+    wanted = run(run(Watermark(), 0, EARLY), 1, LATE)
+    assert try_put(stack.table, store_watermark(run(Watermark(), 0, EARLY)))
+    assert try_put(stack.table, store_watermark(wanted))
+    assert Watermark.from_item(stack.table.get(WATERMARK_KEY)) == wanted
+
+
+def test_of_two_runs_that_overlap_the_first_one_stores_it() -> None:
+    stack = Stack()
+    for stored in (Watermark(), run(Watermark(), 0, EARLY)):
+        first, second = (run(stored, stored.revision + 1, live) for live in (EARLY, LATE))
+        assert try_put(stack.table, store_watermark(first))
+        assert not try_put(stack.table, store_watermark(second))
+        assert Watermark.from_item(stack.table.get(WATERMARK_KEY)).live == EARLY

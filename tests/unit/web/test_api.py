@@ -296,3 +296,34 @@ def test_an_answer_too_large_for_lambda_comes_in_more_pages(client: Client, book
     assert len(answer.text.encode()) < 6_000_000
     assert 0 < len(answer.json["items"]) < 30
     assert answer.json["cursor"] == "more"
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "status"),
+    [
+        ("GET", "/contacts?q=ann", 200),
+        ("HEAD", "/contacts?q=ann", 200),
+        ("GET", "/contacts", 400),
+        ("GET", "/nowhere", 404),
+        ("PUT", "/contacts", 405),
+        ("GET", "/contacts?q=%ff", 400),
+        ("GET", "/contacts/%ff", 400),
+        ("GET", "/openapi.json", 200),
+        ("GET", "/problems/nothing", 404),
+    ],
+)
+def test_an_answer_is_not_stored_and_its_type_is_not_guessed(
+    client: Client, method: str, url: str, status: int
+) -> None:
+    answer = client(method, url)
+    assert answer.status == status
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    kept = "no-cache" if url == "/openapi.json" else "no-store"
+    assert answer.headers["Cache-Control"] == kept
+
+
+def test_a_caller_without_a_tenant_is_refused_with_the_same_headers(client: Client) -> None:
+    refused = Client(client.handler, None)("GET", "/contacts?q=ann")
+    assert refused.status == 403
+    assert refused.headers["X-Content-Type-Options"] == "nosniff"
+    assert refused.headers["Cache-Control"] == "no-store"

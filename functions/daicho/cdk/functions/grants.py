@@ -57,9 +57,9 @@ API = Grants(
     objects=("GetObject", "PutObject", *REMOVE_VERSIONS),
     object_bucket=("ListBucketVersions",),
 )
-# Sections that nobody sees, and objects whose items are gone.
+# Sections that nobody sees, and objects whose items are gone. A rebuild is requested by a put.
 SWEEP = Grants(
-    table=("GetItem", "Query", "BatchWriteItem", "DeleteItem"),
+    table=("GetItem", "Query", "PutItem", "BatchWriteItem", "DeleteItem"),
     indexes={"GSI2": ("Query",)},
     objects=REMOVE_VERSIONS,
     object_bucket=("ListBucketVersions",),
@@ -138,11 +138,11 @@ JOBS = Grants(
     object_bucket=("ListBucketVersions",),
 )
 # Scan is for one item: whether the table is empty. A batch is of heartbeats, and of the shards that
-# they have passed.
+# they have passed. A record is on condition that no other release was checked since.
 RELEASE = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"),
-        *("PutItem", "UpdateItem", "BatchWriteItem"),
+        *("PutItem", "UpdateItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
 )
 # Reads what was set aside, and what the stack stores about its own work; writes jobs and its log.
@@ -166,7 +166,7 @@ PUBLISH = (
     *("GetAlias", "CreateAlias", "UpdateAlias", "DeleteAlias"),
 )
 REMOVE_VERSION = ("DeleteFunction",)
-START = ("StartExecution",)  # the API starts jobs, and nothing else
+START = ("StartExecution",)  # the API and the sweep start jobs, and nothing else
 INVOKE = ("InvokeFunction",)  # operators start an audit
 ALARMS = ("DescribeAlarms",)
 METRICS = ("GetMetricData",)  # knows no resource but "*"

@@ -61,6 +61,7 @@ class Jobs(Construct):
                 "OBJECT_BUCKET": shared.objects.bucket_name,
                 "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "SETTLE_SECONDS": str(settings.settle_seconds),
+                "UPLOAD_SECONDS": str(settings.upload_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
                 **shared.project.migration_settings,

@@ -22,7 +22,8 @@ from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 class ScheduledFunctionProps:
     """One scheduled function. ``environment``: its variables beside the table.
 
-    ``describes_stream``: whether it may describe the table's stream.
+    ``describes_stream``: whether it may describe the table's stream. ``starts_jobs``: whether it
+    may start executions of the state machine of jobs.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ScheduledFunctionProps:
     permissions: grants.Grants
     environment: Callable[[SharedResources], dict[str, str]]
     describes_stream: bool = False
+    starts_jobs: bool = False
 
 
 HEARTBEAT_AGE = Duration.seconds(45)
@@ -52,6 +54,14 @@ def _rollup(shared: SharedResources) -> dict[str, str]:
     if not settings.emulated_stream:  # its one shard is never closed, so none is retired
         environment["SETTLE_SECONDS"] = str(settings.settle_seconds)
     return environment
+
+
+def _sweep(shared: SharedResources) -> dict[str, str]:
+    units = shared.settings.rebuild_units
+    return {
+        "OBJECT_BUCKET": shared.objects.bucket_name,
+        **({"REBUILD_UNITS": str(units)} if units else {}),
+    }
 
 
 RECURRING = (
@@ -84,13 +94,15 @@ RECURRING = (
         permissions=grants.FORGET,
         environment=_archive,
     ),
-    # Removes what requests that ended half-way have left behind. Mostly there is nothing either.
+    # Removes what requests that ended half-way have left behind, and starts a rebuild if an item of
+    # an older generation was found. Mostly there is nothing either.
     ScheduledFunctionProps(
         name="sweep",
         rate=Duration.minutes(5),
         timeout=Duration.seconds(120),
         permissions=grants.SWEEP,
-        environment=lambda shared: {"OBJECT_BUCKET": shared.objects.bucket_name},
+        environment=_sweep,
+        starts_jobs=True,
     ),
 )
 
@@ -105,8 +117,9 @@ class ScheduledFunction(Construct):
         *,
         recurring: ScheduledFunctionProps,
         shared: SharedResources,
+        state_machine: str,
     ) -> None:
-        """Create both."""
+        """Create both. ``state_machine``: the ARN of the one that executes jobs."""
         super().__init__(scope, id)
         name = recurring.name
         self.python = PythonFunction(
@@ -116,10 +129,15 @@ class ScheduledFunction(Construct):
             shared=shared,
             permissions=recurring.permissions,
             timeout=recurring.timeout,
-            environment=recurring.environment(shared),
+            environment={
+                **recurring.environment(shared),
+                **({"JOB_MACHINE": state_machine} if recurring.starts_jobs else {}),
+            },
         )
         if recurring.describes_stream:
             self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
+        if recurring.starts_jobs:
+            self.python.allow("states", grants.START, state_machine)
         add_schedule(self, python=self.python, name=name, rate=recurring.rate)
 
 

@@ -74,6 +74,7 @@ def list_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield from _list_sweep_alarms(metrics)
     yield from _list_table_alarms(metrics)
     yield from _list_job_alarms(metrics)
+    yield from _list_generation_alarms(metrics)
     yield from _list_api_alarms(metrics)
 
 
@@ -252,6 +253,16 @@ def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         section="a rebuild is blocked",
         metric=metrics.get_custom("JobsBlocked", "jobs", "Sum", HOUR),
         text="A rebuild or a purge waits until somebody removes the cause.",
+    )
+
+
+def _list_generation_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+    yield AlarmProps(
+        name="older generation written",
+        section="older generation written",
+        # Longer than the five minutes between two runs, so that no period is without one.
+        metric=metrics.get_custom("OldGenerationWritten", "sweep", "Maximum", QUARTER_OF_AN_HOUR),
+        text="Older code wrote an item without notice after a rebuild: another one is necessary.",
     )
 
 

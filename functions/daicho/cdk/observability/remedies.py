@@ -44,6 +44,9 @@ REMEDIES: Mapping[str, str] = {
     "a function fails": "Read the log of the function.",
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
     "a rebuild is blocked": "Read the reason of the rebuild, and remove the cause.",
+    "older generation written": (
+        "Find out which code writes the older generation and end it. Check that a rebuild runs."
+    ),
     "api answers 5xx": "Find the request in the access log, and its id in the log of the function.",
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."

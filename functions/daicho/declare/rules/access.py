@@ -21,7 +21,7 @@ TENANT = "tenant"
 OWNER = "owner"
 """The subject in the field that `owned_by_caller` declares."""
 _ROLE = re.compile(r"[^\s,\[\]]{1,100}")
-"""A name of a group that a claim can contain: see `daicho.web.http.claims.split_groups`."""
+"""A name of a group that a claim can contain: see `daicho.web.http.claims`."""
 
 RoleArgument = str | Collection[str] | None
 

@@ -11,6 +11,7 @@ import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -64,7 +65,7 @@ class MemoryDynamoDB:
 
     ``now``: the time, in UTC. ``recorder`` writes the table's stream. ``lag`` returns the number of
     changes that an index or a read without consistency does not show yet. ``max_lag_s``: the age in
-    seconds from which an index shows every change.
+    seconds from which both show every change.
     """
 
     def __init__(
@@ -77,8 +78,8 @@ class MemoryDynamoDB:
         self._recorder = recorder
         self.lag = lag
         self.max_lag_s = inf
-        self._partitions: dict[str, dict[str, Image]] = {}
-        self._recent_changes: deque[tuple[ItemKey, Image | None]] = deque(maxlen=MAX_LAG)
+        self._partitions: dict[str, dict[ItemKey, Image]] = {}
+        self._recent_changes: deque[tuple[ItemKey, Image | None, float]] = deque(maxlen=MAX_LAG)
         self._tokens: dict[str, tuple[dt.datetime, Any]] = {}
         self.indexes = {
             name: LaggingIndex(name, projection) for name, projection in PROJECTIONS.items()
@@ -89,13 +90,11 @@ class MemoryDynamoDB:
     @property
     def items(self) -> Iterator[tuple[ItemKey, Image]]:
         """Every item."""
-        for pk, partition in self._partitions.items():
-            for sk, item in partition.items():
-                yield ItemKey(pk, sk), item
+        return chain.from_iterable(items.items() for items in self._partitions.values())
 
     def find(self, key: ItemKey) -> Image | None:
         """One item, or None."""
-        return self._partitions.get(key.pk, {}).get(key.sk)
+        return self._partitions.get(key.pk, {}).get(key)
 
     def commit(
         self, key: ItemKey, new: Image | None, identity: Mapping[str, str] | None = None
@@ -108,12 +107,13 @@ class MemoryDynamoDB:
         if new == old:
             return
         if new is None:
-            del self._partitions[key.pk][key.sk]
+            del self._partitions[key.pk][key]
         else:
-            self._partitions.setdefault(key.pk, {})[key.sk] = new
-        self._recent_changes.append((key, old))
+            self._partitions.setdefault(key.pk, {})[key] = new
+        at = self._now().timestamp()
+        self._recent_changes.append((key, old, at))
         for index in self.indexes.values():
-            index.add_change(key, old, new, self._now().timestamp())
+            index.add_change(key, old, new, at)
         if self._recorder is not None:
             self._recorder.record(key, old, new, identity)
 
@@ -226,7 +226,7 @@ class MemoryDynamoDB:
         for key, before in () if is_consistent else self._list_unseen_changes():
             items.pop(key, None)
             items |= {key: before} if before is not None else {}
-        ordered = [items[key] for key in sorted(items, key=lambda key: (key.pk, key.sk))]
+        ordered = [items[key] for key in sorted(items)]
         try:
             return build_scan_page(ordered, request)
         except InvalidRequestError as error:
@@ -235,10 +235,9 @@ class MemoryDynamoDB:
     # --- Internals ---------------------------------------------------------------------------
 
     def _read(self, key: ItemKey, consistent: bool) -> Image | None:
-        if not consistent and self._recent_changes and (behind := self.lag()):
-            for changed, before in list(self._recent_changes)[-behind:]:
-                if changed == key:
-                    return before
+        for changed, before in () if consistent else reversed(self._list_unseen_changes()):
+            if changed == key:
+                return before
         return self.find(key)
 
     def _read_batch(self, batch: Request) -> list[Image]:
@@ -303,14 +302,16 @@ class MemoryDynamoDB:
         items = dict(self._partitions.get(pk, {}))
         for key, before in () if consistent else self._list_unseen_changes():
             if key.pk == pk:
-                items.pop(key.sk, None)
-                items |= {key.sk: before} if before is not None else {}
-        return [items[sk] for sk in sorted(items)]
+                items.pop(key, None)
+                items |= {key: before} if before is not None else {}
+        return [items[key] for key in sorted(items)]
 
     def _list_unseen_changes(self) -> list[tuple[ItemKey, Image | None]]:
         """The last changes, newest first, that a read without consistency does not see."""
         if self._recent_changes and (behind := self.lag()):
-            return list(self._recent_changes)[: -behind - 1 : -1]
+            until = self._now().timestamp() - self.max_lag_s
+            unseen = list(self._recent_changes)[: -behind - 1 : -1]
+            return [(key, before) for key, before, at in unseen if at > until]
         return []
 
 

@@ -82,6 +82,8 @@ class ShardReader:
         self._now = now
         self._gathering_since = self.get_time()
         self._match_results: list[bool] = []
+        self._has_new_work = False
+        self._checked_state: tuple[object, ...] = ()
 
     def get_time(self) -> float:
         """The time in epoch seconds, as in records."""
@@ -121,13 +123,18 @@ class ShardReader:
 
     def has_work(self) -> bool:
         """Whether there is something to send now."""
-        cut_short = self.window is not None and self.window.too_large
-        return (
-            bool(self.batches)
-            or cut_short
-            or bool(self._build_batch(None))
-            or self.is_window_over()
-        )
+        if self.batches or (self.window is not None and self.window.too_large):
+            return True
+        if self._checked_state != self._get_state():
+            self._has_new_work = bool(self._build_batch(None)) or self.is_window_over()
+            self._checked_state = self._get_state()
+        return self._has_new_work
+
+    def _get_state(self) -> tuple[object, ...]:
+        """What decides whether there is something to send, except batches that are not settled."""
+        start = self.window.start if self.window is not None else None
+        shard, since = self.shard, self._gathering_since
+        return self._now(), since, self.position, len(shard.records), shard.closed, start
 
     def gather_batch(self, max_records: int | None) -> bool:
         """Make the next batch, if it is time; its first record may open a window."""

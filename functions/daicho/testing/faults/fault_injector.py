@@ -76,12 +76,11 @@ class FaultInjector:
     late_requests: list[Callable[[], Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._is_faultless = not self.weights
-        self._scales = {kind: self._build_scale(kind) for kind in OperationKind}
+        self._scales = {kind: self._build_scale(kind) for kind in OperationKind if self.weights}
 
     def draw_fault(self, kind: OperationKind, choices: Choices) -> str:
         """The fault of an operation; empty for none."""
-        if self._is_faultless:
+        if not self._scales:
             return ""
         # Also where no fault is possible: a simpler schedule has the same choices in their places.
         return _NAMES[choices.draw_weighted(self._scales[kind], _NAMES)]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
-from unittest import mock
 
 from daicho.runtime import retry
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
@@ -66,5 +65,9 @@ def _run_in_threads(
 @contextmanager
 def simulate_threads() -> Iterator[None]:
     """Let pools of threads that are made now run in the simulated process that uses them."""
-    with mock.patch.object(retry, "ThreadPool", SimulatedThreadPool):
+    original = retry.ThreadPool
+    retry.ThreadPool = SimulatedThreadPool  # type: ignore[assignment,misc]  # mock.patch is slow
+    try:
         yield
+    finally:
+        retry.ThreadPool = original  # type: ignore[misc]

@@ -14,7 +14,6 @@ from daicho.archive.verifier import Verifier
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.plan import AggregatePlan
-from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
@@ -24,6 +23,12 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.plain_figures import find_figure_differences
 from daicho.testing.oracle.recomputation import Recomputation
+from daicho.testing.oracle.rows.plain_keys import (
+    compute_shard,
+    join_parts,
+    render_score,
+    split_parts,
+)
 from daicho.testing.oracle.stream_history import find_repeated_claims
 from daicho.testing.stack_settings import ARCHIVE_BUCKET
 
@@ -148,7 +153,7 @@ def list_entities_with_state(
         *recomputation.compute_rows(),
         *(key for key, _ in deployment.dynamodb.items if "#+" in key.pk),
     ]
-    entities = {keys.parse(key.pk)[1].strip("~+").partition(".")[0] for key in derived_keys}
+    entities = {split_parts(key.pk)[1].strip("~+").partition(".")[0] for key in derived_keys}
     return entities | set(recomputation.archived_types)
 
 
@@ -167,12 +172,12 @@ def _verify_archive(deployment: SimulatedDeployment, recomputation: Recomputatio
 
 def _is_disabled(key: ItemKey, disabled: Collection[tuple[str, str, int]]) -> bool:
     """Whether a derived item, a slot or a total belongs to one of these instances."""
-    _, owner, *_ = [*keys.parse(key.pk), ""]
-    parts = keys.parse(key.sk) if owner.startswith("~") else keys.parse(key.pk)[2:]
+    _, owner, *_ = [*split_parts(key.pk), ""]
+    parts = split_parts(key.sk) if owner.startswith("~") else split_parts(key.pk)[2:]
     for entity, name, since in disabled:
-        if owner == f"~{entity}" and parts[:2] == (name, str(since)):
+        if owner == f"~{entity}" and parts[:2] == [name, str(since)]:
             return True
-        if owner == f"+{entity}.{name}" and parts[:1] == (str(since),):
+        if owner == f"+{entity}.{name}" and parts[:1] == [str(since)]:
             return True
     return False
 
@@ -183,12 +188,12 @@ def _get_gsi2_partition(item: Image) -> str:
 
 def _compute_rank(tally: str, aggregate: AggregatePlan, amount: Amount) -> tuple[str, str]:
     """The key of a total in GSI3: by its score, in the ranking of its tally's ``within`` parts."""
-    tenant, name, *parts = keys.parse(tally)
+    tenant, name, *parts = split_parts(tally)
     within_count = len(parts) - len(aggregate.by)
     within, members = parts[:within_count], parts[within_count:]
-    shard = [str(keys.compute_shard(aggregate.shards, *members))] if aggregate.shards > 1 else []
-    ranking = keys.render(tenant, name.removeprefix("+"), *within, *shard)
-    return ranking, keys.render(keys.render_inverted_score(amount.total), *members)
+    shard = [str(compute_shard(aggregate.shards, members))] if aggregate.shards > 1 else []
+    ranking = join_parts((tenant, name.removeprefix("+"), *within, *shard))
+    return ranking, join_parts((render_score(amount.total), *members))
 
 
 def _omit(amounts: Mapping[str, Amount], tallies: Collection[str]) -> dict[str, Amount]:

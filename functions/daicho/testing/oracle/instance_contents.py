@@ -7,21 +7,25 @@ newest plan that has it, from each image, whatever generation wrote it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, RetiringPlan, SearchPlan
-from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.plain_amounts import add_exactly, compute_plain_amounts
 from daicho.testing.oracle.recounts import list_recounts
+from daicho.testing.oracle.rows.plain_keys import split_parts
+from daicho.testing.oracle.rows.plain_rows import (
+    Declaration,
+    compute_plain_rows,
+    list_all_declarations,
+)
 from daicho.testing.oracle.stream_history import (
     ExpiredItem,
     find_restored_rows,
@@ -29,13 +33,11 @@ from daicho.testing.oracle.stream_history import (
     list_expired_items,
 )
 
-Declaration = SearchPlan | ListingPlan | AggregatePlan
 Contents = dict[Any, Any]
 """Rows by key, and amounts by tally."""
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(NamedTuple):
     """An instance of a declaration: it has keys of its own in the table."""
 
     entity: str
@@ -47,20 +49,12 @@ class Instance:
 
     def owns_row(self, key: ItemKey) -> bool:
         """Whether a derived item belongs to it."""
-        owner, parts = keys.parse(key.pk)[1], keys.parse(key.sk)
-        return owner == f"~{self.entity}" and parts[:2] == (self.name, str(self.since))
+        owner, parts = split_parts(key.pk)[1], split_parts(key.sk)
+        return owner == f"~{self.entity}" and parts[:2] == [self.name, str(self.since)]
 
     def owns_tally(self, tally: str) -> bool:
         """Whether a tally belongs to it."""
-        return keys.parse(tally)[1:3] == (f"+{self.entity}.{self.name}", str(self.since))
-
-
-def list_all_declarations(plan: EntityPlan) -> Iterator[Declaration]:
-    """Everything that a plan derives: what it declares, then what retires."""
-    for source in (plan, plan.retiring):
-        yield from source.searches
-        yield from source.listings
-        yield from source.aggregates
+        return split_parts(tally)[1:3] == [f"+{self.entity}.{self.name}", str(self.since)]
 
 
 def derives(plan: EntityPlan, instance: Instance) -> bool:
@@ -172,12 +166,9 @@ class InstanceContents:
 
     def _select(self, instance: Instance, plan: EntityPlan, image: Image) -> Contents:
         """What a plan derives from an image for an instance."""
-        rows = derived_items.compute_index_rows(plan, image)
-        amounts = contributions.compute_contributions(plan, image)
-        return {
-            **{key: row for key, row in rows.items() if instance.owns_row(key)},
-            **{key: amount for key, amount in amounts.items() if instance.owns_tally(key)},
-        }
+        chosen = (instance.name, instance.since)
+        rows = compute_plain_rows(plan, image, chosen)
+        return {**rows, **compute_plain_amounts(plan, image, chosen)}
 
     def _read(self, instance: Instance) -> Contents:
         """What the table has of an instance."""

@@ -1,6 +1,7 @@
 """What an item adds to tallies, computed from its declaration alone.
 
-It shares no code with `daicho.derive` and `daicho.plan.calendar`, which are under test.
+It shares no code with `daicho.derive`, `daicho.search`, `daicho.storage.keys` and
+`daicho.plan.calendar`, which are under test.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from zoneinfo import ZoneInfo
 
 from daicho.derive.contributions import Amount
 from daicho.plan import AggregatePlan, Condition, EntityPlan, Part
-from daicho.search.normalise import fold
-from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.testing.oracle.rows.plain_keys import render_integer, render_tally
+from daicho.testing.oracle.rows.plain_texts import fold_plainly
 
 _EXACT = Context(prec=400, traps=[Inexact])
 """More digits than any sum has: the library's own arithmetic is under test."""
@@ -34,19 +35,25 @@ class PlainGroup(NamedTuple):
     chunk: str = ""
     code: str = ""
 
+    def render_tally(self, plan: EntityPlan, aggregate: AggregatePlan, image: Image) -> str:
+        """The tally that counts it. ``image``: of any item of the same tenant."""
+        group = (*self.within, *self.by, *([self.chunk] if self.code else ()))
+        return render_tally(image["PK"]["S"].partition("#")[0], plan.name, aggregate, group)
 
-def compute_plain_amounts(plan: EntityPlan, image: Image) -> dict[str, Amount]:
-    """What an image contributes, by tally."""
+
+def compute_plain_amounts(
+    plan: EntityPlan, image: Image, instance: tuple[str, int] | None = None
+) -> dict[str, Amount]:
+    """What an image contributes, by tally. ``instance``: a name and ``since``; None for all."""
     amounts: dict[str, Amount] = {}
-    tenant = image["PK"]["S"].partition(keys.DELIMITER)[0]
-    for aggregate in plan.derived_aggregates:
+    for aggregate in (*plan.aggregates, *plan.retiring.aggregates):
+        if instance not in (None, (aggregate.name, aggregate.since)):
+            continue
         amount = _measure(aggregate, image)
         if amount is None:
             continue
-        head = (f"+{plan.name}.{aggregate.name}", str(aggregate.since))
         for group in list_plain_groups(plan, aggregate, image):
-            components = [*head, *group.within, *group.by, *filter(None, (group.chunk,))]
-            tally = keys.DELIMITER.join((tenant, keys.render(*components)))
+            tally = group.render_tally(plan, aggregate, image)
             added = amount if not group.code else _put_in_bucket(amount, group.code)
             amounts[tally] = add_exactly(amounts.get(tally, Amount()), added)
     return amounts
@@ -56,15 +63,15 @@ def list_plain_groups(
     plan: EntityPlan, aggregate: AggregatePlan, image: Image
 ) -> Iterator[PlainGroup]:
     """The groups of an aggregate that an item belongs to."""
-    if not _meets(plan, aggregate.where, image):
+    if not meets_plainly(plan, aggregate.where, image):
         return
     chunk, code = "", ""
     if aggregate.series is not None:
-        labels = _list_values(plan, aggregate.series, image)
+        labels = list_plain_values(plan, aggregate.series, image)
         if not labels:
             return
         chunk, code = _locate(aggregate.series, image, labels[0])
-    choices = [_list_values(plan, part, image) for part in (*aggregate.within, *aggregate.by)]
+    choices = [list_plain_values(plan, part, image) for part in (*aggregate.within, *aggregate.by)]
     split = len(aggregate.within)
     for parts in product(*choices):
         yield PlainGroup(parts[:split], parts[split:], chunk, code)
@@ -83,6 +90,12 @@ def add_exactly(one: Amount, other: Amount) -> Amount:
         parts[name] = _EXACT.add(parts.get(name, Decimal(0)), value)
     kept = tuple(sorted((name, value) for name, value in parts.items() if value != 0))
     return Amount(one.items + other.items, _EXACT.add(one.total, other.total), kept)
+
+
+def negate_exactly(amount: Amount) -> Amount:
+    """What undoes an amount, computed without the library."""
+    parts = tuple((name, value.copy_negate()) for name, value in amount.parts)
+    return Amount(-amount.items, amount.total.copy_negate(), parts)
 
 
 def _measure(aggregate: AggregatePlan, image: Image) -> Amount | None:
@@ -117,13 +130,14 @@ def _put_in_bucket(amount: Amount, code: str) -> Amount:
     return Amount(amount.items, amount.total, tuple(sorted((*amount.parts, *packed))))
 
 
-def _meets(plan: EntityPlan, where: Condition | None, image: Image) -> bool:
+def meets_plainly(plan: EntityPlan, where: Condition | None, image: Image) -> bool:
+    """Whether an image meets the condition of a declaration."""
     if where is None:
         return True
-    return _read_text(plan, where.field, image) in {str(value) for value in where.one_of}
+    return read_plain_text(plan, where.field, image) in {str(value) for value in where.one_of}
 
 
-def _list_values(plan: EntityPlan, part: Part, image: Image) -> list[str]:
+def list_plain_values(plan: EntityPlan, part: Part, image: Image) -> list[str]:
     """The components of a part: several of a set, none without a value."""
     if part.each:
         value: Mapping[str, Any] = image.get(part.field, {})
@@ -135,23 +149,25 @@ def _list_values(plan: EntityPlan, part: Part, image: Image) -> list[str]:
         below = [edge for edge in part.edges if Decimal(edge) <= number]
         above = [edge for edge in part.edges if Decimal(edge) > number]
         return [f"{below[-1] if below else ''}..{above[0] if above else ''}"]
-    text = _read_text(plan, part.field, image)
+    text = read_plain_text(plan, part.field, image)
     if text is None:
         return []
     if part.folded:
-        return [fold(text)] if fold(text) else []
+        return [fold_plainly(text)] if fold_plainly(text) else []
     return [text if part.bucket is None else _render_label(part, text)]
 
 
-def _read_text(plan: EntityPlan, field: str, image: Image) -> str | None:
+def read_plain_text(plan: EntityPlan, field: str, image: Image) -> str | None:
+    """The value of a field as a component of a key; None without one."""
     value = image.get(field)
     if value is None or "NULL" in value:
         return None
     if "BOOL" in value:
         return "true" if value["BOOL"] else "false"
     if "N" in value:
-        return keys.render_scalar(int(value["N"])) if plan.fields.get(field) == "int" else None
-    return str(value["S"]) or None
+        is_whole = plan.fields.get(field) == "int"
+        return render_integer(int(Decimal(value["N"]))) if is_whole else None
+    return str(value["S"])
 
 
 @lru_cache(maxsize=32)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 from daicho.declare.results import FieldFigures
-from daicho.layout.item_keys import render_tally_partition
 from daicho.plan import AggregatePlan, EntityPlan, Part
 from daicho.plan.calendar import CalendarUnit, find_calendar
 from daicho.query.figures.field_figures import build_figures, read_extremes
@@ -25,6 +24,7 @@ from daicho.storage.table import Table
 from daicho.tally.reader import read_rolled_up_amount
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.plain_amounts import list_plain_groups, read_number
+from daicho.testing.oracle.rows.plain_keys import render_tally
 from daicho.testing.simulated_entities import TENANT
 
 COARSER_STEPS: Mapping[str, CalendarUnit] = {"hour": "day", "day": "month", "month": "year"}
@@ -69,10 +69,7 @@ def find_figure_differences(
             for group in list_plain_groups(own_plan, own_aggregate, image):
                 values = groups[group.within, group.by]
                 values.items.append((_read_instant(aggregate, image), image))
-                by = (*group.by, *filter(None, (group.chunk,)))
-                values.tallies.add(
-                    render_tally_partition(TENANT, plan, aggregate, group.within, by)
-                )
+                values.tallies.add(group.render_tally(plan, aggregate, image))
         for (within, by), values in groups.items():
             if values.tallies.isdisjoint(unknowable_tallies):
                 reading = _GroupReading(deployment, table, plan, aggregate, within, by)
@@ -96,7 +93,7 @@ class _GroupReading:
         if self.aggregate.series is not None:
             return self._compare_series(values)
         group = (*self.within, *self.by)
-        tally = render_tally_partition(TENANT, self.plan, self.aggregate, self.within, self.by)
+        tally = render_tally(TENANT, self.plan.name, self.aggregate, group)
         amount = read_rolled_up_amount(self.table, tally, consistent=True)
         extremes = read_extremes(self.table, TENANT, self.plan, self.aggregate, group)
         figures = build_figures(self.aggregate, amount, extremes)

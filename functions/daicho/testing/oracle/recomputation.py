@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
-from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.plain_amounts import add_exactly, negate_exactly
+from daicho.testing.oracle.rows.plain_keys import split_parts
+from daicho.testing.oracle.rows.plain_rows import compute_plain_rows
 from daicho.testing.oracle.stream_history import ExpiredItem
 from daicho.testing.simulated_entities import SimulatedEntities
 
@@ -45,7 +45,7 @@ class Recomputation:
         """The derived items that there should be."""
         rows: dict[ItemKey, IndexRow] = {}
         for item in self._items.values():
-            rows.update(derived_items.compute_index_rows(self._entities.find_plan(item), item))
+            rows.update(compute_plain_rows(self._entities.find_plan(item), item))
         return rows
 
     def compute_amounts(self) -> dict[str, Amount]:
@@ -61,7 +61,7 @@ class Recomputation:
         for expired in self._expired:
             for sign, kept in self._list_kept_amounts(expired):
                 for tally, amount in kept.items():
-                    change = amount if sign > 0 else -amount
+                    change = amount if sign > 0 else negate_exactly(amount)
                     amounts[tally] = add_exactly(amounts.get(tally, Amount()), change)
         return {tally: amount for tally, amount in amounts.items() if amount}
 
@@ -86,7 +86,7 @@ class Recomputation:
         yield -1, taken_back
 
     def _is_filled(self, tally: str) -> bool:
-        _, name, since, *_ = keys.parse(tally)
+        _, name, since, *_ = split_parts(tally)
         entity, _, aggregate = name.removeprefix("+").rpartition(".")
         return (entity, aggregate, int(since)) in self._filled
 

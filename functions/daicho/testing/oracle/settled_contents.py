@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
-from daicho.layout.item_keys import render_derived_partition
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -25,6 +24,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Contents, Instance, InstanceContents
 from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.recounts import list_recounts
+from daicho.testing.oracle.rows.plain_keys import render_rows_partition
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.stack_settings import FAILURE_BUCKET
 
@@ -44,9 +44,9 @@ class Unsettled:
     def add(self, record: Record) -> None:
         """Add a record."""
         for image in list_images(record):
-            key = ItemKey(image["PK"]["S"], image["SK"]["S"])
+            own_key = image["PK"]["S"], image["SK"]["S"]
             self.images.append(image)
-            self.partitions.add(render_derived_partition(key, image["type"]["S"]))
+            self.partitions.add(render_rows_partition(image["type"]["S"], *own_key))
 
 
 def list_images(record: Record) -> list[Image]:

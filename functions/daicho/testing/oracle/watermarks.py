@@ -1,92 +1,76 @@
-"""Whether figures include what their watermark promises (rule 55).
+"""Whether answers with figures include what their time promises, and none is older (rule 55).
 
-It is checked when the watermark changes. Slots and totals must be the sum of all records that were
-made before the watermark, and of any choice of the later ones. What a record adds is computed from
-the declarations, without the library (`daicho.testing.oracle.plain_amounts`).
+An instance of the API answers with the figure of every tally. Each must be the sum of all records
+that were made before the time of the answer, and of any choice of the later ones. What a record
+adds is computed from the declarations, without the library (`daicho.testing.oracle.plain_amounts`).
+No answer has an earlier time than one of the same kind that had ended before it began.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterator
 
 from daicho.derive.contributions import Amount
-from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
-from daicho.tally import slots, total_items
-from daicho.tally.slots import TallyName
-from daicho.tally.watermark import (
-    WATERMARK_KEY,
-    Times,
-    Watermark,
-    find_time,
-    render_scope,
-)
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.protocols import try_put
+from daicho.storage.table import Table
+from daicho.tally.reader import read_live_amount, read_rolled_up_amount
+from daicho.tally.watermark import Watermark, read_as_of, store_watermark
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.stream_history import is_base_item
 
+INSTANCES = 3
+"""Instances of the API, each with a cache of its own."""
 MAX_LATER = 8
 """Later records of a tally of which every choice is tried. With more, it is not compared."""
 Addition = tuple[float, Amount]
 """When a record was made, in epoch seconds, and what it adds to a tally."""
 
 
-class WatermarkCheck:
-    """Checks the watermark of a deployment as it changes.
-
-    ``violations`` gets what is wrong, in a line each.
-    """
+class FigureAnswers:
+    """Answers of the API instances of a deployment. ``violations`` gets what is wrong, by line."""
 
     def __init__(self, deployment: SimulatedDeployment, violations: list[str]) -> None:
         self._deployment = deployment
         self._violations = violations
+        self._caches = [ItemCache(deployment.clock.now) for _ in range(INSTANCES)]
+        self._newest: defaultdict[str, float] = defaultdict(float)
+        # The absence of a watermark is cached for a while.
+        try_put(deployment.open_table(), store_watermark(Watermark(revision=1)))
 
-    def check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
-        """Check a change of an item."""
-        if key != WATERMARK_KEY or new is None:
-            return
-        before, after = Watermark.from_item(old), Watermark.from_item(new)
-        self._deployment.count_fault("watermark stored")
-        additions = self._list_additions()
-        for name, earlier, times in (
-            ("live", before.live, after.live),
-            ("rolled up", before.rolled_up, after.rolled_up),
-        ):
-            for scope in {*earlier, *times}:
-                if find_time(times, scope) < find_time(earlier, scope):
-                    self._violations.append(f"watermark: {name} of {scope} moves back")
-            for tally, added in additions.items():
-                self._check_tally(name, times, tally, added)
+    def answer(self, table: Table, instance: int) -> None:
+        """Read the figures of all tallies, live and rolled up, and judge them."""
+        for kind, read in (("live", read_live_amount), ("rolled up", read_rolled_up_amount)):
+            earlier = self._newest[kind]
+            as_of = read_as_of(table, self._caches[instance], rolled_up=kind == "rolled up")
+            time = 0.0 if as_of is None else as_of.timestamp()
+            if time < earlier:
+                self._violations.append(f"as of: {kind} moves back by {earlier - time} seconds")
+            figures = {tally: read(table, tally) for tally in self._list_additions()}
+            self._newest[kind] = max(self._newest[kind], time)
+            for tally, added in self._list_additions().items():
+                if tally in figures and not self._includes(figures[tally], added, time):
+                    wrong = f"as of: {kind} {tally} is {figures[tally]} as of {as_of}"
+                    self._violations.append(wrong)
 
-    def _check_tally(self, name: str, times: Times, tally: str, added: list[Addition]) -> None:
-        parts = TallyName.parse(tally)
-        time = find_time(times, render_scope(parts.entity, parts.aggregate, parts.since))
+    def _includes(self, figure: Amount, additions: list[Addition], time: float) -> bool:
+        """Whether a figure is the sum of all additions before a time, and of some later ones."""
         amount, later = Amount(), []
-        for at, addition in added:
-            if keys.render_instant(dt.datetime.fromtimestamp(at, dt.UTC)) < time:
+        for at, addition in additions:
+            if at < time:
                 amount = add_exactly(amount, addition)
             else:
                 later.append(addition)
         if not time or len(later) > MAX_LATER:
-            return
-        self._deployment.count_fault("figure compared with its watermark")
+            return True
+        self._deployment.count_fault("figure compared with its time")
         sums = {amount}
         for addition in later:
             sums |= {add_exactly(each, addition) for each in sums}
-        if name == "live":
-            figure = sum_slots(self._deployment, tally)
-        else:
-            total = self._deployment.dynamodb.find(total_items.build_total_key(tally))
-            figure = slots.read_amount(total)
-        if figure not in sums:
-            self._violations.append(
-                f"watermark: {name} {tally} is {figure}, which lacks a record of before {time}"
-            )
+        return figure in sums
 
     def _list_additions(self) -> dict[str, list[Addition]]:
         """What the records of the stream add, by tally."""

@@ -104,6 +104,8 @@ class Profile:
         history: the releases that the events of `Lifecycle` play.
         settle_s: seconds after a deployment in which writers of older code end; with 0, `Lifecycle`
             plays no rebuilds by the library.
+        observes_items: whether the projector and redrives look for items of older generations. If
+            not, announcements alone must suffice (rule 30).
         retirement: whether rollups retire closed shards: "by all code", or "by new code" while the
             old code does not know rule 48; with "", they do not.
         heartbeat_s: the setting of rollups, which raise the watermark of figures; 0: they do not.
@@ -139,6 +141,7 @@ class Profile:
     heartbeats: tuple[EntityNames, ...] = ()
     history: CodeHistory | None = None
     settle_s: int = 0
+    observes_items: bool = True
     retirement: str = ""
     heartbeat_s: int = 0
     rollup_seconds: tuple[float, ...] = (300,)

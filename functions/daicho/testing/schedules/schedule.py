@@ -98,10 +98,9 @@ class Schedule:
             self.deployment, choices, names, max_items, mark_kinds
         )
         self.writer.get_max_wait = self._compute_max_wait
-        self._limits = lower_limits(
-            pick(profile.max_open_claims, "open claims"),
-            pick(profile.rollup_starts, "rollup starts"),
-        )
+        open_claims = pick(profile.max_open_claims, "open claims")
+        starts = pick(profile.rollup_starts, "rollup starts")
+        self._limits = lower_limits(open_claims, starts, observes_items=profile.observes_items)
         weights, event_weights = {}, {}
         for name in profile.faults:
             weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
@@ -134,11 +133,11 @@ class Schedule:
             self._requests,
             self._lifecycle and self._lifecycle.restores,
         )
-        rebuilds = self._lifecycle and self._lifecycle.rebuilds
         self._closing = ClosingShards(profile, *shared)
         self._chosen = ChosenRedrives(profile, *shared)
-        more = (FilterSpread(profile, *shared), WatermarkEvents(profile, *shared))
-        owners = (rare_events, self._closing, self._chosen, *more, self._lifecycle, rebuilds)
+        self._watermark = WatermarkEvents(profile, *shared)
+        own = (self._closing, self._chosen, FilterSpread(profile, *shared), self._watermark)
+        owners = (rare_events, *own, self._lifecycle, self._lifecycle and self._lifecycle.rebuilds)
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None)
             or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
@@ -210,6 +209,7 @@ class Schedule:
         self._lambda.redrive_all()
         if self._lifecycle is not None:
             self._lifecycle.finish()
+        self._watermark.finish()
         for _ in range(2):
             self._lambda.run_to_end("rollup", {})
         if self._requests is not None:

@@ -1,4 +1,4 @@
-"""Minutes in which the rollup raises the watermark of figures (rule 55)."""
+"""Minutes in which the rollup raises the watermark of figures, and answers with it (rule 55)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections.abc import Callable
 
 from daicho.tally.watermark import LAG
 from daicho.testing.choices import Choices
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.watermarks import WatermarkCheck
+from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS, SimulatedLambda
+from daicho.testing.oracle.watermarks import INSTANCES, FigureAnswers
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.profile import Profile
+from daicho.testing.stack_settings import TABLE
 
-PAUSES_S = ((60.0,) * 4, (60.0,) * 4, (1.0, 1.0, 31.0, 60.0))
+PAUSES_S = ((60.0,) * 6, (60.0,) * 6, (1.0, 1.0, 31.0, 60.0, 31.0, 60.0))
 """Between rollups: two may begin almost at once."""
 MAX_DELIVERIES = 4
+QUARTER_S = 901.0
+"""A shard without records gets a heartbeat."""
 
 
 class WatermarkEvents:
@@ -38,20 +42,20 @@ class WatermarkEvents:
         if profile.heartbeat_s:
             deployment.heartbeat_seconds = profile.heartbeat_s
             deployment.dynamodb.max_lag_s = LAG.total_seconds()
-            check = WatermarkCheck(deployment, simulated_lambda.unexpected)
-            deployment.observers.append(check.check)
+            self._answers = FigureAnswers(deployment, simulated_lambda.unexpected)
 
     def pass_minutes(self) -> None:
         """Some minutes pass, each with a rollup; most records are delivered in between."""
         seconds = self._choices.pick(self._seconds)
         pauses = self._choices.pick(PAUSES_S)
-        for pause in pauses[: self._choices.pick((1, 2, 4))]:
+        for pause in pauses[: self._choices.pick((1, 4, 6))]:
             if self._writer.get_max_wait() > pause:
                 self._deployment.clock.advance(pause)
             self._note(f"{pause} seconds pass")
             for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):
                 for ready in self._lambda.list_ready_shards():
                     self._lambda.run_invocation(*ready)
+            self.read_figures()
             if self._lambda.is_crowded:
                 continue
             process = self._lambda.start_detached("rollup", {})
@@ -59,3 +63,30 @@ class WatermarkEvents:
             if self._choices.draw_bool(0.8):
                 while not (process.finished or process.is_overdue):
                     self._lambda.step_detached(process)
+            self.read_figures()
+
+    def finish(self) -> None:
+        """Some quiet quarters of an hour pass without faults, in which everything is answered."""
+        for _ in range(3 if self._deployment.heartbeat_seconds else 0):
+            self._deployment.clock.advance(QUARTER_S)
+            self._lambda.run_to_end("rollup", {})
+            self._lambda.drain()
+            self.read_figures()
+        self._lambda.drain()
+
+    def read_figures(self) -> None:
+        """Instances of the API answer with figures: some are overtaken by whatever comes next."""
+        for _ in range(self._choices.pick((2, 3))):
+            instance = self._choices.draw_number(INSTANCES)
+
+            def work(process: SimulatedProcess, instance: int = instance) -> None:
+                table = self._deployment.build_dependencies(process).table(TABLE)
+                self._answers.answer(table, instance)
+
+            answer = self._lambda.create_process("answer", work)
+            answer.seconds = UNLIMITED_SECONDS
+            answer.stop_faults()  # what fails is no answer
+            self._lambda.detached.append(answer)
+            if self._lambda.is_crowded or self._choices.draw_bool(0.8):
+                while not answer.finished:
+                    self._lambda.step_detached(answer)

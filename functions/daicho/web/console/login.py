@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from daicho.web.http.claims import ClaimNames
+
 SCOPE = "openid"
 OPERATOR_GROUP, ADMIN_GROUP = "operator", "admin"
 _NEEDED = ("client", "authorize", "token")
 
 
-def make_config(settings: Mapping[str, str], title: str) -> dict[str, Any] | None:
+def make_config(
+    settings: Mapping[str, str], title: str, claims: ClaimNames
+) -> dict[str, Any] | None:
     """The settings that the page reads; None without the client or one of its endpoints.
 
     ``settings``: the variables ``CONSOLE_*`` by the rest of their names in lower case, and
-    ``stage``.
+    ``stage``. ``claims``: the page compares them when somebody signs in again.
     """
     if not all(settings.get(name) for name in _NEEDED):
         return None
@@ -25,6 +29,12 @@ def make_config(settings: Mapping[str, str], title: str) -> dict[str, Any] | Non
         "issuer": settings.get("issuer", ""),
         **{name: settings[name] for name in _NEEDED},
         "logout": settings.get("logout") or None,
+        "revoke": settings.get("revoke") or None,
+        "claims": {
+            "subject": claims.subject,
+            "tenant": claims.tenant,
+            "groups": [*claims.groups],
+        },
         "scope": settings.get("scope") or SCOPE,
         "operator_group": settings.get("operator_group") or OPERATOR_GROUP,
         "admin_group": settings.get("admin_group") or ADMIN_GROUP,
@@ -34,5 +44,5 @@ def make_config(settings: Mapping[str, str], title: str) -> dict[str, Any] | Non
 
 def list_login_origins(settings: Mapping[str, str]) -> list[str]:
     """The origins of the issuer's endpoints, which the page calls besides its own."""
-    parts = [urlsplit(settings.get(name, "")) for name in ("authorize", "token")]
+    parts = [urlsplit(settings.get(name, "")) for name in ("authorize", "token", "revoke")]
     return sorted({f"{each.scheme}://{each.netloc}" for each in parts if each.netloc})

@@ -13,6 +13,7 @@ from functools import cached_property
 from aws_lambda_powertools.event_handler import Response
 
 from daicho.web import console, openapi
+from daicho.web.http.claims import ClaimNames
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.openapi.pages import CONSOLE_PATH, HTML
@@ -23,15 +24,17 @@ MAX_NAME = 100
 
 
 class ConsolePages:
-    """The console of one API. ``settings``: see `make_config`; ``title``: the API's."""
+    """The console of one API. ``settings``, ``claims``: see `make_config`; ``title``: the API's."""
 
     def __init__(
         self,
         settings: Mapping[str, str],
         title: str,
+        claims: ClaimNames,
         get_request: Callable[[], HttpRequest],
     ) -> None:
-        self._settings, self._title, self._get_request = settings, title, get_request
+        self._settings, self._title, self._claims = settings, title, claims
+        self._get_request = get_request
 
     def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
         """The functions that answer GET, by path."""
@@ -54,7 +57,7 @@ class ConsolePages:
 
     @cached_property
     def _config(self) -> openapi.StaticPage | None:
-        config = console.make_config(self._settings, self._title)
+        config = console.make_config(self._settings, self._title, self._claims)
         return (
             None if config is None else openapi.StaticPage(json.dumps(config), "application/json")
         )

@@ -1,8 +1,15 @@
-"""The claims of a token: which of them name the tenant, the groups and the subject."""
+"""The claims of a token: which of them name the tenant, the groups and the subject.
+
+A gateway passes all claims on as text, a list as ``[admin staff]``. This text is the same for the
+groups ``x`` and ``operator`` and for the one group ``x operator``. So a list is read from the token
+itself, whose signature the gateway has checked, and only if it agrees with the gateway's text.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +23,10 @@ from daicho.runtime.token_claims import (
 
 Claims = Mapping[str, Any]
 """The claims of a token, which the gateway has checked, by their names."""
+SCOPE_CLAIMS = ("scope", "scp")
+"""Claims whose text is a list: a scope contains no space (RFC 6749, section 3.3)."""
+_TOKEN = re.compile(r"(?:Bearer +)?[\w-]+\.([\w-]+)\.[\w-]+", re.ASCII | re.IGNORECASE)
+_PLAIN = re.compile(r"[\w.:@/+-]+")
 
 
 @dataclass(frozen=True)
@@ -29,33 +40,60 @@ class ClaimNames:
     groups: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
     subject: str = SUBJECT_CLAIM
 
-    def read_groups(self, claims: Claims) -> frozenset[str]:
-        """The groups of a caller."""
-        return frozenset(group for name in self.groups for group in split_groups(claims.get(name)))
+    def read_groups(self, claims: Claims, token: Claims | None = None) -> frozenset[str]:
+        """The groups of a caller.
+
+        ``token``: what the token of the request contains; None for an event without a token, which
+        comes from no gateway.
+        """
+        return frozenset(
+            group for name in self.groups for group in _read_claim(name, claims.get(name), token)
+        )
 
 
 COGNITO_CLAIMS = ClaimNames()
 """Those of the stack's own user pool."""
 
 
-def split_groups(claim: object) -> list[str]:
-    """The groups in a claim; none in a claim of another type.
+def read_token(authorization: str) -> Claims:
+    """The claims of the token in a header ``Authorization``; none if it is of another form."""
+    found = _TOKEN.fullmatch(authorization.strip())
+    encoded = found[1] if found else ""
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+    except (ValueError, RecursionError):
+        return {}
+    return claims if isinstance(claims, dict) else {}
 
-    A gateway passes a list of a token on as ``[admin staff]``, without quotes, so a group whose
-    name contains a space is read as several. Other forms: a list as JSON, and groups separated by
-    spaces or commas, as a scope is written.
+
+def _read_claim(name: str, claim: object, token: Claims | None) -> list[str]:
+    """The groups in one claim; none if the token contains something else than the gateway says."""
+    if not isinstance(claim, str):
+        return split_groups(claim)
+    if name in SCOPE_CLAIMS and not claim.startswith("["):
+        return claim.split()
+    if token is None:
+        return split_groups(claim)
+    value = token.get(name)
+    if isinstance(value, list):
+        groups = [each for each in value if isinstance(each, str)]
+        return groups if f"[{' '.join(groups)}]" == claim else []
+    return [claim] if claim and value == claim else []
+
+
+def split_groups(claim: object) -> list[str]:
+    """The groups in a claim as a gateway passes it on, without the token.
+
+    Text is one group, or a list in brackets. Words of letters, digits and ``_.:@/+-`` are divided
+    at spaces. No group is read of any other text that contains a space.
     """
     if isinstance(claim, list):
         return [group for group in claim if isinstance(group, str)]
-    if not isinstance(claim, str):
+    if not isinstance(claim, str) or not claim:
         return []
-    text = claim.strip()
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            listed = json.loads(text)
-        except ValueError:
-            listed = None
-        if isinstance(listed, list) and all(isinstance(group, str) for group in listed):
-            return listed
-        text = text[1:-1]
-    return text.replace(",", " ").split()
+    if not (claim.startswith("[") and claim.endswith("]")):
+        return [claim]
+    words = claim[1:-1].split(" ")
+    if len(words) == 1:
+        return words if words[0] else []
+    return words if all(map(_PLAIN.fullmatch, words)) else []

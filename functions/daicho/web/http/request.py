@@ -13,7 +13,7 @@ from urllib.parse import unquote, unquote_plus
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import TENANT
-from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, Claims
+from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, Claims, read_token
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
@@ -136,7 +136,9 @@ class HttpRequest:
     @property
     def roles(self) -> frozenset[str]:
         """The groups of the caller."""
-        return self.claim_names.read_groups(self.claims)
+        header = self.headers.get("authorization")
+        token = None if header is None else read_token(header)
+        return self.claim_names.read_groups(self.claims, token)
 
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The identity of the request under an Idempotency-Key."""

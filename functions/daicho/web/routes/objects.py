@@ -27,8 +27,6 @@ from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import to_text_type
 
 CREATED = 201
-NOT_KEPT = {"Cache-Control": "no-store"}
-"""A browser must not store a reply: its ETag stays the same after its URLs have expired."""
 UPLOAD = Parameter(
     "upload",
     to_text_type(bool),
@@ -112,8 +110,7 @@ class ObjectUrls:
             return reply
         for item, entry in zip(items, entries, strict=True):
             self._locate(call, item, entry, uploads=bool(uploads))
-        headers = {**reply.headers, **NOT_KEPT}
-        return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
+        return replace(reply, body=json.dumps(document, ensure_ascii=False))
 
     def _locate(self, call: Call, item: Entity, entry: dict[str, Any], *, uploads: bool) -> None:
         for name in self.entity.object_fields_:

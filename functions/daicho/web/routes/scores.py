@@ -30,8 +30,9 @@ LIVE_RANKING = replace(
     LIVE, description="Rank the members of the last rollup, at most 100, by what is counted now."
 )
 AS_OF_DESCRIPTION = (
-    "Every change whose stream record was made before this time is included. Later ones may be. "
-    "Null if it is unknown, and for fast counters."
+    "The figures include everything up to this time: every change whose stream record was made "
+    "before. Later changes may be included too, so it is not their age. It never moves back. Null "
+    "if it is unknown, and for fast counters."
 )
 ROLLED_UP_DESCRIPTION = "True: the total of the last rollup. False: added up for this request."
 RANK_DESCRIPTION = (

@@ -119,6 +119,7 @@ def test_what_is_active_is_ordered(served: Served, acme: Client) -> None:
     assert len(cart(acme, "cleo")) == 3
     other = acme("POST", "/carts/bob/checkout", idempotency_key="cleo's first")
     assert (other.status, other.fields) == (422, {"Idempotency-Key"})
+    assert other.json["type"].endswith("/problems/idempotency-key-reused")
     assert acme("POST", "/carts/cleo/checkout").status == 201
     for user in ("cleo", "nobody"):
         empty = acme("POST", f"/carts/{user}/checkout")

@@ -58,10 +58,11 @@ class Deployed:
     bucket: Removing
     now: dt.datetime = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
-    def client(self, tenant: str = "acme") -> Client:
+    def client(self, tenant: str = "acme", **variables: str) -> Client:
         bucket: Any = self.bucket
         dependencies = replace(AWS_DEPENDENCIES, now=lambda: self.now, bucket=lambda _: bucket)
-        return Client(api.build(environment(self.table.name), dependencies=dependencies), tenant)
+        variables = environment(self.table.name, **variables)
+        return Client(api.build(variables, dependencies=dependencies), tenant)
 
     def sweep(self) -> Any:
         return Sweep(self.table, lambda: self.bucket, lambda: self.now).run(
@@ -121,6 +122,13 @@ def test_a_photo_is_put_and_had_by_signed_requests(deployed: Deployed) -> None:
     assert changed["title"] == "Edo" and changed["image"]["bytes"] == 1234
     known = acme("GET", f"/photos/{photo['id']}", If_None_Match='"2"')
     assert (known.status, known.text) == (304, "")
+
+
+def test_an_upload_url_is_valid_as_long_as_the_stage_says(deployed: Deployed) -> None:
+    made = deployed.client(UPLOAD_SECONDS="30").good("POST", "/photos", {"image": IMAGE})
+    upload = made["image"]["upload"]
+    assert parse_qs(urlsplit(upload["url"]).query)["X-Amz-Expires"] == ["30"]
+    assert upload["expires_at"] == "2026-11-21T12:00:30Z"
 
 
 def test_where_to_put_an_image_is_told_again_to_who_asks(deployed: Deployed) -> None:

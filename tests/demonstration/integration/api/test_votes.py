@@ -33,6 +33,7 @@ def test_exact_and_fast_take_different_requests(here: Instance) -> None:
     acme, quick, exact = here.client, opened(here.client, "fast"), opened(here.client)
     answer = acme("POST", f"{quick}/votes", {"candidate": "red"}, idempotency_key="k")
     assert (answer.status, answer.fields) == (422, {"Idempotency-Key"})
+    assert answer.json["type"].endswith("/problems/invalid")
     answer = acme("POST", f"{exact}/votes", {"candidate": "red"})
     assert (answer.status, answer.fields) == (400, {"Idempotency-Key"})
     for method, body in (("PUT", {"candidate": "red"}), ("GET", None), ("DELETE", None)):

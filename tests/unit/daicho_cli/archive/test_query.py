@@ -169,6 +169,9 @@ def test_sql_of_ones_own(made: Commanded) -> None:
         {"tenant": "t", "rows": 3, "first": "2026-11-21"},
         {"tenant": "u", "rows": 1, "first": "2026-11-21"},
     ]
+    prices = "SELECT CAST(p AS DECIMAL(9, 2)) AS price FROM (VALUES (7.1), (7.15), (7)) AS v(p)"
+    result = made.run("query", "--sql", prices, "-o", "json")
+    assert [row["price"] for row in json.loads(result.stdout)] == ["7.10", "7.15", "7.00"]
     inside = "SELECT json_extract_scalar(item, '$.id.S') AS id FROM archive ORDER BY seq"
     result = made.run("query", "--tenant", "t", "--sql", inside, "-o", "csv")
     assert result.stdout.splitlines() == ["id", "1", "2", "4"]

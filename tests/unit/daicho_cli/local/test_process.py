@@ -36,3 +36,18 @@ def test_its_last_words_are_kept(tmp_path: Path) -> None:
         time.sleep(0.01)
     assert talker.last_words() == "too early"
     assert talker.ended_by_itself
+
+
+def test_only_its_owner_reads_the_files_that_it_makes(tmp_path: Path) -> None:
+    code = "import os; os.makedirs('keys'); open('keys/signing.pem', 'w').close()"
+    before = os.umask(0o022)
+    try:
+        maker = Background("maker", tmp_path, code)
+        maker.start([sys.executable, "-c", code], os.environ, tmp_path)
+        while maker.pid is not None:
+            time.sleep(0.01)
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "keys/signing.pem").stat().st_mode & 0o777 == 0o600

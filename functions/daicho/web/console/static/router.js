@@ -3,9 +3,14 @@
  *
  * `route` is the current address; `makeHash` makes one, `navigate` goes there. `leaveGuard` asks
  * before text that is not saved is left.
+ *
+ * An address may contain what a user typed. So each entry of the history is marked with its user,
+ * and an entry of another user is not followed.
  */
 
 import { signal } from "@preact/signals";
+import { pageAddress } from "console/issuer.js";
+import { addressOwner } from "console/session.js";
 
 /** @typedef {{path: string[], query: URLSearchParams, hash: string}} Route */
 
@@ -48,21 +53,34 @@ export function navigate(hash, { replace = false } = {}) {
     location.hash = hash;
     return;
   }
-  history.replaceState(null, "", hash);
+  history.replaceState(makeMark(), "", hash);
   route.value = parseHash(hash);
+}
+
+function makeMark() {
+  return { owner: addressOwner() };
+}
+
+/** Mark the current entry; leave it if it is another user's. */
+function claimEntry() {
+  const owner = history.state?.owner;
+  const isAnothers = owner && owner !== addressOwner();
+  history.replaceState(makeMark(), "", isAnothers ? pageAddress : undefined);
 }
 
 /** Follow the address. Call it once, when the login has restored the address. */
 export function startRouter() {
   route.value = parseHash(location.hash);
   addEventListener("hashchange", async () => {
+    if (!addressOwner()) return;
+    claimEntry();
     const hash = location.hash;
     if (hash === route.value.hash) return;
     if (leaveGuard.ask) {
-      history.replaceState(null, "", route.value.hash);
+      history.replaceState(makeMark(), "", route.value.hash);
       if (!(await leaveGuard.ask())) return;
       leaveGuard.ask = null;
-      history.pushState(null, "", hash);
+      history.pushState(makeMark(), "", hash);
     }
     route.value = parseHash(hash);
   });

@@ -3,23 +3,35 @@
  *
  * A session that has ended does not leave the page: a window of the issuer signs in again, so typed
  * text stays. That window ends on the console's own address, which hands the code to this page.
+ *
+ * A page has one user until it is loaded again. If another subject, or the same one with another
+ * tenant, signs in in that window, all that waits is dropped and the page shows only the login: no
+ * text of the first user is sent with the token of the second. The same holds for addresses of the
+ * first user in the history: see `addressOwner`.
  */
 
 import { computed, signal } from "@preact/signals";
-import { createChallenge, createVerifier, decodeClaims } from "console/pkce.js";
+import {
+  createChallenge,
+  createVerifier,
+  decodeClaims,
+  describeRefusal,
+  fetchTokens,
+  makeAuthorizeAddress,
+  makeLogoutAddress,
+  pageAddress,
+  revokeRefresh,
+} from "console/issuer.js";
 
 /**
- * @typedef {{stage: string, title: string, issuer: string, client: string, authorize: string,
- *   token: string, logout: string | null, scope: string, operator_group: string,
- *   admin_group: string, demo: boolean}} Config
- * @typedef {{subject: string, name: string, tenant: string, groups: string[]}} User
+ * @typedef {import("console/issuer.js").Config} Config
+ * @typedef {{id: string, name: string, tenant: string, groups: string[]}} User
+ *   `id`: a digest of issuer, subject and tenant
  * @typedef {"loading" | "signed-out" | "signed-in" | "expired"} State
  */
 
 /** The address that all requests are relative to; it ends with a slash. */
 export const base = new URL(".", document.baseURI);
-/** The page itself, without query and hash: the issuer admits exactly this address. */
-export const pageAddress = `${location.origin}${location.pathname}`;
 
 /** @type {import("@preact/signals").Signal<Config | null>} */
 export const config = signal(null);
@@ -39,6 +51,8 @@ const RETURN = "daicho.return";
 const CHANNEL = "daicho.login";
 const POPUP = "popup.";
 const REFRESH_BEFORE_MS = 60_000;
+const ANOTHER_USER =
+  "Another user signed in, so this page was closed. What it still had to send was dropped: nothing of it was sent.";
 
 /** @type {{id: string, refresh: string | null, expires: number} | null} */
 let tokens = null;
@@ -48,6 +62,8 @@ let refreshing = null;
 let waiting = [];
 /** @type {((error: Error) => void)[]} */
 let refusing = [];
+/** Whether the page has had its user. It gets no other one. */
+let hasEnded = false;
 
 /** @param {string | undefined} group */
 export function hasGroup(group) {
@@ -64,37 +80,51 @@ export async function startSession() {
   const given = query.get("state") ?? "";
   if (given.startsWith(POPUP)) {
     const channel = new BroadcastChannel(CHANNEL);
-    channel.postMessage({ code, state: given, error: query.get("error_description") });
+    channel.postMessage({ code, state: given, error: query.get("error") });
     channel.close();
     close();
     return;
   }
-  if (code || query.has("error")) {
-    const saved = JSON.parse(sessionStorage.getItem(ATTEMPT) ?? "null");
-    sessionStorage.removeItem(ATTEMPT);
-    const hash = location.hash || (sessionStorage.getItem(RETURN) ?? "");
-    sessionStorage.removeItem(RETURN);
-    history.replaceState(null, "", `${pageAddress}${hash}`);
-    if (code && saved && saved.state === given) {
-      try {
-        await redeemCode(code, saved.verifier);
-        return;
-      } catch (error) {
-        loginError.value = String(error instanceof Error ? error.message : error);
-      }
-    } else {
-      loginError.value = query.get("error_description") ?? "The login was not started here.";
-    }
+  if (code || query.has("error")) await finishLogin(code, given, query.get("error"));
+  if (!user.value) state.value = "signed-out";
+}
+
+/**
+ * @param {string | null} code
+ * @param {string} given the state in the address
+ * @param {string | null} refusal
+ */
+async function finishLogin(code, given, refusal) {
+  const [saved, place] = [ATTEMPT, RETURN].map((name) => JSON.parse(sessionStorage.getItem(name) ?? "null"));
+  for (const name of [ATTEMPT, RETURN]) sessionStorage.removeItem(name);
+  history.replaceState(null, "", `${pageAddress}${location.hash}`);
+  if (!saved || saved.state !== given) {
+    loginError.value = "The login was not started here.";
+    return;
   }
-  state.value = "signed-out";
+  try {
+    if (!code) throw new Error(describeRefusal(refusal));
+    await redeemCode(code, saved.verifier);
+  } catch (error) {
+    loginError.value = describeError(error);
+    return;
+  }
+  const isAnothers = place?.owner && place.owner !== addressOwner();
+  const hash = location.hash || (isAnothers ? "" : (place?.hash ?? ""));
+  history.replaceState({ owner: addressOwner() }, "", `${pageAddress}${hash}`);
+}
+
+/** Whose addresses the page makes; null before the login. */
+export function addressOwner() {
+  return user.value?.id ?? null;
 }
 
 /** Go to the issuer's page, and come back to the same place. */
 export async function signIn() {
   const attempt = { verifier: createVerifier(48), state: createVerifier(16) };
   sessionStorage.setItem(ATTEMPT, JSON.stringify(attempt));
-  sessionStorage.setItem(RETURN, location.hash);
-  location.assign(await makeAuthorizeAddress(attempt));
+  sessionStorage.setItem(RETURN, JSON.stringify({ hash: location.hash, owner: history.state?.owner }));
+  location.assign(await makeAuthorizeAddress(getConfig(), attempt));
 }
 
 /** Sign in again in a window, while this page keeps what was typed. Call it in a click. */
@@ -111,33 +141,28 @@ export function signInAgain() {
     if (data.state !== attempt.state) return;
     channel.close();
     try {
-      if (!data.code) throw new Error(data.error ?? "The login was refused.");
+      if (!data.code) throw new Error(describeRefusal(data.error));
       await redeemCode(data.code, attempt.verifier);
     } catch (error) {
-      loginError.value = String(error instanceof Error ? error.message : error);
+      loginError.value = describeError(error);
     }
   };
-  void makeAuthorizeAddress(attempt).then((address) => popup.location.replace(address));
+  void makeAuthorizeAddress(getConfig(), attempt).then((address) => popup.location.replace(address));
 }
 
 /** Forget the tokens, and end the issuer's session too if it has an address for that. */
 export function signOut() {
-  tokens = null;
-  user.value = null;
-  state.value = "signed-out";
-  const { logout, client } = config.value ?? {};
-  if (!logout) return;
-  const address = new URL(logout);
-  address.searchParams.set("client_id", client ?? "");
-  address.searchParams.set("logout_uri", pageAddress);
-  location.assign(address);
+  endSession("");
+  const logout = makeLogoutAddress(getConfig());
+  if (logout) location.assign(logout);
 }
 
 /**
- * A token that is valid now. It waits for a new login if the session has ended.
+ * A token of the page's user that is valid now. It waits for a new login if the session has ended.
  * @returns {Promise<string>}
  */
 export async function getToken() {
+  if (!user.value) throw new Error("You are signed out. Nothing was sent.");
   if (tokens && tokens.expires - Date.now() > REFRESH_BEFORE_MS) return tokens.id;
   if (tokens?.refresh) {
     refreshing ??= refreshTokens(tokens.refresh).finally(() => (refreshing = null));
@@ -145,7 +170,7 @@ export async function getToken() {
       return await refreshing;
     } catch (error) {
       if (error instanceof TypeError && tokens.expires > Date.now()) return tokens.id;
-      if (error instanceof TypeError) throw error;
+      if (error instanceof TypeError || hasEnded) throw error;
     }
   } else if (tokens && tokens.expires > Date.now()) return tokens.id;
   return awaitLogin();
@@ -162,10 +187,29 @@ export async function replaceToken(refused) {
 
 /** End all requests that wait for a login; what they would have done stays undone. */
 export function cancelLogin() {
+  refuseWaiting();
+  state.value = "signed-in";
+}
+
+function refuseWaiting() {
   const error = new Error("You are not signed in. Nothing was sent.");
   for (const refuse of refusing) refuse(error);
   [waiting, refusing] = [[], []];
-  state.value = "signed-in";
+}
+
+/**
+ * Drop all that belongs to the user. The page is without one until it is loaded again.
+ * @param {string} reason shown on the page; empty if the user wanted it
+ */
+function endSession(reason) {
+  hasEnded = true;
+  revokeRefresh(config.value, tokens?.refresh);
+  tokens = null;
+  user.value = null;
+  refuseWaiting();
+  history.replaceState(null, "", pageAddress);
+  loginError.value = reason;
+  state.value = "signed-out";
 }
 
 /** @returns {Promise<string>} */
@@ -175,23 +219,6 @@ function awaitLogin() {
     waiting.push(resolve);
     refusing.push(reject);
   });
-}
-
-/** @param {{verifier: string, state: string}} attempt */
-async function makeAuthorizeAddress(attempt) {
-  const { authorize, client, scope } = /** @type {Config} */ (config.value);
-  const address = new URL(authorize);
-  const parameters = {
-    client_id: client,
-    response_type: "code",
-    scope,
-    redirect_uri: pageAddress,
-    state: attempt.state,
-    code_challenge: await createChallenge(attempt.verifier),
-    code_challenge_method: "S256",
-  };
-  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
-  return address.href;
 }
 
 /**
@@ -214,16 +241,14 @@ async function refreshTokens(refresh) {
 
 /** @param {Record<string, string>} form */
 async function requestTokens(form) {
-  const { token, client } = /** @type {Config} */ (config.value);
-  const body = new URLSearchParams({ client_id: client, ...form });
-  const response = await fetch(token, { method: "POST", body });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok || !answer.id_token) {
-    throw new Error(`The login failed: ${answer.error_description ?? answer.error ?? response.status}`);
-  }
+  const answer = await fetchTokens(getConfig(), form);
   const claims = decodeClaims(answer.id_token);
-  if (user.value && user.value.subject !== claims.sub) {
-    location.reload(); // another user: nothing of the first one may stay
+  const signedIn = await readUser(claims);
+  const isAnother = user.value !== null && user.value.id !== signedIn.id;
+  if (isAnother || hasEnded) {
+    revokeRefresh(config.value, answer.refresh_token);
+    if (isAnother) endSession(ANOTHER_USER);
+    throw new Error(loginError.value || "You are signed out.");
   }
   const lifetime = (claims.exp - claims.iat) * 1000 || 3_600_000;
   tokens = {
@@ -231,15 +256,30 @@ async function requestTokens(form) {
     refresh: answer.refresh_token ?? tokens?.refresh ?? null,
     expires: Date.now() + lifetime, // by the own clock, which may differ from the issuer's
   };
-  const groups = claims["cognito:groups"] ?? claims.groups ?? [];
-  user.value = {
-    subject: claims.sub,
-    name: claims.email ?? claims.name ?? claims["cognito:username"] ?? claims.sub,
-    tenant: claims["custom:tenant"] ?? claims.tenant ?? "",
-    groups: Array.isArray(groups) ? groups : [groups],
-  };
+  user.value = signedIn;
   state.value = "signed-in";
   for (const resolve of waiting) resolve(answer.id_token);
   [waiting, refusing] = [[], []];
   return answer.id_token;
+}
+
+/** @param {Record<string, any>} claims @returns {Promise<User>} */
+async function readUser(claims) {
+  const { subject, tenant, groups } = getConfig().claims;
+  const identity = [claims.iss, claims.sub, claims[subject], claims[tenant]];
+  return {
+    id: await createChallenge(JSON.stringify(identity)),
+    name: claims.email ?? claims.name ?? claims["cognito:username"] ?? claims.sub,
+    tenant: String(claims[tenant] ?? ""),
+    groups: groups.flatMap((name) => claims[name] ?? []),
+  };
+}
+
+function getConfig() {
+  return /** @type {Config} */ (config.value);
+}
+
+/** @param {unknown} error */
+function describeError(error) {
+  return String(error instanceof Error ? error.message : error);
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import datetime as dt
 import json
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 ADMIN = "admin"
 TAG = "tenant"
 NAMES = ("list_archived_items", "restore_archived_items")
+MAX_KEY_CHARACTERS = 25_000
+"""The longest text of a key: JSON writes a byte of it in up to 6 characters, base64 3 in 4."""
 _SINCE = "The first time of deletion that is included."
 _UNTIL = "The first time of deletion that is not included."
 
@@ -118,7 +119,14 @@ def _build_body_model(names: Any) -> type[BaseModel]:
         "entity": (names, Field(description="The entity of the items.")),
         "since": (instant, Field(description=_SINCE)),
         "until": (instant, Field(description=_UNTIL)),
-        "key": (str | None, Field(None, description="Restores only the item with this key.")),
+        "key": (
+            str | None,
+            Field(
+                None,
+                max_length=MAX_KEY_CHARACTERS,
+                description="Restores only the item with this key.",
+            ),
+        ),
         "dry_run": (bool, Field(False, description="Counts what a restore would do.")),
         "over_newer": (bool, Field(False, description="Replaces live items too.")),
     }
@@ -203,16 +211,29 @@ def _encode_key(key: ItemKey) -> str:
 
 
 def _decode_key(text: str, tenant: str, entity: str) -> ItemKey:
-    """The key of an archived item.
+    """The key of an archived item, as `_encode_key` has written it.
 
     Raises:
         Refusal: 422, it is none of an item of this tenant and entity.
     """
     try:
-        content = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        key = ItemKey(*map(str, content))
-        if keys.parse(key.pk)[:2] == (tenant, entity):
-            return key
-    except (ValueError, TypeError, binascii.Error):
+        match json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))):
+            case [str(pk), str(sk)]:
+                key = ItemKey(pk, sk)
+                # Compared with our own text: no second spelling, and nothing but two texts.
+                if _encode_key(key) == text and _is_of(key, tenant, entity):
+                    return key
+    except (ValueError, RecursionError):  # neither base64 nor JSON, or deeply nested
         pass
     raise refuse(422, "the key is none of an archived item of this entity", field="key")
+
+
+def _is_of(key: ItemKey, tenant: str, entity: str) -> bool:
+    """Whether DynamoDB accepts a key, and it is one of items of a tenant and entity.
+
+    Raises:
+        UnicodeEncodeError: it has a lone surrogate.
+    """
+    fits = len(key.pk.encode()) <= keys.PARTITION_KEY_BYTES
+    fits &= 0 < len(key.sk.encode()) <= keys.SORT_KEY_BYTES
+    return fits and keys.parse(key.pk)[:2] == (tenant, entity)

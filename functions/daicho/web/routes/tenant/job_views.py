@@ -181,7 +181,7 @@ def build_view(job: Job) -> JobView:
     return JobView(
         id=job.id,
         state=job.state,
-        phase="done" if succeeded else "waiting" if job.waits else job.phase,
+        phase="done" if job.finished_at else "waiting" if job.waits else job.phase,
         passes=job.passes,
         removed=Removed(
             items=_count(counts, "items"),

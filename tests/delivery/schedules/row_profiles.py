@@ -1,0 +1,19 @@
+"""The profile of rows: searches and listings of every kind, with values that keys escape."""
+
+from __future__ import annotations
+
+from daicho.testing.schedules.profile import Profile
+from tests.delivery.row_entities import ENTITIES
+
+ROW_PROFILES = (
+    Profile(
+        "rows",
+        12,
+        ENTITIES,
+        (("Firm",), ("Case",), ("Firm", "Case")),
+        actions=("put", "put", "put", "delete", "expire"),
+        writes=(3, 5, 8),
+        lengths=(40, 100),
+        events={"repeat": (0, 12), "rollup": (0,), "deploy": (0,), "split": (0, 2)},
+    ),
+)
