@@ -56,12 +56,12 @@ def kept() -> Kept:
 
 def restore(kept: Kept, *, dry_run: bool = False, table: Any = None, **more: Any) -> RestoreReport:
     asked = {name: more.pop(name) for name in ("tenant", "key", "since", "until") if name in more}
-    clocks = more.pop("clocks", read_clocks)
+    clocks, ledger = more.pop("clocks", read_clocks), more.pop("ledger", LEDGER)
     kept.now += dt.timedelta(seconds=1)  # no two runs are of one instant
     restorer = Restorer(
         table or kept.table,
         kept.archive,
-        LEDGER,
+        ledger,
         threads=1,
         now=lambda: kept.now,
         clocks=clocks,
@@ -370,6 +370,19 @@ def test_a_restore_ends_when_a_newer_generation_is_released_meanwhile(kept: Kept
     with pytest.raises(ReleaseRefusedError, match="Download generation 2 was released"):
         restore(kept, tenant="t", on_progress=release, clocks=stop_monotonic_clock())
     assert sorted(items(kept)) == ["t1", "t2"]
+
+
+def test_a_row_is_restored_only_by_a_released_generation(kept: Kept) -> None:
+    """The stage may return to an earlier lock file, which does not know the item (rule 27)."""
+    (first,) = LEDGER.entities["Download"]
+    newer = Ledger({"Download": (first, Generation(2, first.plan))})
+    kept.table.batch_write([BackfillState("Download", 1, 1).to_item()])
+    with pytest.raises(ReleaseRefusedError, match="Download generation 2 is not released yet"):
+        restore(kept, tenant="t", ledger=newer)
+    assert items(kept) == {}
+    assert restore(kept, tenant="t", ledger=newer, dry_run=True).restored == 3
+    kept.table.batch_write([BackfillState("Download", 1, 2).to_item()])
+    assert restore(kept, tenant="t", ledger=newer).restored == 3
 
 
 def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:

@@ -13,9 +13,11 @@ import pytest
 
 from daicho.errors import ThrottledError
 from daicho.layout.backfill_state import BackfillState
+from daicho.plan import NewerGenerationError
 from daicho.rebuild import rebuild as rebuild_module
 from daicho.rebuild import touches
 from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import change_job, find_job, pause_job, request_rebuild, resume_job
 from daicho.release.states import build_deployed_update, build_record_update
@@ -280,3 +282,35 @@ def test_another_rate_and_consent_hold_from_the_next_step_on(stage: Stage) -> No
     stage.run()
     assert sum(table.touches.values()) <= ITEMS + PAGE * PARALLELISM
     assert stage.find_job().rate == 7e8
+
+
+def test_a_function_waits_until_its_lock_file_is_released() -> None:
+    """What only the newer generation counts is not filled: a restore may not know of it."""
+    stage = Stage()
+    stage.table.batch_write([BackfillState("Member", 1, 1).to_item()])
+    for _ in range(3):
+        assert not stage.step()
+    assert (stage.find_job().reason, stage.find_job().passes) == ("a deployment is under way", 1)
+    assert stage.list_generations() == {"1"}
+    stage.table.batch_write([BackfillState("Member", 1, 2).to_item()])
+    stage.run()
+    assert stage.list_generations() == {"2"}
+
+
+def test_an_archived_row_of_a_newer_release_blocks_a_function_with_an_older_lock_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fill(_phase: KeptPhase, _budget: RetryBudget) -> None:
+        raise NewerGenerationError("Member generation 3")
+
+    stage = Stage()
+    job = stage.run()
+    job.phase = "fill"
+    Jobs(stage.table, lambda: stage.now).save(job)
+    monkeypatch.setattr(KeptPhase, "fill", fill)
+    assert not stage.step()
+    job = stage.find_job()
+    assert (job.state, job.reason) == (
+        "blocked",
+        "this function has an older lock file than the stage",
+    )
