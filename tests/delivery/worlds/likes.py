@@ -40,7 +40,7 @@ CROWDED_BLOCK_SLOTS, CROWDED_RUN_S, CROWDED_RUNS = 4, 36.0, 8
 """A run for `OTHER` and for one block of `NAME`, of which it has four; and runs that do all."""
 LAST_RUNS = 2 * MAX_SLOTS * len(CANDIDATES) // 5
 """A run takes marks away for five seconds, in which a process has five operations."""
-BURSTS = (1, 2, 4, 8)
+BURSTS = (1, 2, 8, 30)
 """Operations that a process does in a race before another one continues."""
 EVENT_WEIGHTS = {
     "like": (12, 20),
@@ -277,11 +277,11 @@ class Likes:
         self.note("a race begins")
         while self._lambda.detached and not self._lambda.unexpected:
             process = self.choices.pick(self._lambda.detached)
-            if self.choices.draw_bool(0.03):
+            if self.choices.draw_bool(0.05):
                 self._lambda.end_processes(lambda each, ended=process: each is ended)  # type: ignore[misc]
                 self.fault_counts["rollup killed"] += 1
                 continue
-            if self.choices.draw_bool(0.03):
+            if self.choices.draw_bool(0.15):
                 self._add(NAME, self.choices.draw_number(MAX_SLOTS), MAX_SLOTS)
             for _ in range(self.choices.pick(BURSTS)):
                 if not process.finished:
