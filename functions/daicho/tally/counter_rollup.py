@@ -46,7 +46,7 @@ from daicho.storage.protocols import (
 from daicho.storage.requests import Query
 from daicho.tally import counter_head, counter_items, counter_slots, slots
 from daicho.tally.counter_items import CounterName, CounterReading, CounterSums
-from daicho.tally.fair_queue import DirtyTally, TallyTurn
+from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, TallyTurn
 from daicho.tally.slots import TallyName
 
 _log = logging.getLogger(__name__)
@@ -55,8 +55,6 @@ MAX_STARTS = 3
 CLEANING_S = 5.0
 """The seconds of a turn for marks: while a counter is voted on, they come back as fast as they go.
 The next run finds the rest."""
-MAX_CLEARED_MARKS = 1_000
-"""Marks that go in one turn."""
 MAX_BLOCK_BYTES = 300_000
 """The largest block that is stored. A counter with more groups is read whole, each time."""
 

@@ -15,6 +15,9 @@ from threading import Lock
 
 from daicho.storage import keys
 
+MAX_CLEARED_MARKS = 1_000
+"""Dirty marks that a turn takes away. The next run finds the rest."""
+
 
 @dataclass(eq=False)
 class DirtyTally:

@@ -30,7 +30,7 @@ from daicho.tally import counter_items, slots, total_items
 from daicho.tally.counter_rollup import roll_up_counter
 from daicho.tally.dirty_marks import find_dirty_tallies
 from daicho.tally.dirty_shards import remember_shards
-from daicho.tally.fair_queue import DirtyTally, FairQueue, TallyTurn
+from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, FairQueue, TallyTurn
 from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TotalsTable, WritableTable
 from daicho.tally.reader import read_slots, sum_slots
 from daicho.tally.slots import SettledShards
@@ -159,9 +159,9 @@ class TallyRollup(TotalWriter):
         rolled_up = self.write_total(tally)
         if rolled_up is None:
             return TallyTurn(overtaken=True)
-        for slot in rolled_up.slots:
-            if "GSI2PK" in slot:
-                try_update(self._store, slots.clear_dirty_mark(slot))
+        dirty = [slot for slot in rolled_up.slots if "GSI2PK" in slot]
+        for slot in dirty[:MAX_CLEARED_MARKS]:
+            try_update(self._store, slots.clear_dirty_mark(slot))
         return TallyTurn(len(rolled_up.slots), self._fold(rolled_up))
 
     def _fold(self, rolled_up: RolledUpItems) -> int:
