@@ -49,8 +49,24 @@ class Table(MemoryTable):
         self.after(key)
 
 
-def add(table: Any, by: str, draw: Callable[[], float], *, known: int = 8) -> None:
-    counter_slots.add(table, NAME, (by,), slots=known, dirty_shards=4, now=NOW, random=draw)
+def add(
+    table: Any,
+    by: str,
+    draw: Callable[[], float],
+    *,
+    known: int = 8,
+    open_more: Callable[[int], int] = int,
+) -> None:
+    counter_slots.add(
+        table,
+        NAME,
+        (by,),
+        slots=known,
+        dirty_shards=4,
+        now=NOW,
+        random=draw,
+        open_more=open_more,
+    )
 
 
 def roll_up(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -158,3 +159,94 @@ def test_without_a_head_the_slots_say_how_many_there_are() -> None:
     assert total(table, "a") == 1
     assert counter_items.read_slot_count(head(table)) == 300
     assert votes(table) == {("a",): 1}
+
+
+def open_more(table: Table, declared: int, opened: list[int]) -> Callable[[int], int]:
+    """What a writer does with slots that refuse votes; notes how many there are then."""
+
+    def open_slots(known: int) -> int:
+        head_item = table.items.get(NAME.head_key)
+        opened.append(
+            counter_slots.open_more(table, NAME, head_item, known=known, declared=declared, now=NOW)
+        )
+        return opened[-1]
+
+    return open_slots
+
+
+def test_a_refused_vote_opens_more_slots_up_to_the_declared_number() -> None:
+    table, opened, known = Table(), list[int](), 8
+    refusals = iter([True, False] * 4)
+
+    def throttle(key: ItemKey) -> None:
+        if key != NAME.head_key and next(refusals):
+            raise ThrottledError("slow down", ["TableWriteKeyRangeThroughputExceeded"])
+
+    table.before = throttle
+    for expected in (16, 32, 40, 40):
+        add(table, "a", lambda: 0.99, known=known, open_more=open_more(table, 40, opened))
+        known = counter_items.read_slot_count(head(table))
+        assert (opened[-1], known) == (expected, expected)
+    # A refusal is reported where it opened nothing, so that the rollup opens more.
+    assert counter_slots.read(table, NAME, 0, known).sums.throttled == 1
+    table.before = lambda key: None
+    roll_up(table)
+    assert counter_items.read_slot_count(head(table)) == 80
+
+
+@pytest.mark.parametrize(
+    ("reasons", "draw"),
+    [
+        (["TableWriteMaxOnDemandThroughputExceeded"], 0.99),
+        (["TableWriteKeyRangeThroughputExceeded"], 0.1),
+    ],
+    ids=["limit of the table", "older half"],
+)
+def test_a_refusal_that_more_slots_would_not_help_opens_none(
+    reasons: list[str], draw: float
+) -> None:
+    """The older half may be hot because other writers do not know of the newer one yet."""
+    table, opened = Table(), list[int]()
+    refusals = iter([True, False])
+
+    def throttle(_key: ItemKey) -> None:
+        if next(refusals):
+            raise ThrottledError("slow down", reasons)
+
+    table.before = throttle
+    add(table, "a", lambda: draw, open_more=open_more(table, 40, opened))
+    assert (opened, NAME.head_key in table.items) == ([], False)
+
+
+def test_slots_that_others_opened_are_found_and_a_rollup_keeps_them() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+
+    def open_before_the_head_is_written(key: ItemKey) -> None:
+        if key == NAME.head_key:
+            table.before = lambda key: None
+            assert counter_slots.open_more(
+                table, NAME, None, known=8, declared=40, now=NOW
+            ) == 16  # fmt: skip
+
+    table.before = open_before_the_head_is_written
+    roll_up(table)
+    assert counter_items.read_slot_count(head(table)) == 16
+    assert total(table, "a") == 1
+    for known, declared, expected in ((8, 40, 16), (16, 16, 16), (16, 8, 16), (16, 40, 32)):
+        found = counter_slots.open_more(
+            table, NAME, head(table), known=known, declared=declared, now=NOW
+        )
+        assert found == expected
+
+
+def test_a_head_of_a_writer_gives_no_rate_that_is_too_high() -> None:
+    """Votes of nearly a minute, and a head of one second: they were not of one second."""
+    table = Table()
+    key = counter_items.build_slot_key(NAME, 3, ("a",))
+    add(table, "a", lambda: 0.4)
+    table.items[key] = {**table.items[key], "items": {"N": "300000"}}
+    at = NOW + dt.timedelta(seconds=58)
+    assert counter_slots.open_more(table, NAME, None, known=8, declared=40, now=at) == 16
+    roll_up(table, seconds=59)
+    assert counter_items.read_slot_count(head(table)) == 16
