@@ -55,7 +55,7 @@ def add(
     draw: Callable[[], float],
     *,
     known: int = 8,
-    open_more: Callable[[int], int] = int,
+    open_more: Callable[[int, int], int] = lambda known, _refused: known,
 ) -> None:
     counter_slots.add(
         table,

@@ -44,16 +44,13 @@ def add(
     dirty_shards: int,
     now: dt.datetime,
     random: Callable[[], float],
-    open_more: Callable[[int], int] = int,
+    open_more: Callable[[int, int], int] = lambda known, _refused: known,
 ) -> None:
     """Count a vote in a slot drawn at random.
 
     Slots that refuse it are too few, unless the limit is the table's or the account's.
-    ``open_more`` opens more: it gets the number of slots, and returns the new one. Where it opens
-    none, the vote reports the refusals to the rollup.
-
-    Only the newer half of the slots counts for that. The others may be hot because other writers do
-    not know of the newer ones yet.
+    ``open_more`` opens more: it gets the number of slots and the slot that refused, and returns the
+    new number. Where it opens none, the vote reports the refusals to the rollup.
 
     Raises:
         UnansweredError: nobody knows whether it was counted; it is not sent again.
@@ -78,7 +75,7 @@ def add(
         except ThrottledError as error:
             tried.append(number)
             throttled += error.is_of_keys
-            if error.is_of_keys and 2 * number >= slots and (opened := open_more(slots)) > slots:
+            if error.is_of_keys and (opened := open_more(slots, number)) > slots:
                 slots, throttled = opened, 0
             if len(tried) == min(ATTEMPTS, slots):
                 raise
@@ -92,16 +89,19 @@ def open_more(
     head: Image | None,
     *,
     known: int,
+    refused: int,
     declared: int,
     now: dt.datetime,
 ) -> int:
-    """Twice as many slots as a writer knew of, up to the declared number; gives how many there are.
+    """More slots than a writer knew of, up to the declared number; gives how many there are.
 
-    ``head``: as it was just read. Others may have opened slots already.
+    A block of them, or twice as many. ``head``: as it was just read; others may have opened slots
+    already. ``refused``: the slot that refused a vote. One of the older half may be hot because
+    other writers do not know of the newer one yet.
     """
     opened = counter_items.read_slot_count(head)
-    wanted = min(2 * known, declared)
-    if known < opened or wanted <= known:
+    wanted = min(max(2 * known, counter_items.BLOCK_SLOTS), declared)
+    if known < opened or wanted <= known or 2 * refused < known:
         return max(known, opened)
     change = counter_head.open_slots(name, head, wanted, now)
     return wanted if try_update(table, change) else known

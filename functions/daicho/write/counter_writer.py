@@ -74,7 +74,9 @@ class CounterWriter:
                 dirty_shards=self.settings.dirty_shards,
                 now=self.clock(),
                 random=self.settings.random,
-                open_more=lambda known: self._open_more(entity, group, name, known),
+                open_more=lambda known, refused: self._open_more(
+                    entity, group, name, known, refused
+                ),
             )
         except UnansweredError:
             return VoteResult("unknown")
@@ -95,9 +97,14 @@ class CounterWriter:
         return {by: Amount(number, Decimal(number)) for by, number in votes.items()}
 
     def _open_more(
-        self, entity: type[Entity], group: TallyGroup, name: counter_items.CounterName, known: int
+        self,
+        entity: type[Entity],
+        group: TallyGroup,
+        name: counter_items.CounterName,
+        known: int,
+        refused: int,
     ) -> int:
-        """Twice as many slots, up to the declared number; gives how many there are now."""
+        """More slots, up to the declared number; gives how many there are now."""
         declared = self._find_declared_slots(entity, group)
         if known >= declared:
             return known
@@ -109,7 +116,13 @@ class CounterWriter:
                 lambda: self.table.get(name.head_key, consistent=True),
             )
             opened = counter_slots.open_more(
-                self.table, name, head, known=known, declared=declared, now=self.clock()
+                self.table,
+                name,
+                head,
+                known=known,
+                refused=refused,
+                declared=declared,
+                now=self.clock(),
             )
         except UnavailableError:
             return known  # the vote is sent to another slot all the same

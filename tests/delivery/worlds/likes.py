@@ -143,7 +143,9 @@ class Likes:
             known = max(1, counter_items.read_slot_count(head))
             if known >= slots:
                 break
-            counter_slots.open_more(table, name, head, known=known, declared=slots, now=now)
+            counter_slots.open_more(
+                table, name, head, known=known, refused=known, declared=slots, now=now
+            )
         counter_slots.add(
             table,
             name,
@@ -211,7 +213,7 @@ class Likes:
                     dirty_shards=DIRTY_SHARDS,
                     now=now,
                     random=lambda: self.choices.draw_number(1000) / 1000,
-                    open_more=lambda known: self._open_more(process, known),
+                    open_more=lambda known, refused: self._open_more(process, known, refused),
                 )
             except UnansweredError:
                 self.fault_counts["unknown"] += 1
@@ -232,7 +234,7 @@ class Likes:
         )
         self._lambda.detached.append(voter)
 
-    def _open_more(self, process: SimulatedProcess, known: int) -> int:
+    def _open_more(self, process: SimulatedProcess, known: int, refused: int) -> int:
         table = self.deployment.build_dependencies(process).table(TABLE)
         try:
             head = table.get(NAME.head_key, consistent=True)
@@ -241,6 +243,7 @@ class Likes:
                 NAME,
                 head,
                 known=known,
+                refused=refused,
                 declared=DECLARED_SLOTS,
                 now=self.deployment.clock.now(),
             )

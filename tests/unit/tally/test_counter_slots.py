@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_slots
 from tests.support.fast_counters import NAME, NOW, Table, add, head, roll_up, total, votes
@@ -161,14 +162,32 @@ def test_without_a_head_the_slots_say_how_many_there_are() -> None:
     assert votes(table) == {("a",): 1}
 
 
-def open_more(table: Table, declared: int, opened: list[int]) -> Callable[[int], int]:
+def open_over(
+    table: Table,
+    head_item: Image | None,
+    known: int,
+    declared: int,
+    *,
+    refused: int = 7,
+    seconds: float = 0,
+) -> int:
+    return counter_slots.open_more(
+        table,
+        NAME,
+        head_item,
+        known=known,
+        refused=refused,
+        declared=declared,
+        now=NOW + dt.timedelta(seconds=seconds),
+    )
+
+
+def open_more(table: Table, declared: int, opened: list[int]) -> Callable[[int, int], int]:
     """What a writer does with slots that refuse votes; notes how many there are then."""
 
-    def open_slots(known: int) -> int:
+    def open_slots(known: int, refused: int) -> int:
         head_item = table.items.get(NAME.head_key)
-        opened.append(
-            counter_slots.open_more(table, NAME, head_item, known=known, declared=declared, now=NOW)
-        )
+        opened.append(open_over(table, head_item, known, declared, refused=refused))
         return opened[-1]
 
     return open_slots
@@ -183,15 +202,16 @@ def test_a_refused_vote_opens_more_slots_up_to_the_declared_number() -> None:
             raise ThrottledError("slow down", ["TableWriteKeyRangeThroughputExceeded"])
 
     table.before = throttle
-    for expected in (16, 32, 40, 40):
-        add(table, "a", lambda: 0.99, known=known, open_more=open_more(table, 40, opened))
+    for expected in (100, 200, 240, 240):
+        add(table, "a", lambda: 0.99, known=known, open_more=open_more(table, 240, opened))
         known = counter_items.read_slot_count(head(table))
         assert (opened[-1], known) == (expected, expected)
     # A refusal is reported where it opened nothing, so that the rollup opens more.
     assert counter_slots.read(table, NAME, 0, known).sums.throttled == 1
     table.before = lambda key: None
-    roll_up(table)
-    assert counter_items.read_slot_count(head(table)) == 80
+    while roll_up(table):
+        pass
+    assert counter_items.read_slot_count(head(table)) == 480
 
 
 @pytest.mark.parametrize(
@@ -215,7 +235,8 @@ def test_a_refusal_that_more_slots_would_not_help_opens_none(
 
     table.before = throttle
     add(table, "a", lambda: draw, open_more=open_more(table, 40, opened))
-    assert (opened, NAME.head_key in table.items) == ([], False)
+    assert set(opened) <= {8}
+    assert NAME.head_key not in table.items
 
 
 def test_slots_that_others_opened_are_found_and_a_rollup_keeps_them() -> None:
@@ -225,19 +246,16 @@ def test_slots_that_others_opened_are_found_and_a_rollup_keeps_them() -> None:
     def open_before_the_head_is_written(key: ItemKey) -> None:
         if key == NAME.head_key:
             table.before = lambda key: None
-            assert counter_slots.open_more(
-                table, NAME, None, known=8, declared=40, now=NOW
-            ) == 16  # fmt: skip
+            assert open_over(table, None, 8, 16) == 16
 
     table.before = open_before_the_head_is_written
     roll_up(table)
     assert counter_items.read_slot_count(head(table)) == 16
     assert total(table, "a") == 1
-    for known, declared, expected in ((8, 40, 16), (16, 16, 16), (16, 8, 16), (16, 40, 32)):
-        found = counter_slots.open_more(
-            table, NAME, head(table), known=known, declared=declared, now=NOW
-        )
-        assert found == expected
+    for known, declared, expected in ((8, 40, 16), (16, 16, 16), (16, 8, 16)):
+        assert open_over(table, head(table), known, declared, refused=known - 1) == expected
+    assert open_over(table, head(table), 16, 40, refused=7) == 16
+    assert open_over(table, head(table), 16, 40, refused=8) == 40
 
 
 def test_a_head_of_a_writer_gives_no_rate_that_is_too_high() -> None:
@@ -246,7 +264,6 @@ def test_a_head_of_a_writer_gives_no_rate_that_is_too_high() -> None:
     key = counter_items.build_slot_key(NAME, 3, ("a",))
     add(table, "a", lambda: 0.4)
     table.items[key] = {**table.items[key], "items": {"N": "300000"}}
-    at = NOW + dt.timedelta(seconds=58)
-    assert counter_slots.open_more(table, NAME, None, known=8, declared=40, now=at) == 16
+    assert open_over(table, None, 8, 10, seconds=58) == 10
     roll_up(table, seconds=59)
-    assert counter_items.read_slot_count(head(table)) == 16
+    assert counter_items.read_slot_count(head(table)) == 10
