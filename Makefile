@@ -85,6 +85,11 @@ bench-tally: $(TOOLS) ## What counting costs: units an event, idle tallies, read
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.tally
 
+.PHONY: bench-rollup
+bench-rollup: $(TOOLS) ## A rollup while another tenant makes it expensive: runs until a vote is in its total, requests of a turn
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.rollup
+
 .PHONY: bench-archive
 bench-archive: $(TOOLS) ## The archive: what queries read, objects a day, a million rows in dollars
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

@@ -1,7 +1,8 @@
 """``make simulate-votes``: 20,000 votes a second for a minute, over DynamoDB's limits.
 
-The exit status is 1 if exact or fast votes are throttled, if a shard carries over 1.25 times the
-mean, or if a total is not the number of accepted votes.
+The exit status is 1 if exact votes are throttled, or more than 0.05 % of fast ones, if a shard
+carries over 1.25 times the mean, or if a total is not the number of accepted votes. A fast poll
+opens its slots in the first second, which is not compared with the mean.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from daicho.storage import keys
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "votes.svg"
 MOST_UNEVEN = 1.25
+MOST_THROTTLED = {"exact": 0.0, "fast": 0.0005}
+"""The share of all votes."""
 PROCESSES = 2
 console = Console(width=120)
 
@@ -141,9 +144,10 @@ def _wrong(outcomes: list[Outcome]) -> Iterator[str]:
         label = f"{outcome.scheme}, {outcome.voters}"
         if outcome.counted is not None and outcome.counted != outcome.accepted:
             yield f"{label}: {outcome.counted:,} counted of {outcome.accepted:,} accepted"
-        if outcome.scheme not in ("exact", "fast"):
+        if outcome.scheme not in MOST_THROTTLED:
             continue
-        if outcome.accepted != RATE * SECONDS or outcome.throttled:
+        most = MOST_THROTTLED[outcome.scheme] * outcome.attempts
+        if outcome.accepted + outcome.throttled != RATE * SECONDS or outcome.throttled > most:
             yield f"{label}: {outcome.throttled:,} throttled"
         if outcome.unevenness > MOST_UNEVEN:
             yield f"{label}: a shard carries {outcome.unevenness:.2f} times the mean"

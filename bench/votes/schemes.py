@@ -33,6 +33,7 @@ from daicho.tally import counter_items, counter_slots
 from daicho.tally.reader import read_rolled_up_amount
 from daicho.tally.rollup import Rollup
 from daicho.testing.aws.memory_stores import MemoryBucket
+from daicho.write.counter_writer import HEAD_CACHE_S, REFUSED_HEAD_CACHE_S
 
 RATE, SECONDS = 20_000, 60
 CANDIDATES, SHARES = ("ann", "bob", "cy", "dee"), (4, 3, 2, 1)
@@ -238,7 +239,7 @@ class _Counting:
 
 
 def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcome:
-    """An ADD on a random slot."""
+    """An ADD on a random slot. Few are open at first, and each instance learns of more itself."""
     number = keys.shards_for(RATE)
     outcome = Outcome("fast", voters, number=number)
     limits, polls = Limits(), Polls()
@@ -247,15 +248,19 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
     counter = next(entry for entry in BALLOT.plan.counters if entry.name == "likes")
     name = counter_items.CounterName(TENANT, "Ballot", counter.name, counter.since, (POLL,))
     draw = random.Random(11)  # noqa: S311
+    heads = [_Head(table, name) for _ in range(INSTANCES)]
     for second, some in _seconds(votes):
         now = START + dt.timedelta(seconds=second)
         for at, _, candidate in some:
             polls.look(at)
             outcome.attempts += 1
+            head = heads[outcome.attempts % INSTANCES]
+            head.now = START + dt.timedelta(seconds=at)
             try:
                 counter_slots.add(
-                    once, name, (candidate,), slots=number, dirty_shards=DIRTY_SHARDS, now=now,
-                    random=draw.random,
+                    once, name, (candidate,), slots=head.read(HEAD_CACHE_S),
+                    dirty_shards=DIRTY_SHARDS, now=now, random=draw.random,
+                    open_more=head.open_more,
                 )  # fmt: skip
             except ThrottledError:
                 outcome.throttled += 1
@@ -268,13 +273,42 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
         }
         outcome.shards.append(Counter(slots))
         progress(second + 1)
+    outcome.shards = outcome.shards[1:]  # in the first second, slots are opened
     outcome.counted = _rolled_up(table, "likes")
     head = table.get(name.head_key)
-    if counter_items.read_slot_count(head) != number:
+    if counter_items.read_slot_count(head) > 2 * number:  # doubled once, for the first second
         raise RuntimeError(f"the slots became {counter_items.read_slot_count(head)}")
     outcome.units, outcome.poll_reads = limits.units, max(polls.reads.values())
     outcome.most_asked, outcome.worst = dict(limits.most_asked), dict(limits.worst)
     return outcome
+
+
+class _Head:
+    """What one instance of the API's function knows of a poll's slots."""
+
+    def __init__(self, table: LimitedTable, name: counter_items.CounterName) -> None:
+        self._table, self._name = table, name
+        self._cache = ItemCache(lambda: self.now)
+        self.now = START
+
+    def read(self, max_age: float) -> int:
+        """The number of slots, as it was at most so many seconds ago."""
+        return counter_items.read_slot_count(self._get(max_age)) or counter_items.FIRST_SLOTS
+
+    def open_more(self, known: int, refused: int) -> int:
+        """See `daicho.write.counter_writer`."""
+        head = self._get(REFUSED_HEAD_CACHE_S)
+        opened = counter_slots.open_more(
+            self._table, self._name, head, known=known, refused=refused,
+            declared=keys.shards_for(RATE), now=self.now,
+        )  # fmt: skip
+        if opened > counter_items.read_slot_count(head):
+            self._cache.forget(self._name.head_key)
+        return opened
+
+    def _get(self, max_age: float) -> Image | None:
+        key = self._name.head_key
+        return self._cache.get(key, max_age, lambda: self._table.get(key), absence=True)
 
 
 class _Once:

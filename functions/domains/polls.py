@@ -13,7 +13,7 @@ from daicho import Book, Domain, Entity, Key, Listing, field, one_of, refuse, sh
 class Poll(Entity):
     """A question with candidates. The id of a deleted poll is not used again.
 
-    ``shards``: the number of shards of its ballots, or the first number of slots of fast votes.
+    ``shards``: the number of shards of its ballots, or of slots that writers of fast votes open.
     """
 
     id: str = uid()

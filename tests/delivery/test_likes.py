@@ -31,5 +31,8 @@ def test_the_schedules_meet_what_they_are_for() -> None:
         likes = build_schedule(seed)
         likes.run()
         fault_counts += likes.fault_counts
-    for kind in ("unknown", "slots grew", "vote over fewer slots", "throttled key", "live reading"):
+    for kind in (
+        *("unknown", "slots grew", "vote over fewer slots", "throttled key", "live reading"),
+        *("slots opened", "earlier rollup", "crowd", "rollup ended early"),
+    ):
         assert fault_counts[kind] > 0, kind

@@ -19,6 +19,9 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader
+from daicho.tally.dirty_marks import DirtyTallies
+from daicho.tally.fair_queue import DirtyTally, TallyTurn
+from daicho.tally.limited_table import LimitedTable
 from daicho.tally.rollup import build_ranking_key
 from daicho.testing.aws.memory_stores import MemoryTable
 
@@ -46,20 +49,51 @@ class Table(MemoryTable):
         self.after(key)
 
 
-def add(table: Any, by: str, draw: Callable[[], float], *, known: int = 8) -> None:
-    counter_slots.add(table, NAME, (by,), slots=known, dirty_shards=4, now=NOW, random=draw)
+def add(
+    table: Any,
+    by: str,
+    draw: Callable[[], float],
+    *,
+    known: int = 8,
+    open_more: Callable[[int, int], int] = lambda known, _refused: known,
+) -> None:
+    counter_slots.add(
+        table,
+        NAME,
+        (by,),
+        slots=known,
+        dirty_shards=4,
+        now=NOW,
+        random=draw,
+        open_more=open_more,
+    )
 
 
 def roll_up(
-    table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER
-) -> counter_items.CounterReading | None:
-    """What the rollup does with the first mark that it finds; None if there is none."""
-    marked = [key.pk for key, item in table.items.items() if "GSI2PK" in item]
-    if not marked:
+    table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER, retry_budget: RetryBudget = AMPLE
+) -> TallyTurn | None:
+    """A turn of the rollup with all marks that there are; None if there is none."""
+    dirty = DirtyTallies()
+    for item in [item for item in table.items.values() if "GSI2PK" in item]:
+        dirty.add(item)
+    if not dirty.tallies:
         return None
+    (tally,) = dirty.tallies.values()
     now = NOW + dt.timedelta(seconds=seconds)
+    return take_turn(table, tally, lambda: now, ledger, retry_budget)
+
+
+def take_turn(
+    table: Any,
+    tally: DirtyTally,
+    now: Callable[[], dt.datetime],
+    ledger: Ledger = LEDGER,
+    retry_budget: RetryBudget = AMPLE,
+) -> TallyTurn:
+    """One turn of a counter."""
+    limited = LimitedTable(table, retry_budget)
     return counter_rollup.roll_up_counter(
-        table, ledger, marked[-1], lambda: now, build_ranking_key, AMPLE
+        limited, ledger, tally, now, build_ranking_key, retry_budget, dirty_shards=4
     )
 
 

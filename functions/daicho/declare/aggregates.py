@@ -224,9 +224,9 @@ class Counter(TallyDeclaration):
     Args:
         by: the fields that make a group: all groups are ranked.
         within: what groups are ranked within. All groups of one ``within`` share its slots.
-        slots: how many at first: two for each 1,000 votes a second, at
-            least 8; a number, or a frozen field copied through a reference in ``within``. The
-            rollup raises it when they run hot.
+        slots: how many writers may open: two for each 1,000 votes a second, at
+            least 8; a number, or a frozen field copied through a reference in ``within``. There are
+            8 at first, and the rollup opens more when they run hot.
 
     Source: seed 003 (write sharding).
     """

@@ -7,13 +7,19 @@ however many candidates:
 
 ====== ======================================================= ==========================
 head   ``PK`` = tenant, ``*``Entity.counter, since, within, ``head``  ``SK`` = ``head``
+block  ``PK`` of the head                                      ``SK`` = ``block``, number
 slot   ``PK`` = tenant, ``*``Entity.counter, since, within, number    ``SK`` = by parts
 total  as an aggregate's: `item_keys.render_tally_partition`, ``total``
 ====== ======================================================= ==========================
 
 The *head* holds the number of slots, which only ever grows: a slot that nobody writes any more
-would still have to be read. Only rollups write it, and its revision is theirs. Until the first of
-them there is no head; then each slot's item holds the number of slots that its writer knew of.
+would still have to be read. A counter begins with few slots, whatever it declares: its cost follows
+its votes. A writer that is refused opens more, up to the declared number; a rollup opens as many as
+the votes require. Each write of the head raises its revision. Until the first there is no head, and
+each slot's item holds the number of slots that its writer knew of.
+
+A *block* is what a rollup has read of `BLOCK_SLOTS` slots, if there are more than so many: see
+`daicho.tally.counter_rollup`.
 
 A slot's votes only rise. So the condition that a slot is as read compares its votes, without a
 revision.
@@ -33,6 +39,11 @@ from daicho.tally import slots, total_items
 
 CLEANED_MARK = "*"
 HEAD_SORT_KEY = "head"
+BLOCK_SORT_KEY = "block"
+FIRST_SLOTS = keys.MIN_SHARDS
+"""Slots of a counter that no writer was refused by yet, or fewer if it declares fewer."""
+BLOCK_SLOTS = 100
+"""Slots that a rollup reads in one turn."""
 MAX_SLOTS = 2_000
 """Slots for a million votes a second, which is as many as a poll may expect."""
 
@@ -71,6 +82,10 @@ class CounterName:
         """The item that holds the number of slots."""
         return ItemKey(self._render_partition(HEAD_SORT_KEY), HEAD_SORT_KEY)
 
+    def build_block_key(self, number: int) -> ItemKey:
+        """The item that holds what a rollup has read of a block of slots."""
+        return ItemKey(self.head_key.pk, keys.render(BLOCK_SORT_KEY, f"{number:04d}"))
+
     def render_slot_key(self, number: int) -> str:
         """The partition key of a slot."""
         return self._render_partition(str(number))
@@ -100,23 +115,27 @@ def parse_slot_number(partition: str) -> int:
 
 def build_slot_key(name: CounterName, number: int, by: tuple[str, ...]) -> ItemKey:
     """One group's votes in one slot."""
-    return ItemKey(name.render_slot_key(number), keys.render(*by) if by else EMPTY_SORT_KEY)
+    return ItemKey(name.render_slot_key(number), render_group(by))
 
 
 def parse_group(slot: Image) -> tuple[str, ...]:
     """The group that a slot's item counts."""
-    sk = slot["SK"]["S"]
-    return () if sk == EMPTY_SORT_KEY else keys.parse(sk)
+    return parse_group_key(slot["SK"]["S"])
+
+
+def read_number(image: Image | None, name: str) -> int:
+    """An integer of an item; 0 if it has none."""
+    return (attributes.get_integer(image, name) or 0) if image is not None else 0
 
 
 def read_votes(image: Image | None) -> int:
     """The votes that a slot's item holds."""
-    return (attributes.get_integer(image, "items") or 0) if image is not None else 0
+    return read_number(image, "items")
 
 
 def read_slot_count(image: Image | None) -> int:
     """The number of slots that a head or a slot's item holds; 0 if there is none."""
-    return (attributes.get_integer(image, "slots") or 0) if image is not None else 0
+    return read_number(image, "slots")
 
 
 def add_vote(
@@ -155,25 +174,46 @@ def add_vote(
 
 
 @dataclass(frozen=True)
+class CounterSums:
+    """The sums of some slots: votes by group, and how often slots refused votes before."""
+
+    votes: Mapping[tuple[str, ...], int]
+    throttled: int = 0
+
+    @classmethod
+    def add_up(cls, parts: Iterable[CounterSums]) -> CounterSums:
+        """The sums of several parts."""
+        votes: dict[tuple[str, ...], int] = {}
+        throttled = 0
+        for part in parts:
+            throttled += part.throttled
+            for by, number in part.votes.items():
+                votes[by] = votes.get(by, 0) + number
+        return cls(votes, throttled)
+
+
+@dataclass(frozen=True)
 class CounterReading:
-    """All slots of a counter as they were read."""
+    """Slots of a counter as they were read; ``slots``: how many it has, as far as is known."""
 
     slots: int
     images: tuple[Image, ...]
 
     @property
-    def votes(self) -> dict[tuple[str, ...], int]:
-        """Votes by group."""
-        votes: dict[tuple[str, ...], int] = {}
-        for image in self.images:
-            by = parse_group(image)
-            votes[by] = votes.get(by, 0) + read_votes(image)
-        return votes
+    def sums(self) -> CounterSums:
+        """Votes by group, and refusals of votes that were counted in the end."""
+        return CounterSums.add_up(
+            CounterSums(
+                {parse_group(image): read_votes(image)},
+                read_number(image, "throttled"),
+            )
+            for image in self.images
+        )
 
     @property
-    def throttled(self) -> int:
-        """How often slots refused votes that were counted in the end."""
-        return sum(attributes.get_integer(image, "throttled") or 0 for image in self.images)
+    def votes(self) -> Mapping[tuple[str, ...], int]:
+        """Votes by group."""
+        return self.sums.votes
 
     @property
     def dirty(self) -> tuple[Image, ...]:
@@ -195,36 +235,6 @@ def grow_slots(slot_count: int, votes: int, throttled: int, seconds: float) -> i
     if throttled > 0:
         wanted = max(wanted, 2 * slot_count)
     return max(slot_count, min(wanted, MAX_SLOTS))
-
-
-def write_head(
-    name: CounterName, head: Image | None, existing: CounterReading, now: dt.datetime
-) -> Update:
-    """Write the head over the one that was read before the slots: this rollup's turn (rule 12).
-
-    It holds what the slots held, so that the next rollup sees how fast they grew: no vote writes
-    anything for that.
-    """
-    votes, throttled = sum(existing.votes.values()), existing.throttled
-    added = votes - (attributes.get_integer(head, "votes") or 0 if head else 0)
-    turned_away = throttled - (attributes.get_integer(head, "throttled") or 0 if head else 0)
-    number = grow_slots(existing.slots, added, turned_away, _to_seconds(head, existing, now))
-    values: dict[str, AttributeValue] = {
-        ":slots": attributes.to_value(number),
-        ":votes": attributes.to_value(votes),
-        ":throttled": attributes.to_value(throttled),
-        ":at": {"S": keys.render_instant(now)},
-        ":new": attributes.to_value(slots.read_revision(head) + 1),
-    }
-    if head is not None:
-        values[":rev"] = attributes.to_value(slots.read_revision(head))
-    return Update(
-        name.head_key,
-        "SET slots = :slots, votes = :votes, throttled = :throttled, #at = :at, rev = :new",
-        "attribute_not_exists(rev)" if head is None else "rev = :rev",
-        {"#at": "at"},
-        values,
-    )
 
 
 def write_total(tally: str, votes: int, turn: int, place: ItemKey | None) -> Update:
@@ -251,13 +261,11 @@ def clear_dirty_mark(slot: Image) -> Update:
     )
 
 
-def _to_seconds(head: Image | None, reading: CounterReading, now: dt.datetime) -> float:
-    """The seconds since the rollup before, or since the first vote if there was none."""
-    began = [head["at"]["S"]] if head is not None else list(_mark_dirty(reading.dirty))
-    if not began:
-        return 0.0
-    return (now - dt.datetime.fromisoformat(min(began))).total_seconds()
+def render_group(by: tuple[str, ...]) -> str:
+    """The sort key of a group's item in each slot."""
+    return keys.render(*by) if by else EMPTY_SORT_KEY
 
 
-def _mark_dirty(dirty: Iterable[Mapping[str, AttributeValue]]) -> Iterable[str]:
-    return (image["GSI2SK"]["S"] for image in dirty)
+def parse_group_key(sort_key: str) -> tuple[str, ...]:
+    """The group of a sort key; see `render_group`."""
+    return () if sort_key == EMPTY_SORT_KEY else keys.parse(sort_key)

@@ -9,9 +9,9 @@ from typing import Protocol
 from daicho.errors import ThrottledError
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import QueriesItems
+from daicho.storage.protocols import QueriesItems, UpdatesItems, try_update
 from daicho.storage.requests import Query
-from daicho.tally import counter_items
+from daicho.tally import counter_head, counter_items
 
 ATTEMPTS = 3
 """How many slots a vote tries, each another one. A throttled slot has counted nothing."""
@@ -44,11 +44,13 @@ def add(
     dirty_shards: int,
     now: dt.datetime,
     random: Callable[[], float],
+    open_more: Callable[[int, int], int] = lambda known, _refused: known,
 ) -> None:
     """Count a vote in a slot drawn at random.
 
-    It reports to the rollup how often slots refused it, where more slots would help: not where
-    the limit is the table's or the account's.
+    Slots that refuse it are too few, unless the limit is the table's or the account's.
+    ``open_more`` opens more: it gets the number of slots and the slot that refused, and returns the
+    new number. Where it opens none, the vote reports the refusals to the rollup.
 
     Raises:
         UnansweredError: nobody knows whether it was counted; it is not sent again.
@@ -73,30 +75,69 @@ def add(
         except ThrottledError as error:
             tried.append(number)
             throttled += error.is_of_keys
+            if error.is_of_keys and (opened := open_more(slots, number)) > slots:
+                slots, throttled = opened, 0
             if len(tried) == min(ATTEMPTS, slots):
                 raise
         else:
             return
 
 
+def open_more(
+    table: UpdatesItems,
+    name: counter_items.CounterName,
+    head: Image | None,
+    *,
+    known: int,
+    refused: int,
+    declared: int,
+    now: dt.datetime,
+) -> int:
+    """More slots than a writer knew of, up to the declared number; gives how many there are.
+
+    A block of them, or twice as many. ``head``: as it was just read; others may have opened slots
+    already. ``refused``: the slot that refused a vote. One of the older half may be hot because
+    other writers do not know of the newer one yet.
+    """
+    opened = counter_items.read_slot_count(head)
+    wanted = min(max(2 * known, counter_items.BLOCK_SLOTS), declared)
+    if known < opened or wanted <= known or 2 * refused < known:
+        return max(known, opened)
+    change = counter_head.open_slots(name, head, wanted, now)
+    return wanted if try_update(table, change) else known
+
+
 def read(
-    table: CounterReader, name: counter_items.CounterName, first: int, slots: int
+    table: CounterReader,
+    name: counter_items.CounterName,
+    first: int,
+    slots: int,
+    *,
+    most: int | None = None,
 ) -> counter_items.CounterReading:
     """Read all slots, strongly consistent, beginning with the number ``first``.
 
-    ``slots`` is how many there are as far as is known. A slot's item may hold a higher number.
+    ``slots`` is how many there are as far as is known. A slot's item may hold a higher number. If
+    it is above ``most``, the rest is not read.
     """
     images: list[Image] = []
     done: set[int] = set()
     waiting = [first]
     while waiting:
         for number in waiting:
-            query = Query(name.render_slot_key(number), consistent=True)
-            images += (item for page in table.query_pages(query) for item in page.items)
+            images += read_slot(table, name, number)
             done.add(number)
-        slots = max(slots, *(counter_items.read_slot_count(image) for image in images), 0)
+        slots = max(slots, *map(counter_items.read_slot_count, images), 0)
+        if most is not None and slots > most:
+            break
         waiting = [number for number in range(slots) if number not in done]
     return counter_items.CounterReading(max(slots, first + 1), tuple(images))
+
+
+def read_slot(table: CounterReader, name: counter_items.CounterName, number: int) -> list[Image]:
+    """The items of one slot, strongly consistent."""
+    query = Query(name.render_slot_key(number), consistent=True)
+    return [item for page in table.query_pages(query) for item in page.items]
 
 
 def _draw_slots(slots: int, tried: Sequence[int], random: Callable[[], float]) -> int:

@@ -8,18 +8,13 @@ folds idle slots, and clears the marks, once a minute instead of once a batch.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
-from daicho.errors import UnavailableError
 from daicho.plan import Ledger
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ItemPage, Query
-from daicho.tally.rollup import TotalsTable, TotalWriter
+from daicho.tally.limited_table import LimitedTotalsTable, TotalsTable
+from daicho.tally.rollup import TotalWriter
 from daicho.tally.slots import TallyName
 
 MAX_SECONDS = 5.0
@@ -50,7 +45,8 @@ class ImmediateRollup:
             return
         asking = [tally for tally in dict.fromkeys(tallies) if self._rolls_up_immediately(tally)]
         until = max(retry_budget.reserve, retry_budget.remaining() - MAX_SECONDS)
-        store = _DeadlineTable(self._store, replace(retry_budget, reserve=until))
+        # A batch must not end in it.
+        store = LimitedTotalsTable(self._store, replace(retry_budget, reserve=until))
         totals = TotalWriter(store, self._ledger)
 
         def done(tally: str) -> bool:
@@ -65,29 +61,3 @@ class ImmediateRollup:
     def _rolls_up_immediately(self, tally: str) -> bool:
         name = TallyName.parse(tally)
         return (name.entity, name.aggregate, name.since) in self._ledger.immediate_aggregates
-
-
-@dataclass(frozen=True)
-class _DeadlineTable:
-    """A store that begins no request when the time is used up: a batch must not end in it."""
-
-    store: TotalsTable
-    retry_budget: RetryBudget
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        self._check()
-        return self.store.get(key, consistent=consistent)
-
-    def query_pages(self, query: Query) -> Iterator[ItemPage]:
-        self._check()
-        for page in self.store.query_pages(query):
-            yield page
-            self._check()
-
-    def put(self, item: Image, **arguments: Any) -> Image | None:
-        self._check()
-        return self.store.put(item, **arguments)
-
-    def _check(self) -> None:
-        if not self.retry_budget.has_time_left:
-            raise UnavailableError("its time is up; the scheduled rollup does it")

@@ -1,17 +1,17 @@
 """Rollup: brings the totals of tallies that changed up to their slots.
 
-It finds them by their dirty marks, never by scanning, so its cost grows with the changes. It may
-be cut off anywhere: a tally that is not done keeps its marks, and the next run finds it. It also
-folds the idle slots of the tallies that it rolls up; a tally that nothing is counted in any more
-keeps its slots, and costs nothing.
+It finds them by their dirty marks, never by scanning, so its cost grows with the changes. Tenants
+take turns, and no request begins when the time is used up. It may be cut off anywhere: a tally that
+is not done keeps its marks, and the next run finds it. It also folds the idle slots of the tallies
+that it rolls up; a tally that nothing is counted in any more keeps its slots, and costs nothing.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from daicho.derive.contributions import Amount
@@ -25,33 +25,23 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import (
-    GetsItems,
-    PutsItems,
-    QueriesItems,
-    TransactsWrites,
-    UpdatesItems,
-    try_put,
-    try_update,
-)
-from daicho.storage.requests import ItemPage, Query
-from daicho.tally import counter_items, counter_rollup, slots, total_items
+from daicho.storage.protocols import try_put, try_update
+from daicho.tally import counter_items, slots, total_items
+from daicho.tally.counter_rollup import roll_up_counter
+from daicho.tally.dirty_marks import find_dirty_tallies
 from daicho.tally.dirty_shards import remember_shards
+from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, FairQueue, TallyTurn
+from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TotalsTable, WritableTable
 from daicho.tally.reader import read_slots, sum_slots
 from daicho.tally.slots import SettledShards
 
-MARKS_PER_PAGE = 200
 MAX_STARTS = 3
 """How often a tally is started over when another rollup is at it; then that one has done it."""
 
 _log = logging.getLogger(__name__)
 
 
-class TotalsTable(GetsItems, QueriesItems, PutsItems, Protocol):
-    """The operations of the table that a tally's total needs."""
-
-
-class RollupTable(TotalsTable, UpdatesItems, TransactsWrites, Protocol):
+class RollupTable(WritableTable, Protocol):
     """The operations of the table that the rollup needs. ``units`` count its requests."""
 
     @property
@@ -64,7 +54,7 @@ class RollupReport:
     """The counts of one run, and the capacity units that it took.
 
     ``oldest_mark`` is the time at which the oldest mark was set. ``overtaken``: tallies that were
-    left to another rollup.
+    left to another rollup. ``most_requests``: those of the most expensive turn of a tally.
     """
 
     rolled: int = 0
@@ -76,6 +66,7 @@ class RollupReport:
     overtaken: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
+    most_requests: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -100,15 +91,6 @@ class RollupReport:
         if self.oldest_mark is None:
             return 0.0
         return max(0.0, (now - dt.datetime.fromisoformat(self.oldest_mark)).total_seconds())
-
-
-@dataclass(frozen=True)
-class _RolledUpTally:
-    slots_read: int = 0
-    slots_folded: int = 0
-    failed: bool = False
-    late: bool = False
-    overtaken: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,72 +132,23 @@ class TotalWriter:
         return None
 
 
-class Rollup(TotalWriter):
-    """Rolls dirty tallies up on one table; ``threads`` of them at once.
-
-    ``dirty_shards``: how many partitions marks are spread over now; it reads all ever used.
-    ``get_settled_shards``: the stream shards whose slots need not be kept for 72 hours.
-    """
+class TallyRollup(TotalWriter):
+    """Rolls up one tally, and folds its idle slots."""
 
     def __init__(
         self,
-        store: RollupTable,
+        store: LimitedTable,
         ledger: Ledger,
-        *,
-        dirty_shards: int,
-        threads: int = 1,
-        now: Callable[[], dt.datetime] = utc_now,
-        get_settled_shards: Callable[[], SettledShards] = SettledShards,
+        now: Callable[[], dt.datetime],
+        settled: SettledShards,
     ) -> None:
         super().__init__(store, ledger)
-        self._store: RollupTable = store
+        self._store: LimitedTable = store
         self._now = now
-        self._dirty_shards = dirty_shards
-        self._get_settled_shards = get_settled_shards
-        self._map = make_mapper(threads)
+        self._settled = settled
 
-    def run(self, retry_budget: RetryBudget) -> RollupReport:
-        """Roll up every tally that is found dirty, or as many as there is time for.
-
-        Raises:
-            StoreError: what is dirty cannot be read.
-        """
-        done: list[_RolledUpTally] = []
-        marked: list[str] = []
-        seen: set[str] = set()
-        settled = self._get_settled_shards()
-        self._store.units.take_total()
-        for page in self._query_dirty_pages():
-            marks = [item for item in page.items if not self._is_disabled(item["PK"]["S"])]
-            marked += [item["GSI2SK"]["S"] for item in marks]
-            # The index shows a mark for a while after it is gone: each tally once a run.
-            partitions = {
-                counter_items.read_whole_number(item["PK"]["S"]): item["PK"]["S"] for item in marks
-            }
-            tallies = [partition for whole, partition in partitions.items() if whole not in seen]
-            seen.update(partitions)
-            done += self._map(
-                lambda tally: self._try_roll_up(tally, retry_budget, settled), tallies
-            )
-            if not retry_budget.has_time_left:
-                break
-        read, written = self._store.units.take_total()
-        return RollupReport(
-            rolled=sum(not result.failed and not result.late for result in done),
-            failed=sum(result.failed for result in done),
-            slots_read=sum(result.slots_read for result in done),
-            oldest_mark=min(marked, default=None),
-            finished=retry_budget.has_time_left and not any(result.late for result in done),
-            slots_folded=sum(result.slots_folded for result in done),
-            overtaken=sum(result.overtaken for result in done),
-            read_units=read,
-            write_units=written,
-        )
-
-    def roll_up_tally(
-        self, tally: str, retry_budget: RetryBudget, settled: SettledShards
-    ) -> _RolledUpTally:
-        """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
+    def roll_up(self, tally: str) -> TallyTurn:
+        """Bring a tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
         Marks go after the total is written, each only if its slot is as read.
 
@@ -223,23 +156,18 @@ class Rollup(TotalWriter):
             StoreError: what is not done stays dirty, or unfolded.
             UnknownEntityError: no generation declares its aggregate; it stays dirty.
         """
-        if counter_items.is_counter_partition(tally):
-            counter = counter_rollup.roll_up_counter(
-                self._store, self._ledger, tally, self._now, build_ranking_key, retry_budget
-            )
-            return _RolledUpTally(len(counter.images))
         rolled_up = self.write_total(tally)
         if rolled_up is None:
-            return _RolledUpTally(overtaken=True)
-        for slot in rolled_up.slots:
-            if "GSI2PK" in slot:
-                try_update(self._store, slots.clear_dirty_mark(slot))
-        return _RolledUpTally(len(rolled_up.slots), self._fold(rolled_up, settled))
+            return TallyTurn(overtaken=True)
+        dirty = [slot for slot in rolled_up.slots if "GSI2PK" in slot]
+        for slot in dirty[:MAX_CLEARED_MARKS]:
+            try_update(self._store, slots.clear_dirty_mark(slot))
+        return TallyTurn(len(rolled_up.slots), self._fold(rolled_up))
 
-    def _fold(self, rolled_up: RolledUpItems, settled: SettledShards) -> int:
+    def _fold(self, rolled_up: RolledUpItems) -> int:
         """Fold the idle slots of what was read; gives how many."""
         now, total = self._now(), rolled_up.total
-        idle = [slot for slot in rolled_up.slots if slots.is_idle(slot, now, settled)]
+        idle = [slot for slot in rolled_up.slots if slots.is_idle(slot, now, self._settled)]
         folded_count = 0
         for group in total_items.group_slots(idle):
             folded = self._fold_group(total, group)
@@ -263,6 +191,70 @@ class Rollup(TotalWriter):
                 return folded
         return None
 
+
+class Rollup:
+    """Rolls dirty tallies up on one table; ``threads`` of them at once.
+
+    ``dirty_shards``: how many partitions marks are spread over now; it reads all ever used.
+    ``get_settled_shards``: the stream shards whose slots need not be kept for 72 hours.
+    """
+
+    def __init__(
+        self,
+        store: RollupTable,
+        ledger: Ledger,
+        *,
+        dirty_shards: int,
+        threads: int = 1,
+        now: Callable[[], dt.datetime] = utc_now,
+        get_settled_shards: Callable[[], SettledShards] = SettledShards,
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._now = now
+        self._dirty_shards = dirty_shards
+        self._get_settled_shards = get_settled_shards
+        self._threads = threads
+        self._map = make_mapper(threads)
+
+    def run(self, retry_budget: RetryBudget) -> RollupReport:
+        """Roll up every tally that is found dirty, or as many as there is time for.
+
+        Raises:
+            StoreError: what is dirty cannot be read.
+        """
+        settled = self._get_settled_shards()
+        self._store.units.take_total()
+        partitions = remember_shards(self._store, self._dirty_shards)
+        dirty = find_dirty_tallies(self._store, partitions, self._is_disabled)
+        queue = FairQueue(dirty.tallies.values())
+
+        def take_turns(_thread: int) -> list[TallyTurn]:
+            done: list[TallyTurn] = []
+            while (tally := queue.take()) is not None:
+                turn = self._take_turn(tally, retry_budget, settled)
+                queue.settle(tally, turn.requests, is_done=turn.is_done)
+                done.append(turn)
+            return done
+
+        threads = range(min(self._threads, len(dirty.tallies)))
+        turns = [turn for done in self._map(take_turns, threads) for turn in done]
+        read, written = self._store.units.take_total()
+        return RollupReport(
+            rolled=sum(turn.is_done and not turn.failed and not turn.late for turn in turns),
+            failed=sum(turn.failed for turn in turns),
+            slots_read=sum(turn.slots_read for turn in turns),
+            oldest_mark=dirty.oldest_mark,
+            finished=dirty.is_complete
+            and retry_budget.has_time_left
+            and not any(turn.late for turn in turns),
+            slots_folded=sum(turn.slots_folded for turn in turns),
+            overtaken=sum(turn.overtaken for turn in turns),
+            read_units=read,
+            write_units=written,
+            most_requests=max((turn.requests for turn in turns), default=0),
+        )
+
     def _is_disabled(self, tally: str) -> bool:
         """Whether a tally is of a disabled instance: nothing counts in it, and it is purged."""
         if not self._ledger.disabled_instances or counter_items.is_counter_partition(tally):
@@ -270,30 +262,29 @@ class Rollup(TotalWriter):
         name = slots.TallyName.parse(tally)
         return (name.aggregate, name.since) in self._ledger.list_disabled(name.entity)
 
-    def _try_roll_up(
-        self, tally: str, retry_budget: RetryBudget, settled: SettledShards
-    ) -> _RolledUpTally:
-        if not retry_budget.has_time_left:
-            return _RolledUpTally(late=True)
+    def _take_turn(
+        self, tally: DirtyTally, retry_budget: RetryBudget, settled: SettledShards
+    ) -> TallyTurn:
+        store = LimitedTable(self._store, retry_budget)
         try:
-            return self.roll_up_tally(tally, retry_budget, settled)
+            if counter_items.is_counter_partition(tally.partition):
+                turn = roll_up_counter(
+                    store,
+                    self._ledger,
+                    tally,
+                    self._now,
+                    build_ranking_key,
+                    retry_budget,
+                    self._dirty_shards,
+                )
+            else:
+                turn = TallyRollup(store, self._ledger, self._now, settled).roll_up(tally.partition)
+        except OutOfTimeError:
+            turn = TallyTurn(late=True)
         except Exception:  # an error of one tally does not block the others
-            _log.exception("tally not rolled up", extra={"tally": tally})
-            return _RolledUpTally(failed=True)
-
-    def _query_dirty_pages(self) -> Iterator[ItemPage]:
-        """Pages of marks, oldest first, of each partition in turn: none starves another."""
-        waiting = deque(
-            self._store.query_pages(
-                Query(slots.render_dirty_partition(n), index="GSI2", limit=MARKS_PER_PAGE)
-            )
-            for n in range(remember_shards(self._store, self._dirty_shards))
-        )
-        while waiting:
-            pages = waiting.popleft()
-            if (page := next(pages, None)) is not None:
-                waiting.append(pages)
-                yield page
+            _log.exception("tally not rolled up", extra={"tally": tally.partition})
+            turn = TallyTurn(failed=True)
+        return replace(turn, requests=store.request_count)
 
 
 def build_ranking_key(

@@ -11,7 +11,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
 from daicho.declare.results import VoteResult
 from daicho.derive.contributions import Amount
-from daicho.errors import Invalid, UnansweredError
+from daicho.errors import Invalid, UnansweredError, UnavailableError
 from daicho.items.arguments import check_key_length
 from daicho.plan import CounterPlan
 from daicho.query.key_resolver import KeyResolver, build_not_found
@@ -24,6 +24,8 @@ from daicho.tally import counter_items, counter_slots
 
 HEAD_CACHE_S = 10.0
 """The maximum age of the slot count for a vote: the slots of an older count still exist later."""
+REFUSED_HEAD_CACHE_S = 1.0
+"""The same for a vote that slots refused."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class CounterWriter:
         head = self.key_resolver.item_cache.get(
             name.head_key, HEAD_CACHE_S, lambda: self.table.get(name.head_key), absence=True
         )
-        slots = counter_items.read_slot_count(head) or self._initial_slots(entity, group)
+        slots = counter_items.read_slot_count(head) or self._find_first_slots(entity, group)
         try:
             counter_slots.add(
                 self.settings.once,
@@ -72,6 +74,9 @@ class CounterWriter:
                 dirty_shards=self.settings.dirty_shards,
                 now=self.clock(),
                 random=self.settings.random,
+                open_more=lambda known, refused: self._open_more(
+                    entity, group, name, known, refused
+                ),
             )
         except UnansweredError:
             return VoteResult("unknown")
@@ -85,14 +90,52 @@ class CounterWriter:
         """
         name = _render_name(group)
         head = self.table.get(name.head_key, consistent=True)
-        slots = counter_items.read_slot_count(head) or self._initial_slots(entity, group)
+        slots = counter_items.read_slot_count(head) or self._find_first_slots(entity, group)
         votes = counter_slots.read(self.table, name, 0, slots).votes
         if len(votes) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
         return {by: Amount(number, Decimal(number)) for by, number in votes.items()}
 
-    def _initial_slots(self, entity: type[Entity], group: TallyGroup) -> int:
+    def _open_more(
+        self,
+        entity: type[Entity],
+        group: TallyGroup,
+        name: counter_items.CounterName,
+        known: int,
+        refused: int,
+    ) -> int:
+        """More slots, up to the declared number; gives how many there are now."""
+        declared = self._find_declared_slots(entity, group)
+        if known >= declared:
+            return known
+        cache = self.key_resolver.item_cache
+        try:
+            head = cache.get(
+                name.head_key,
+                REFUSED_HEAD_CACHE_S,
+                lambda: self.table.get(name.head_key, consistent=True),
+            )
+            opened = counter_slots.open_more(
+                self.table,
+                name,
+                head,
+                known=known,
+                refused=refused,
+                declared=declared,
+                now=self.clock(),
+            )
+        except UnavailableError:
+            return known  # the vote is sent to another slot all the same
+        if opened > counter_items.read_slot_count(head):
+            cache.forget(name.head_key)
+        return opened
+
+    def _find_first_slots(self, entity: type[Entity], group: TallyGroup) -> int:
         """The number of slots that a counter begins with."""
+        return min(self._find_declared_slots(entity, group), counter_items.FIRST_SLOTS)
+
+    def _find_declared_slots(self, entity: type[Entity], group: TallyGroup) -> int:
+        """The number of slots that writers may open."""
         counter = _get_counter(group)
         if isinstance(counter.slots, int):
             return counter.slots

@@ -26,10 +26,11 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
-from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots, total_items
-from daicho.tally.rollup import Rollup, build_ranking_key
+from daicho.tally import counter_items, counter_slots, reader, slots, total_items
+from daicho.tally.fair_queue import DirtyTally, TallyTurn
+from daicho.tally.limited_table import OutOfTimeError
+from daicho.tally.rollup import Rollup
 from tests.support.fast_counters import (
-    AMPLE,
     LEDGER,
     LIKES,
     NAME,
@@ -38,6 +39,7 @@ from tests.support.fast_counters import (
     add,
     head,
     roll_up,
+    take_turn,
     total,
     votes,
 )
@@ -102,9 +104,7 @@ def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
     come(5_000)
     clock[0] = NOW + dt.timedelta(seconds=5)
     table.before = overtake
-    counter_rollup.roll_up_counter(
-        table, LEDGER, slot.pk, lambda: clock[0], build_ranking_key, AMPLE
-    )
+    take_turn(table, DirtyTally(slot.pk, {0}), lambda: clock[0])
     assert counter_items.read_slot_count(head(table)) == 8
     assert total(table, "a") == 20_000
 
@@ -144,7 +144,7 @@ def test_a_rollup_that_others_always_overtake_gives_up() -> None:
             table.items[NAME.head_key] = {**head(table), "rev": {"N": str(rev)}}
 
     table.before = raise_the_head
-    assert roll_up(table) == counter_items.CounterReading(0, ())
+    assert roll_up(table) == TallyTurn(overtaken=True)
     assert total(table, "a") == 1
 
 
@@ -242,16 +242,10 @@ def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
     table = Table()
     for by in "ab":
         add(table, by, lambda: 0.0)
-    left = iter([30.0, 1.0])
-    with pytest.raises(UnavailableError):
-        counter_rollup.roll_up_counter(
-            table,
-            LEDGER,
-            NAME.render_slot_key(0),
-            lambda: NOW,
-            build_ranking_key,
-            RetryBudget(lambda: next(left), reserve=1),
-        )
+    # The head, each of the slots, the head again, one total.
+    left = iter([30.0] * (1 + 8 + 1 + 1) + [1.0])
+    with pytest.raises(OutOfTimeError):
+        roll_up(table, retry_budget=RetryBudget(lambda: next(left), reserve=1))
     assert (total(table, "a"), total(table, "b")) == (1, 0)
     roll_up(table)
     assert (total(table, "a"), total(table, "b")) == (1, 1)

@@ -41,7 +41,9 @@ def test_a_total_is_the_sum_of_all_slots_and_leaves_no_mark() -> None:
     count(table, slots.build_slot_key(CHART, "s0"), 2)
     count(table, slots.build_slot_key(CHART, "s1"), 3)
     count(table, slots.build_kept_key(CHART, "s1"), 4)
-    assert rollup(table) == RollupReport(1, 0, 3, keys.render_instant(NOW))
+    # Total, slots, total, and three marks.
+    expected = RollupReport(1, 0, 3, keys.render_instant(NOW), most_requests=6)
+    assert rollup(table) == expected
     assert reader.read_rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
     assert reader.read_live_amount(table, CHART) == Amount(9, Decimal(9))
     assert dirty(table) == []

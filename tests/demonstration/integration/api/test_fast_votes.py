@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from daicho.book.book import Book
@@ -166,3 +168,33 @@ def test_slots_that_throttle_become_more_while_votes_go_on(
         here.tick(11)  # `there` does not look again: it votes over the slots that it knows
     assert here.client.good("GET", poll)["votes"] == 240
     assert used() == set(range(16))
+
+
+def test_slots_that_throttle_are_opened_at_once_up_to_what_the_poll_expects(
+    served: Served, here: Instance, there: Instance
+) -> None:
+    """A poll begins with 8 slots. Nobody waits for the rollup, and a live reading has all votes."""
+    poll = opened(here.client, "fast", 20_000)
+    refused: set[str] = set()
+
+    def throttle(key: ItemKey) -> None:
+        if key.pk not in refused:
+            refused.add(key.pk)
+            raise ThrottledError("slow down", ["TableWriteKeyRangeThroughputExceeded"])
+
+    def used() -> int:
+        slots = slot_items(served, poll)
+        return len({item["PK"]["S"] for item in slots})
+
+    for _ in range(40):
+        assert like(here.client, poll).status == 200
+    assert used() == 8
+    here.once.before = throttle
+    statuses = Counter(like(here.client, poll).status for _ in range(200))
+    assert set(statuses) <= {200, 429} and statuses[429] < 20
+    assert 30 < used() <= 40
+    assert like(there.client, poll).status == 200
+    votes = 40 + statuses[200] + 1
+    assert there.client.good("GET", f"{poll}?live=true")["votes"] == votes
+    roll_up(served, here.now)
+    assert here.client.good("GET", poll)["votes"] == votes
