@@ -11,6 +11,7 @@ import pytest
 from daicho.errors import BeingBuilt, ThrottledError
 from daicho.rebuild.rebuild import QUIET_S
 from daicho.release.older_writers import OlderWriters
+from daicho.runtime.clock import ClockReading
 from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import StreamShard, apply_update
@@ -144,7 +145,7 @@ def test_an_earlier_announcement_covers_writes_until_the_pass_begins(house: Hous
         house.table,
         house.stage.ledger,
         lambda _: None,
-        clock=lambda: house.now.timestamp(),  # noqa: PLW0108
+        clocks=lambda: ClockReading(house.now.timestamp(), house.now.timestamp()),
     )
     older.announce()
     book, entity = house.stage.book, house.stage.entity

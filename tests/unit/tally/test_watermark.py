@@ -149,7 +149,12 @@ def test_no_answer_is_older_than_one_that_ended_before(actions: list[int | str |
 def test_an_instance_reads_the_watermark_once_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
     stack, read = Stack(), []
     get = Table.get
-    monkeypatch.setattr(Table, "get", lambda *args, **more: read.append(args) or get(*args, **more))
+
+    def get_and_count(*args: Any, **more: Any) -> Any:
+        read.append(args)
+        return get(*args, **more)
+
+    monkeypatch.setattr(Table, "get", get_and_count)
 
     def count_reads() -> int:
         read.clear()

@@ -131,7 +131,7 @@ class Schedule:
             self._expire,
             self._write,
             self._requests,
-            self._lifecycle and self._lifecycle.restores,
+            self._lifecycle.restores if self._lifecycle is not None else None,
         )
         self._closing = ClosingShards(profile, *shared)
         self._chosen = ChosenRedrives(profile, *shared)
