@@ -180,10 +180,10 @@ class CompletionCheck:
 class SwitchedTotals:
     """Whether totals include, when readers switch to an instance, what was counted in it before.
 
-    A reader of a total sees no slot. From the moment at which a rebuild was proved, it notes what is
-    counted: `note` is called with each change of an item. At the switch, a total must be what the
-    slots held at that moment, with all that the rebuild has added from the archive since, and any
-    choice of what the stream has counted later.
+    A reader of a total sees no slot. From the moment at which a rebuild was proved, it notes what
+    is counted: `note` is called with each change of an item. At the switch, a total must be what
+    the slots held at that moment, with all that the rebuild has added from the archive since, and
+    any choice of what the stream has counted later.
     """
 
     def __init__(self, deployment: SimulatedDeployment) -> None:
