@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -24,8 +24,6 @@ RollupMode = Literal["by schedule", "at once"]
 TextKind = Literal["text", "company", "phone"]
 VersionMode = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
-DIGEST_LENGTH = 16
-"""Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
 
 
 @dataclass(frozen=True)
@@ -264,9 +262,7 @@ class EntityPlan:
     @cached_property
     def declared_instances(self) -> frozenset[tuple[str, int]]:
         """What it declares, like `derived_instances`: not what retires in it, nor its counters."""
-        declared: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
-        declared = [*self.searches, *self.listings, *self.aggregates, *self.uniques]
-        return frozenset((declaration.name, declaration.since) for declaration in declared)
+        return replace(self, retiring=RetiringPlan()).derived_instances
 
     @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
@@ -278,9 +274,9 @@ class EntityPlan:
 
     @cached_property
     def digest(self) -> str:
-        """A short digest, which an edit of the lock file changes."""
+        """A digest that an edit of the lock file changes; short, because nobody attacks it."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def has_derived_state(self) -> bool:
