@@ -16,6 +16,13 @@ SECRET = "confidential"
 ADMIN_OF_TENANT = f"{TENANTS[0]}-{ADMIN}"
 
 
+@pytest.fixture
+def page(page: Page) -> Page:
+    """The console, once its session has begun."""
+    page.locator(".user small").wait_for()
+    return page
+
+
 def end_session(server: ConsoleStack) -> None:
     """The next request finds that the session has ended; the issuer has forgotten its user."""
     server.issuer.expire_tokens()
