@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from daicho.storage import keys
 from daicho.storage.item_cache import ItemCache
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.storage.requests import Put
 from daicho.storage.table import Table
@@ -147,14 +148,14 @@ def test_no_answer_is_older_than_one_that_ended_before(actions: list[int | str |
 
 
 def test_an_instance_reads_the_watermark_once_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
-    stack, read = Stack(), []
+    stack, read = Stack(), list[ItemKey]()
     get = Table.get
 
-    def get_and_count(*args: Any, **more: Any) -> Any:
-        read.append(args)
-        return get(*args, **more)
+    def get_and_record(table: Table, key: ItemKey, **arguments: Any) -> Any:
+        read.append(key)
+        return get(table, key, **arguments)
 
-    monkeypatch.setattr(Table, "get", get_and_count)
+    monkeypatch.setattr(Table, "get", get_and_record)
 
     def count_reads() -> int:
         read.clear()
