@@ -16,7 +16,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Instance
-from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.rows.plain_amounts import add_exactly
 
 
 class SwitchedTotals:

@@ -2,7 +2,7 @@
 
 It is checked when the watermark changes. Slots and totals must be the sum of all records that were
 made before the watermark, and of any choice of the later ones. What a record adds is computed from
-the declarations, without the library (`daicho.testing.oracle.plain_amounts`).
+the declarations, without the library (`daicho.testing.oracle.rows.plain_amounts`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from daicho.tally.watermark import (
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.differences import sum_slots
-from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.rows.plain_amounts import add_exactly
 from daicho.testing.oracle.stream_history import is_base_item
 
 MAX_LATER = 8
