@@ -32,8 +32,8 @@ from daicho.search.unicode14 import is_assigned
 from daicho.search.variants import KINDS, Kind, compute_readings
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
-from daicho.testing.oracle.plain_amounts import compute_plain_amounts
 from daicho.testing.oracle.rows import plain_keys
+from daicho.testing.oracle.rows.plain_amounts import compute_plain_amounts
 from daicho.testing.oracle.rows.plain_rows import compute_plain_rows, list_all_declarations
 from daicho.testing.oracle.rows.plain_texts import fold_plainly, is_in_unicode_14, read_plainly
 

@@ -17,7 +17,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
 from daicho.testing.aws.event_filters import EventFilters
 from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
-from daicho.testing.oracle.plain_amounts import compute_plain_amounts
+from daicho.testing.oracle.rows.plain_amounts import compute_plain_amounts
 from daicho.testing.stack_settings import build_event_filters
 
 TENANT = "t"

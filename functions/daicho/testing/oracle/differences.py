@@ -20,9 +20,9 @@ from daicho.storage.item_key import ItemKey
 from daicho.tally import reader, slots, total_items
 from daicho.testing.clock import START
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.plain_amounts import add_exactly
 from daicho.testing.oracle.plain_figures import find_figure_differences
 from daicho.testing.oracle.recomputation import Recomputation
+from daicho.testing.oracle.rows.plain_amounts import add_exactly
 from daicho.testing.oracle.rows.plain_keys import (
     compute_shard,
     join_parts,

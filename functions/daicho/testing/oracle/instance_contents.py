@@ -18,8 +18,8 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.plain_amounts import add_exactly, compute_plain_amounts
 from daicho.testing.oracle.recounts import list_recounts
+from daicho.testing.oracle.rows.plain_amounts import add_exactly, compute_plain_amounts
 from daicho.testing.oracle.rows.plain_keys import split_parts
 from daicho.testing.oracle.rows.plain_rows import (
     Declaration,

@@ -23,7 +23,7 @@ from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.tally.reader import read_rolled_up_amount
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.plain_amounts import list_plain_groups, read_number
+from daicho.testing.oracle.rows.plain_amounts import list_plain_groups, read_number
 from daicho.testing.oracle.rows.plain_keys import render_tally
 from daicho.testing.simulated_entities import TENANT
 

@@ -11,7 +11,7 @@ from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.oracle.plain_amounts import add_exactly, negate_exactly
+from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly
 from daicho.testing.oracle.rows.plain_keys import split_parts
 from daicho.testing.oracle.rows.plain_rows import compute_plain_rows
 from daicho.testing.oracle.stream_history import ExpiredItem

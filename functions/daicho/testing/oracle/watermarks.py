@@ -2,8 +2,8 @@
 
 An instance of the API answers with the figure of every tally. Each must be the sum of all records
 that were made before the time of the answer, and of any choice of the later ones. What a record
-adds is computed from the declarations, without the library (`daicho.testing.oracle.plain_amounts`).
-No answer has an earlier time than one of the same kind that had ended before it began.
+adds is computed without the library (`daicho.testing.oracle.rows.plain_amounts`). No answer has an
+earlier time than one of the same kind that had ended before it began.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 from daicho.tally.watermark import Watermark, read_as_of, store_watermark
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.rows.plain_amounts import add_exactly
 from daicho.testing.oracle.stream_history import is_base_item
 
 INSTANCES = 3

@@ -1,1 +1,1 @@
-"""What an item derives as rows, from the documentation alone: no code of the library is shared."""
+"""Rows and amounts of an item, from the documentation alone: no code of the library is shared."""

@@ -15,7 +15,7 @@ from daicho.derive.index_row import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.oracle.plain_amounts import (
+from daicho.testing.oracle.rows.plain_amounts import (
     list_plain_groups,
     list_plain_values,
     meets_plainly,
