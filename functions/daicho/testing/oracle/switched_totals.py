@@ -16,7 +16,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Instance
-from daicho.testing.oracle.plain_amounts import add_exactly
+from daicho.testing.oracle.plain_amounts import add_exactly, negate_exactly
 
 
 class SwitchedTotals:
@@ -35,7 +35,7 @@ class SwitchedTotals:
                     self._sums[tally] = add_exactly(self._sums[tally], amount)
             self._later.clear()
         elif "#+" in key.pk:
-            change = add_exactly(_read_amount(key, new), -_read_amount(key, old))
+            change = add_exactly(_read_amount(key, new), negate_exactly(_read_amount(key, old)))
             if by_rebuild:
                 self._sums[key.pk] = add_exactly(self._sums[key.pk], change)
             elif change:
