@@ -52,7 +52,7 @@ def test_every_fault_has_a_name_of_its_own() -> None:
 
 
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
-    assert {str(number) for number in (*range(1, 23), *range(25, 33), 34, 48, 49, 55)} <= {
+    assert {str(number) for number in (*range(1, 23), *range(25, 35), 48, 49, 55)} <= {
         each.rule for each in faults()
     }
     assert {each.rule for each in faults()} <= PROFILES_BY_RULE.keys()

@@ -49,6 +49,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "30": REBUILD,
     "31": ("filter spread",),
     "32": REBUILD,
+    "33": ("rebuild kept",),
     "34": ("rebuild disabled", "rebuild replaced"),
     "42": ("restores",),
     "48": CLOSING,

@@ -190,14 +190,15 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
     rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
     rebuild_profile("rebuild copied expiry", 20, COPIED_STAMPED, draw_exact_values),
-    # A quarter of all writes meets another transaction: passes leave items to those that follow.
+    # A quarter to a third of all writes meets another transaction: passes leave items to those that
+    # follow.
     rebuild_profile(
         "rebuild contended",
         20,
         COPIED,
         draw_exact_values,
         faults=("conflict",),
-        fault_levels=(0.33,),
+        fault_levels=(0.33, 0.5),
         lengths=(100,),
         max_items=(6,),
         events={**EVENTS, "release": (25,), "request": (10,), "work": (200,)},

@@ -25,7 +25,7 @@ from daicho.testing.faults.processes import SimulatedProcess, get_running_proces
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Instance, InstanceContents
 from daicho.testing.oracle.instance_reads import ReadJudge
-from daicho.testing.oracle.rows.plain_amounts import add_exactly
+from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly
 from daicho.testing.oracle.settled_contents import SettledContents, has_older_image
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.oracle.touched_items import TouchedItems, is_copy
@@ -199,7 +199,7 @@ class SwitchedTotals:
                     self._sums[tally] = add_exactly(self._sums[tally], amount)
             self._later.clear()
         elif "#+" in key.pk:
-            change = add_exactly(_read_amount(key, new), -_read_amount(key, old))
+            change = add_exactly(_read_amount(key, new), negate_exactly(_read_amount(key, old)))
             if by_rebuild:
                 self._sums[key.pk] = add_exactly(self._sums[key.pk], change)
             elif change:
