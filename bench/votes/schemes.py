@@ -275,9 +275,9 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
         progress(second + 1)
     outcome.shards = outcome.shards[1:]  # in the first second, slots are opened
     outcome.counted = _rolled_up(table, "likes")
-    head = table.get(name.head_key)
-    if counter_items.read_slot_count(head) > 2 * number:  # doubled once, for the first second
-        raise RuntimeError(f"the slots became {counter_items.read_slot_count(head)}")
+    slot_count = counter_items.read_slot_count(table.get(name.head_key))
+    if slot_count > 2 * number:  # doubled once, for the first second
+        raise RuntimeError(f"the slots became {slot_count}")
     outcome.units, outcome.poll_reads = limits.units, max(polls.reads.values())
     outcome.most_asked, outcome.worst = dict(limits.most_asked), dict(limits.worst)
     return outcome

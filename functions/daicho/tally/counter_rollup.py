@@ -131,14 +131,17 @@ class CounterRollup:
         self, head: Image | None, slot_count: int, tally: DirtyTally
     ) -> TallyTurn | None:
         """Read the next block that is not up to date; after the last one, write the totals."""
-        began, stored = self.now(), self._read_blocks()
-        epoch = counter_head.get_epoch(head)
+        began, epoch = self.now(), counter_head.get_epoch(head)
+        stored, revision = tally.blocks, slots.read_revision(head)
+        if not revision or tally.blocks_revision != revision:
+            stored = self._read_blocks()
+        tally.blocks_revision = 0
         sums = {
             number: counter_head.read_block(block)
             for number, block in stored.items()
             if epoch is not None and get_integer(block, "epoch") == epoch
         }
-        epoch = epoch or slots.read_revision(head) + 1
+        epoch = epoch or revision + 1
         pending = _list_blocks(slot_count) - sums.keys()
         pending |= {number // counter_items.BLOCK_SLOTS for number in tally.marked_slots}
         reading = CounterReading(slot_count, ())
@@ -164,6 +167,7 @@ class CounterRollup:
             return None
         self._clear_marks(reading.dirty)
         tally.marked_slots -= set(_list_slots(number, reading.slots))
+        tally.blocks, tally.blocks_revision = {**stored, number: put.item}, revision + 1
         return TallyTurn(len(reading.images), is_done=False)
 
     def _read_blocks(self) -> dict[int, Image]:

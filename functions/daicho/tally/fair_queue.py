@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from daicho.storage import keys
+from daicho.storage.attributes import Image
 
 MAX_CLEARED_MARKS = 1_000
 """Dirty marks that a turn takes away. The next run finds the rest."""
@@ -24,11 +25,14 @@ class DirtyTally:
     """A tally, or a whole fast counter, with at least one dirty mark.
 
     ``partition``: the partition key of the tally, or of a marked item of the counter.
-    ``marked_slots``: the numbers of the counter's slots with a mark.
+    ``marked_slots``: the numbers of the counter's slots with a mark. ``blocks``: the blocks of its
+    slots as they were when its head had ``blocks_revision``; 0 if they are not known.
     """
 
     partition: str
     marked_slots: set[int] = field(default_factory=set)
+    blocks: dict[int, Image] = field(default_factory=dict)
+    blocks_revision: int = 0
 
     @property
     def tenant(self) -> str:

@@ -16,8 +16,14 @@ from daicho.tally import counter_head, counter_items, counter_rollup, slots
 from daicho.tally.fair_queue import DirtyTally, TallyTurn
 from tests.support.fast_counters import NAME, NOW, Table, add, head, roll_up, take_turn, total
 
-SLOTS = 250
-"""Of three blocks."""
+SLOTS, BLOCK_SLOTS = 250, 100
+"""Three blocks."""
+
+
+@pytest.fixture(autouse=True)
+def block_slots() -> Iterator[None]:
+    with mock.patch.object(counter_items, "BLOCK_SLOTS", BLOCK_SLOTS):
+        yield
 
 
 class Noting(Table):
@@ -52,7 +58,7 @@ def finish(table: Noting) -> list[TallyTurn]:
 
 
 @pytest.fixture
-def table() -> Noting:
+def table(block_slots: None) -> Noting:
     """Votes in each block, with their totals."""
     table = Noting()
     for slot in (3, 120, 249):

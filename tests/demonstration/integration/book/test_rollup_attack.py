@@ -15,6 +15,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
 from daicho.storage.table import Table
 from daicho.testing import MemoryDeployment, memory_deployment
+from daicho.testing.stack_settings import TABLE
 from domains.polls import Poll
 from domains.votes import Ballot
 
@@ -70,7 +71,7 @@ class LimitedDeployment(MemoryDeployment):
 
     def _open_table(self) -> Table:
         client: Any = self._dynamodb
-        table = CountingTable(client, memory_deployment.TABLE)
+        table = CountingTable(client, TABLE)
         table.requests = self.requests
         return table
 
