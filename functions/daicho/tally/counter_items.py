@@ -43,8 +43,8 @@ BLOCK_SORT_KEY = "block"
 FIRST_SLOTS = keys.MIN_SHARDS
 """Slots of a counter that no writer was refused by yet, or fewer if it declares fewer."""
 BLOCK_SLOTS = 40
-"""Slots that a rollup reads in one turn. What a turn has read is lost if the time is up before it is
-stored: 48 threads are in 48 turns then."""
+"""Slots that a rollup reads in one turn. What a turn has read is lost if the time is up before it
+is stored: 48 threads are in 48 turns then."""
 MAX_SLOTS = 2_000
 """Slots for a million votes a second, which is as many as a poll may expect."""
 
