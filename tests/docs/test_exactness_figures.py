@@ -30,7 +30,7 @@ def test_a_page_has_the_number_of_planted_faults(page: str, sentence: str) -> No
 
 
 def test_the_last_run_is_described_as_it_is_recorded() -> None:
-    """The last row of the record with schedules of all profiles: its size, seeds and differences."""
+    """The last row of the record with schedules of all profiles: size, seeds and differences."""
     rows = re.findall(
         r"^\| \d{4}-\d\d-\d\d [^|]*\| [^|]*\| ([\d,]+ to [\d,]+)[^|]*"
         r"\| ([\d,]+) \| ([\d,]+) \|[^|]*\|[^|]*\| (\d+) \|$",
