@@ -183,7 +183,8 @@ class WatermarkJob:
         """Whether a record waits to be applied, or a tally to be recounted."""
         if any(item.open_claims for item in progress.items.values()):
             return True
-        if next(iter(self._open_failures().list_names(ON_FAILURE_PREFIX)), None) is not None:
+        failures = self._open_failures()
+        if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
             return True
         recounts = Query(recount_list.LIST, limit=1, consistent=True)
         return any(page.items for page in self._store.query_pages(recounts))
