@@ -32,7 +32,7 @@ from tests.support.sample_ledger import BALLOT
 NAME = counter_items.CounterName("t", "Ballot", "likes", 1, ("p",))
 CANDIDATES = ("x", "y")
 INITIAL_SLOTS, MAX_SLOTS, DECLARED_SLOTS = 2, 16, 8
-BLOCK_SLOTS = (4, 2, 100)
+BLOCK_SLOTS = (4, 2, 4, 100)
 """Slots that a rollup reads in one turn; with 100, it reads all of them."""
 OTHER = counter_items.CounterName("u", "Ballot", "likes", 1, ("q",))
 """A counter of another tenant."""
@@ -48,7 +48,7 @@ EVENT_WEIGHTS = {
     "detached": (40, 80),
     "read": (0, 3),
     "earlier": (0, 2),
-    "race": (0, 4, 10),
+    "race": (0, 10, 20),
     "tick": (0, 2),
 }
 """The weights of each kind of event: one of each is drawn for a schedule."""
@@ -272,20 +272,25 @@ class Likes:
         """Few votes over many slots, and rollups that overtake each other, or end anywhere."""
         self._finish()
         self._lambda.run_to_end("rollup", {})
-        for number in range(self.choices.pick((1, 2, 4))):
-            slot = MAX_SLOTS - 1 if number == 0 else self.choices.draw_number(MAX_SLOTS)
+        slots = [self.choices.draw_number(MAX_SLOTS) for _ in range(self.choices.pick((1, 2, 4)))]
+        for slot in slots:
             self._add(NAME, slot, MAX_SLOTS)
         for _ in range(self.choices.pick((2, 3))):
             self._lambda.start_detached("rollup", {})
+        starts = self.choices.pick((0, 2, 4))
         self.note("a race begins")
         while self._lambda.detached and not self._lambda.unexpected:
             process = self.choices.pick(self._lambda.detached)
-            if self.choices.draw_bool(0.05):
+            if self.choices.draw_bool(0.15):
                 self._lambda.end_processes(lambda each, ended=process: each is ended)  # type: ignore[misc]
                 self.fault_counts["rollup killed"] += 1
                 continue
-            if self.choices.draw_bool(0.15):
-                self._add(NAME, self.choices.draw_number(MAX_SLOTS), MAX_SLOTS)
+            if self.choices.draw_bool(0.15):  # mostly where rollups read at this moment
+                slot = self.choices.pick((*slots, self.choices.draw_number(MAX_SLOTS)))
+                self._add(NAME, slot, MAX_SLOTS)
+                if starts and not self._lambda.is_crowded:
+                    starts -= 1
+                    self._lambda.start_detached("rollup", {})
             for _ in range(self.choices.pick(BURSTS)):
                 if not process.finished:
                     self._lambda.step_detached(process, 1)

@@ -114,6 +114,21 @@ def test_a_run_that_ended_before_the_totals_is_made_up_for(table: Noting) -> Non
     assert (table.read, total(table, "a")) == ([], 4)
 
 
+def test_a_block_that_another_rollup_has_stored_since_is_in_the_totals(table: Noting) -> None:
+    """The blocks that a run remembers are those of the head that it has written itself."""
+    for slot in (4, 121, 248):
+        vote(table, slot)
+    tally = DirtyTally(NAME.render_slot_key(4), {4, 121, 248})
+    assert not take_turn(table, tally, lambda: NOW).is_done
+    vote(table, 5)
+    other = DirtyTally(NAME.render_slot_key(5), {5, 121})
+    assert not take_turn(table, other, lambda: NOW).is_done
+    while not take_turn(table, tally, lambda: NOW).is_done:
+        pass
+    assert not [key for key, item in table.items.items() if "GSI2PK" in item]
+    assert total(table, "a") == 7
+
+
 def test_blocks_are_read_again_after_code_that_does_not_know_them(table: Noting) -> None:
     vote(table, 120)
     earlier = {**head(table), "rev": {"N": str(slots.read_revision(head(table)) + 1)}}
