@@ -6,14 +6,17 @@ not delivered at the stop are lost. This program saves the records that some map
 handled with the table, and the position of the first of them. Then a stop is a pause in delivery,
 as on AWS.
 
-A function may also answer HTTP without a body, as on AWS; MiniStack would fail. And a deployment
-ends no request that is about to reach a function.
+A function may also answer HTTP without a body, as on AWS; MiniStack would fail. A deployment ends
+no request that is about to reach a function. And MiniStack waits 50 ms after each invocation for a
+first log line of the function: here the function says when its lines have ended.
 
 Started as a program: ``python emulator.py FOLDER``; the folder only marks the process.
 """
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +26,17 @@ Scope = tuple[str, str, str]
 UNSENT = "'NoneType' object has no attribute 'stdin'"
 """The error of an event that was not written to a worker, because it has no process any more."""
 SENDINGS = 3
+END_OF_LOG = "\x1eend of the invocation's log"
+"""The line that a function writes to stderr after each invocation, before its answer."""
+SECONDS_FOR_LOG = 0.25
+"""How long an invocation without that line waits for more lines: its process has ended."""
+FOUND_HANDLER = "handler_fn = getattr(mod, handler_name)"
+MARKING_HANDLER = f"""_found_handler = getattr(mod, handler_name)
+        def handler_fn(event, context):
+            try:
+                return _found_handler(event, context)
+            finally:
+                print({END_OF_LOG!r}, file=sys.stderr, flush=True)"""
 
 
 def read_positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope, int]:
@@ -109,6 +123,27 @@ def repeat_unsent_invocations(worker: Any) -> None:
     worker.invoke = invoke_again
 
 
+def mark_end_of_log(functions: Any) -> None:
+    """Let a worker's log end at a line that its function writes, and not by waiting.
+
+    Raises:
+        ValueError: MiniStack's program of a worker has changed.
+    """
+    program = functions._PYTHON_WORKER_SCRIPT
+    if program.count(FOUND_HANDLER) != 1:
+        raise ValueError(f"MiniStack's program of a worker has no line {FOUND_HANDLER!r}")
+    functions._PYTHON_WORKER_SCRIPT = program.replace(FOUND_HANDLER, MARKING_HANDLER)
+
+    def drain(self: Any, **_waits: float) -> str:
+        lines: list[str] = []
+        with contextlib.suppress(queue.Empty):
+            while (line := self._stderr_queue.get(timeout=SECONDS_FOR_LOG)) != END_OF_LOG:
+                lines.append(line)
+        return "\n".join(lines)
+
+    functions.Worker._drain_stderr_bounded = drain
+
+
 def main() -> None:
     """Start MiniStack; its settings are environment variables (see `daicho_cli.local.server`)."""
     # Only in MiniStack's virtual environment: the tests of the functions above need neither.
@@ -119,6 +154,7 @@ def main() -> None:
     keep_stream(dynamodb, lambda_svc)
     allow_no_body(app)
     repeat_unsent_invocations(lambda_runtime.Worker)
+    mark_end_of_log(lambda_runtime)
     sys.argv[1:] = []
     app.main()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import botocore.loaders
 import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -13,6 +14,8 @@ from tests.support.stub_wire import Answer, StubWire
 
 URL = "http://localhost:8000"
 KEY = {"PK": {"S": "tenant#é"}, "SK": {"S": "order"}}
+LOADER = botocore.loaders.create_loader()
+"""Shared by all clients: it parses the service's description once."""
 FAILED = Answer({"__type": "com.amazonaws.dynamodb.v20120810#InternalServerError"}, 500)
 
 
@@ -21,6 +24,7 @@ def open_client(attempts: int = 3, url: str | None = URL) -> Any:
         retries={"mode": "standard", "total_max_attempts": attempts}, parameter_validation=False
     )
     session = botocore.session.get_session()
+    session.register_component("data_loader", LOADER)
     return session.create_client(
         "dynamodb", config=config, endpoint_url=url, region_name="eu-west-1"
     )

@@ -300,6 +300,7 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
         raise UnprocessedError(list(puts))
 
     monkeypatch.setattr(Table, "batch_write", leave)
+    monkeypatch.setattr("daicho_cli.load.batch_writer.RETRY_S", 0.0)
     result = daicho("Artist", written(tmp_path / "a.ndjson", [{"name": "n"}]))
     assert result.exit_code == 1
     assert "continues from there" in result.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+from collections.abc import Iterator
 
 import pytest
 
@@ -93,6 +94,29 @@ def test_a_recount_holds_the_time_until_it_is_done(stack: Stack) -> None:
     assert stack.run() == held
     stack.dynamodb.commit(build_recount_key(tally), None)
     assert stack.run() == wanted
+
+
+def test_a_redrive_between_the_reads_holds_the_time(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bucket is read before the list of recounts, since a redrive moves records to that list.
+
+    In the other order, a record that moves between the two reads is in neither.
+    """
+    held = stack.run()
+    stack.bucket.create(OBJECT, b"{}", {}, "application/json")
+    stack.announce("b", 10)
+    stack.announce("c", 11)
+    list_names = stack.bucket.list_names
+
+    def redrive_and_list(prefix: str) -> Iterator[str]:
+        tally = keys.render("t", "+Song.chart", "1", "x")
+        apply_update(stack.table, build_recount_mark(tally, "l#0005", None, stack.clock.now()))
+        stack.bucket.move(OBJECT, f"done/{OBJECT}")
+        return list_names(prefix)
+
+    monkeypatch.setattr(stack.bucket, "list_names", redrive_and_list)
+    assert stack.run() == held
 
 
 def test_a_finished_shard_without_claims_is_read_once(stack: Stack) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import queue
+import sys
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from daicho_cli.local.emulator import (
+    END_OF_LOG,
+    FOUND_HANDLER,
     UNSENT,
     Scope,
     list_pending,
+    mark_end_of_log,
     read_positions,
     repeat_unsent_invocations,
 )
@@ -70,3 +79,40 @@ def test_an_event_that_no_worker_got_is_sent_again() -> None:
         worker = Worker(*answers)
         assert worker.invoke("event", depth=1) == expected
         assert len(worker.answers) == left
+
+
+def mark_program(program: str) -> Any:
+    functions = SimpleNamespace(_PYTHON_WORKER_SCRIPT=program, Worker=type("Worker", (), {}))
+    mark_end_of_log(functions)
+    return functions
+
+
+def test_a_function_says_when_its_log_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(event: str, context: None) -> str:
+        sys.stderr.write("line\n")
+        if event == "bad":
+            raise ValueError(event)
+        return event
+
+    functions = mark_program(f"if True:\n    if True:\n        {FOUND_HANDLER}\n")
+    monkeypatch.setattr(sys, "stderr", written := io.StringIO())
+    names: dict[str, Any] = {"mod": SimpleNamespace(h=handler), "handler_name": "h", "sys": sys}
+    exec(functions._PYTHON_WORKER_SCRIPT, names)  # noqa: S102 - as the worker does
+    assert names["handler_fn"]("good", None) == "good"
+    with pytest.raises(ValueError, match="bad"):
+        names["handler_fn"]("bad", None)
+    assert written.getvalue() == f"line\n{END_OF_LOG}\n" * 2
+
+
+def test_lines_up_to_the_end_belong_to_the_invocation() -> None:
+    worker = mark_program(FOUND_HANDLER).Worker()
+    worker._stderr_queue = queue.Queue()
+    for line in ("a", "b", END_OF_LOG, "late"):
+        worker._stderr_queue.put(line)
+    assert worker._drain_stderr_bounded() == "a\nb"
+    assert worker._drain_stderr_bounded(first_line_wait=0.1) == "late"
+
+
+def test_another_program_of_a_worker_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no line"):
+        mark_program("run()")
