@@ -1,4 +1,4 @@
-"""The archive on the deployed local stack: 2,000 messages expire, are asked, and brought back."""
+"""The archive on the deployed local stack: 200 messages expire, are asked, and brought back."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from daicho_cli.main import app
 from tests.e2e.api import client, eventually, everything
 
 TENANTS = ("acme", "globex")
-EACH = 1_000
+EACH = 100
 AGES = (1, 2, 3)
 """How many days ago a message was written. They live for seven: so they expire in four to six."""
-SUBJECTS = 20
+SUBJECTS = 5
 """Every so many messages have one: a posting is a write of its own."""
 
 
@@ -91,7 +91,7 @@ def texts(tenant: str, age: int | None = None) -> set[str]:
 def site(
     place: LocalInstance | None, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    """2,000 messages, written over three days, that have expired on three days."""
+    """200 messages, written over three days, that have expired on three days."""
     file = place.stack_file if place else Path(os.environ["DAICHO_STACK"])
     folder = tmp_path_factory.mktemp("archive")
     # All that follows goes by this moment, the deletions too: loading may take us past midnight.
@@ -154,7 +154,7 @@ def test_what_expired_is_asked_verified_and_brought_back(site: Site, tmp_path: P
         return [row for row in found if row["item"]["text"].startswith(RUN)]
 
     found = eventually(rows, lambda rows: len(rows) >= len(wanted))
-    assert len(found) == len(wanted) == 2_000
+    assert len(found) == len(wanted) == 200
     assert {row["item"]["text"] for row in found} == wanted
     asked = site.archive("query", "-o", "json")
     assert " of 3 partitions, " in asked.err

@@ -208,6 +208,7 @@ class ApiInstances:
     def _commit(self, instance: ApiInstance, key: ItemKey, item: Image | None) -> None:
         """Write an item at once, as an instance does whose requests meet no others."""
         if instance.older is not None and instance.older.is_needed:
+            self.requests.finish(instance)
             process = self.requests.send(instance, key, (item,), f"write {key}")
             while not process.finished:
                 self.processes.run_round(process)

@@ -131,6 +131,12 @@ class ApiRequests:
         self.waiting = {each: at for each, at in self.waiting.items() if not each.finished}
         return list(self.waiting)
 
+    def finish(self, instance: ApiInstance) -> None:
+        """Let the request of an instance go on to its end: an instance handles one at a time."""
+        for process in self.list_waiting():
+            while self.waiting[process] is instance and not process.finished:
+                self.processes.run_round(process)
+
     def begin(self, instance: ApiInstance, entity: str) -> SimulatedProcess | None:
         """A request begins that puts or deletes an item; None if the instance is busy.
 
@@ -158,7 +164,14 @@ class ApiRequests:
         images: Sequence[Image | None],
         description: str,
     ) -> SimulatedProcess:
-        """Begin a request that writes these images of an item, one after the other."""
+        """Begin a request that writes these images of an item, one after the other.
+
+        Raises:
+            AssertionError: the instance handles another request.
+        """
+        self.list_waiting()
+        if instance in self.waiting.values():
+            raise AssertionError(f"{instance} is busy")
         clock = self.processes.deployment.clock
         is_announced = instance.older is not None and instance.older.is_needed
         end = clock.now() + dt.timedelta(seconds=REQUEST_S if is_announced else UNAWARE_S)
