@@ -72,9 +72,10 @@ class TenantDeletionJob:
     """The dependencies of a deletion.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
-    ``settle``: in seconds. ``segments``: the number of segments of the table, of which
-    ``parallelism`` are scanned at the same time. ``read`` limits units and ``written`` items a
-    second.
+    ``settle`` and ``uploads``: seconds before each further pass, and at least before the second
+    one, when every upload URL has expired. ``segments``: the number of segments of the table, of
+    which ``parallelism`` are scanned at the same time. ``read`` limits units and ``written`` items
+    a second.
     """
 
     store: DeletionTable
@@ -83,6 +84,7 @@ class TenantDeletionJob:
     jobs: Jobs
     now: Callable[[], dt.datetime]
     settle: int
+    uploads: int
     segments: int = 32
     parallelism: int = 4
     read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
@@ -106,10 +108,8 @@ class TenantDeletionJob:
             objects,
             Jobs(store, now),
             now,
-            settle=max(
-                settings.settle_seconds,
-                settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
-            ),
+            settings.settle_seconds,
+            settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
             written=RateLimiter(WRITES_PER_SECOND),
@@ -136,6 +136,10 @@ class TenantDeletionJob:
         if job is not None and job.state == "running":
             job.state, job.error = "failed", reason[:1000]
             self.jobs.save(job)
+
+    def compute_pause(self, passes: int) -> int:
+        """The seconds after so many passes. The first one began after the tenant was closed."""
+        return max(self.settle, self.uploads) if passes == 1 else self.settle
 
     def _compute_wait(self, job: Job) -> int:
         """The whole seconds until the job may continue."""
@@ -183,10 +187,11 @@ class _Deletion:
         if job.passes > 1 and job.finding_pass < job.passes:
             job.finished_at = keys.render_instant(now)
             return self.finish()
+        wait = self._on.compute_pause(job.passes)
         job.passes, job.began, job.seen = job.passes + 1, "", {}
-        job.waits = keys.render_instant(now + dt.timedelta(seconds=self._on.settle))
+        job.waits = keys.render_instant(now + dt.timedelta(seconds=wait))
         self._save()
-        return JobStep(done=False, wait=self._on.settle)
+        return JobStep(done=False, wait=wait)
 
     def finish(self) -> JobStep:
         """Request that the archived rows are forgotten, if that was asked for; end the job."""

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import boto3
 import httpx
 import pytest
 
@@ -29,12 +28,12 @@ from daicho.tally import counter_items
 from daicho.write.counter_writer import CounterSettings
 from daicho_cli.local.instance import CREDENTIALS, REGION
 from domains.votes import Ballot
-from tests.demonstration.e2e.delivery import delivered
+from tests.demonstration.e2e.delivery import delivered, roll_up
 from tests.e2e.api import TIMEOUT, client, eventually
 from tests.support.repository import ROOT
 
 CANDIDATES = ("ann", "bob", "cy")
-BALLOTS, CHANGED = 18_000, 1_700
+BALLOTS, CHANGED = 3_600, 400
 OVER_HTTP, THREADS = 300, 8
 LIKES = 1_500
 ATTACKING_POLLS, MOST_EXPECTED = 100, 1_000_000
@@ -47,9 +46,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def test_twenty_thousand_ballots_are_counted_once_each(
-    stack: dict[str, Any], tmp_path: Path
-) -> None:
+def test_thousands_of_ballots_are_counted_once_each(stack: dict[str, Any], tmp_path: Path) -> None:
     draw = random.Random(20261121)
     voters = {f"v{number}": draw.choice(CANDIDATES) for number in range(BALLOTS)}
     with client(stack, "acme") as api:
@@ -71,7 +68,6 @@ def test_twenty_thousand_ballots_are_counted_once_each(
         with ThreadPoolExecutor(THREADS) as pool:
             assert set(pool.map(vote, twice)) == {200, 201}
         voters |= dict(cast)
-        assert BALLOTS + CHANGED + len(twice) >= 19_900
         expected = Counter(voters.values())
         delivered(api)
         assert totals(api, poll, live=True) == expected
@@ -219,11 +215,3 @@ def rolled_up(stack: Fixture, read: Any, expected: Counter[str]) -> Counter[str]
         return found
 
     return eventually(once_more, lambda found: found == expected)
-
-
-def roll_up(stack: Fixture) -> dict[str, Any]:
-    """Run the rollup; gives its report."""
-    functions = boto3.client("lambda", endpoint_url=stack["endpoint"], region_name=REGION)
-    answer = functions.invoke(FunctionName=stack["functions"]["rollup"], Payload=b"{}")
-    report: dict[str, Any] = json.loads(answer["Payload"].read())
-    return report
