@@ -202,8 +202,8 @@ delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules 
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
 		$(if $(SCHEDULES),--schedules $(SCHEDULES)) $(if $(PROFILE),--profile "$(PROFILE)")
 
-mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence')
-	@$(BIN)/python -m tests.delivery.mutants.mutation_check --mixed \
+mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence', MIXED=1)
+	@$(BIN)/python -m tests.delivery.mutants.mutation_check $(if $(MIXED),--mixed) \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
