@@ -146,7 +146,7 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 # can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
 # would begin with the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra upgrade docs-check property package
+SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra docs-check property package
 PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
@@ -179,7 +179,7 @@ property: $(VENV)/.requirements ## Laws of the pure parts
 package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 	$(call run_tests,package)
 
-upgrade: $(VENV)/.requirements ## A project of this version, upgraded to a known next one
+upgrade: $(VENV)/.requirements ## A project of this version, upgraded to a known next one; a part of make trials
 	$(call run_tests,upgrade)
 
 docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
@@ -194,7 +194,7 @@ delivery: $(TOOLS) ## The stream path under faults
 .PHONY: trials delivery-soak
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants) -n 2 --dist loadfile -q
-	@TRIALS=1 $(PYTEST) tests/trials -q
+	@TRIALS=1 $(PYTEST) tests/trials tests/upgrade -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py \
 		$(wildcard tests/demonstration/e2e/test_smoke.py) -q
 

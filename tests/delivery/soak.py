@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import signal
 import sys
 import time
 from collections import Counter
@@ -26,7 +27,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from daicho.testing.faults.fault_kinds import FAULT_KINDS
-from daicho.testing.schedules.running import run_schedule
+from daicho.testing.schedules.running import Playable, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from tests.delivery.schedules.failures import build_replay_command, describe_failure
 from tests.delivery.schedules.sources import (
@@ -42,6 +43,8 @@ MIN_SCHEDULES_PER_FAULT = 1_000
 MIN_MEASURED_SCHEDULES = 1_000
 """Shorter runs are too short for a threshold of their speed."""
 MIN_SIMULATED_RATIO = 10_000
+MAX_SECONDS_PER_SCHEDULE = 300.0
+"""A schedule that is not played by then stands still, and is a failure. The longest ends in 10."""
 CHUNK_SCHEDULES = 100
 MAX_STORIES = 3
 SCHEDULES_PER_LINE = 2_000
@@ -115,11 +118,32 @@ class Measure:
     is_missed: bool = False
 
 
+class StandsStillError(BaseException):
+    """A schedule waits for something that never comes. No code may catch this as an `Exception`."""
+
+
+def play_in_time(schedule: Playable, seconds: float = MAX_SECONDS_PER_SCHEDULE) -> list[str]:
+    """Play a schedule; returns the differences. That it does not end in time is one."""
+
+    def end(*_: object) -> None:
+        raise StandsStillError
+
+    previous = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return run_schedule(schedule)
+    except StandsStillError:
+        return [f"it has not ended after {seconds:g} seconds"]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
 def play_schedules(seed: int, count: int, profile: str | None, small_worlds: bool) -> RunResult:
     """Play the schedules of ``count`` seeds; see `build_named_schedules`."""
     result, began = RunResult(seed_count=count), time.process_time()
     for schedule in build_named_schedules(seed, count, profile, small_worlds=small_worlds):
-        name, differences = get_schedule_name(schedule), run_schedule(schedule)
+        name, differences = get_schedule_name(schedule), play_in_time(schedule)
         result.played[name] += 1
         if isinstance(schedule, Schedule):
             kinds = (kind for kind, times in schedule.fault_counts.items() if times)

@@ -7,9 +7,11 @@ import re
 import subprocess
 from collections import Counter
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
+from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.fault_kinds import FAULT_KINDS
 from tests.delivery import soak
@@ -51,6 +53,18 @@ def test_one_schedule_is_exactly_one() -> None:
         assert one in list_schedules(1, 20)
     assert list_schedules(7, 3, "archive redrive") == [("archive redrive", n) for n in (7, 8, 9)]
     assert list_schedules(3, 2, "likes") == [("likes", 3), ("likes", 4)]
+
+
+def test_a_schedule_that_stands_still_is_a_difference() -> None:
+    class Waiting:
+        choices, log = Choices("waiting"), list[str]()
+
+        def run(self) -> list[str]:
+            lock = Lock()
+            with lock, lock:
+                return []
+
+    assert soak.play_in_time(Waiting(), 0.05) == ["it has not ended after 0.05 seconds"]
 
 
 def test_make_passes_its_options_on() -> None:
