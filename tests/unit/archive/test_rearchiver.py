@@ -147,3 +147,17 @@ def test_rows_that_a_late_attempt_wrote_are_accounted_for_by_the_redrive() -> No
     key = Chain.from_key(late.records[0]).watermark_key
     kept.table.items[key] = {**kept.table.items[key], "seen": {"N": "0"}}
     assert kept.kinds() == ["unseen"]
+
+
+def test_a_link_whose_rows_were_forgotten_before_its_watermark_counts_them() -> None:
+    """The attempt that wrote the link ended before it advanced the watermark."""
+    kept = Kept()
+    kept.append(1, 2)
+    key = Chain.from_key(build_expired_batch(1).records[0]).watermark_key
+    item = kept.table.items[key]
+    kept.table.items[key] = {name: item[name] for name in item if name not in ("seq", "rows")}
+    kept.grow_old()
+    Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
+    assert kept.rejoin(3, tenant="u") == RearchiveResult(added=1)
+    assert kept.numbers() == [3]
+    assert kept.verify().is_sound

@@ -39,6 +39,7 @@ from tests.support.memory_archive import (
     build_expired_batch,
     render_link_name,
     render_seq,
+    render_side_name,
 )
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_tally_key
 
@@ -412,3 +413,14 @@ def test_a_row_of_an_older_generation_is_restored_as_it_reads() -> None:
     assert (restored["label"], restored["gen"]) == ({"S": image["song"]["S"].upper()}, {"N": "2"})
     with pytest.raises(UnrestorableError, match=r"lacks the migration Download\.fill"):
         build_restored_image(row, replace(ledger, functions={}), now)
+
+
+def test_the_newest_row_of_a_key_may_be_read_before_an_older_one(kept: Kept) -> None:
+    """A redrive has added an older row in a side object, whose name sorts behind the links."""
+    item = build_download(1)
+    same: dict[str, Any] = {"id": {"S": "1"}, "PK": item["PK"], "SK": item["SK"]}
+    kept.append(6, **same, note={"S": "later"})
+    kept.rejoin(5, **same, note={"S": "earlier"})
+    assert render_side_name(5) in kept.bucket.objects
+    assert restore(kept, tenant="t").restored == 3
+    assert items(kept)["t1"]["note"] == {"S": "later"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,15 +13,21 @@ import pytest
 from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnansweredError
-from daicho.layout.backfill_state import BackfillState
+from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
 from daicho.rebuild.purged_items import is_item_of, select_items_of
+from daicho.rebuild.rebuild import Rebuild
+from daicho.rebuild.requests import request_rebuild
 from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
+from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Write, to_key_image
 from daicho.stream.records import Batch
+from daicho.tenants.jobs import Jobs
 from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.delivery.sample_values import LEDGER
 from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
@@ -195,3 +202,38 @@ def test_a_purge_removes_the_markers_of_its_instance() -> None:
     assert not is_item_of({"Download": ["played@1"], "Song": ["played@2"]}, marker)
     scanned = stage.table.scan(select_items_of({"Download": ["played@2"]}, consistent=True))
     assert marker in scanned.items
+
+
+def test_an_aggregate_that_lacked_expired_items_is_complete_after_another_rebuild() -> None:
+    """The oldest generation is as high as it can be, but the instance was marked as lacking."""
+    stage = Stage()
+    table = stage.table
+    state = BackfillState("Download", 1, 2)
+    table.batch_write([state.to_item()])
+    apply_update(table, complete_update(state, 2, frozenset({"played@2"}), NOW))
+    apply_update(table, build_record_update("arn", frozenset({"Download"})))
+    apply_update(table, build_deployed_update("arn", NOW - dt.timedelta(days=1)))
+    now = [NOW]
+    empty, jobs = MemoryBucket(lambda: NOW), Jobs(table, lambda: now[0])
+    rebuild = Rebuild(table, stage, empty, LEDGER, jobs, lambda: now[0], 60, parallelism=1)
+    rebuild = replace(rebuild, archive=ArchiveReader(stage.bucket))
+    job = request_rebuild(table, {"Download": 2}, NOW, rate=1e9)
+    job.phase, job.older_seen = "fill", {"Download": 0}
+    jobs.save(job)
+    while not (step := rebuild.run_step(PATIENCE)).done:
+        now[0] += dt.timedelta(seconds=step.wait)
+        for key, item in [*table.items.items()]:  # as a rollup does it
+            if key.sk.startswith("kept#"):
+                table.items[key] = {n: v for n, v in item.items() if not n.startswith("GSI2")}
+    assert stage.figures == EXPECTED
+    item = table.items[build_backfill_key("Download")]
+    assert BackfillState.parse("Download", item).lacking == frozenset()
+
+
+def test_a_purge_removes_the_reservations_and_tallies_of_its_instance() -> None:
+    instances = {"Download": ["name@2"]}
+    for sign, is_chosen in (("=", True), ("+", True), ("*", False)):
+        for since in ("2", "3"):
+            key = ItemKey(keys.render("t", f"{sign}Download.name", since, "ab"), "#")
+            found = is_item_of(instances, to_key_image(key))
+            assert found is (is_chosen and since == "2"), key

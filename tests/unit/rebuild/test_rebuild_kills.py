@@ -314,3 +314,15 @@ def test_an_archived_row_of_a_newer_release_blocks_a_function_with_an_older_lock
         "blocked",
         "this function has an older lock file than the stage",
     )
+
+
+def test_items_whose_unique_value_is_taken_block_a_rebuild_that_accepts_what_is_left(
+    stage: Stage,
+) -> None:
+    job = stage.find_job()
+    job.phase, job.without, job.taken, job.left = "prove", True, 1, {"t#Member#1 #": "taken"}
+    stage.rebuild.jobs.save(job)
+    assert not stage.step()
+    job = stage.find_job()
+    assert (job.state, job.phase, job.passes) == ("blocked", "touch", 2)
+    assert "a unique value that another item has" in job.reason

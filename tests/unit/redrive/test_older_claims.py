@@ -171,3 +171,13 @@ def test_records_without_a_readable_entity_are_found_by_their_item(house: House)
     assert house.shard.claims[render_number(6)].entity == "Song"
     report = choose(house, 6, action="list")
     assert len(report.claims) == 2
+
+
+def test_a_record_of_a_discarded_batch_brings_older_claims_of_its_item(house: House) -> None:
+    write_a_day(house)
+    house.project(0, 6)
+    house.discard(6, 7)
+    house.broken.clear()
+    report = choose(house, 6)  # of the same item as 2, and not as 3
+    assert (report.applied, report.finished) == (2, True)
+    assert states(house) == {2: "done", 3: "open", 6: "done"}

@@ -15,6 +15,7 @@ from daicho.stream.records import Batch
 from tests.support.redrive_setup import (
     BEGAN,
     COUNT,
+    COUNT_SLOT,
     LENGTH,
     SHARD,
     House,
@@ -313,3 +314,23 @@ def test_more_than_a_thousand_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(reports) == 3
     assert projector.project(Batch.parse(house.event(1_000, 1_002)), retry_budget()) is None
     assert house.differences() == []
+
+
+def test_a_claim_that_is_done_long_ago_stays_while_a_batch_has_its_record(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The redrive of the claim left the slot's number below the record, so it would count again."""
+    monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 1)
+    for place in range(3):
+        house.put(build_song_with_artist(place, "ab"))
+    house.broken = {1}
+    house.project(0, 2)
+    house.broken = {2}
+    house.discard(1, 3)
+    drive(house)
+    assert house.shard.claims[render_number(1)].state == "done"
+    before = house.dynamo.find(COUNT_SLOT)
+    house.now += dt.timedelta(hours=73)
+    drive(house)
+    assert house.shard.claims[render_number(1)].state == "done"
+    assert house.dynamo.find(COUNT_SLOT) == before

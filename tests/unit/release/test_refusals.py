@@ -175,3 +175,15 @@ def test_a_migration_ends_only_when_no_item_needs_it() -> None:
         [PLAIN], ledger, revert, {"Member": {"name": fields["Member"]["name"]}}
     )
     assert list_refusals(reverted, record(ledger, 1, 2)) == []
+
+
+def test_an_instance_that_retired_once_and_answers_again_does_not_end_in_one_step() -> None:
+    """Generation 3 reverts to the listing of generation 1, and generation 4 supersedes it."""
+    again = replace(CHANGED, listings=(replace(CHANGED.listings[0], shards=4),))
+    revert = Decisions(reverted=frozenset({"Member"}))
+    reverted = append_generations([WITH_LIST], number(WITH_LIST, CHANGED), revert)
+    superseded = Decisions(superseded=frozenset({"Member.listed"}))
+    ledger = append_generations([again], reverted, superseded)
+    assert ("listed", 1) not in ledger.newest_generation("Member").plan.derived_instances
+    (refusal,) = list_refusals(ledger, record(ledger, 1, 3))
+    assert refusal.startswith("Member.listed@1 ends in generation 4, but this stage has not had")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from daicho.layout.backfill_state import (
 from daicho.plan import Decisions, Generation, Ledger, append_generations
 from daicho.release.older_writers import READERS_KNOW_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
-from daicho.release.release import Release
+from daicho.release.release import OVERTAKEN, Release
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import apply_update
@@ -377,3 +377,39 @@ def test_the_first_record_says_that_every_entity_has_its_state() -> None:
     with pytest.raises(UnavailableError):
         Release(table, watcher, one, 0.0).open_to_writers("run", "arn", budget)
     assert not read_stage_states(table).is_recorded
+
+
+class OpenedMeanwhile(MemoryTable):
+    """A table in which something is done behind the first reading of the states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action: Callable[[], object] | None = None
+
+    def query(self, query: Query) -> ItemPage:
+        page = super().query(query)
+        if (action := self.action) is not None:
+            self.action = None
+            action()
+        return page
+
+
+def test_a_check_fences_off_earlier_releases_before_it_reads_the_stage() -> None:
+    """Otherwise an earlier release opens the stage behind the reading, and nobody sees it."""
+    table = OpenedMeanwhile()
+    house = House(table)
+    house.open(ONE)
+    table.batch_write([BASE_ITEM])
+    house.check(TWO)
+    refused: list[str] = []
+
+    def open_late() -> None:
+        try:
+            house.open(TWO)
+        except ReleaseRefusedError as error:
+            refused.append(str(error))
+
+    table.action = open_late
+    house.check(ONE)
+    assert refused == [OVERTAKEN]
+    assert house.read().newest == 1

@@ -169,3 +169,15 @@ def test_a_counter_of_too_many_groups_is_read_whole() -> None:
     assert turn is not None and turn.is_done
     assert total(table, "a") == 2
     assert NAME.build_block_key(0) not in table.items
+
+
+def test_a_counter_that_becomes_too_large_for_blocks_has_totals_of_all_groups() -> None:
+    """The block that was stored before holds a group whose marks are gone."""
+    table = Noting()
+    vote(table, 3, "a")
+    vote(table, 120, "b")
+    tally = DirtyTally(NAME.render_slot_key(3), {3, 120})
+    assert not take_turn(table, tally, lambda: NOW).is_done
+    with mock.patch.object(counter_rollup, "MAX_BLOCK_BYTES", 10):
+        finish(table)
+    assert (total(table, "a"), total(table, "b")) == (1, 1)
