@@ -67,11 +67,17 @@ class ConditionalWrite:
 
 
 def build_creation(image: Image, now: int, *, replaces_expired: bool) -> Put:
-    """Put ``image`` where no item exists or, with ``replaces_expired``, over an expired item."""
+    """Put ``image`` where no item exists or, with ``replaces_expired``, over an expired item.
+
+    The expired item is another one. The SDK repeats a request whose answer was lost, and meanwhile
+    the new item may have been changed, and expired.
+    """
     write = ConditionalWrite()
     write.condition = f"attribute_not_exists({write.add_name('PK')})"
     if replaces_expired:
-        write.condition += f" OR {write.add_name('ttl')} <= {write.add_value(_to_number(now))}"
+        expired = f"{write.add_name('ttl')} <= {write.add_value(_to_number(now))}"
+        created = write.add_value(image["created_at"])
+        write.condition += f" OR {expired} AND {write.add_name('created_at')} <> {created}"
     return write.to_put(image)
 
 

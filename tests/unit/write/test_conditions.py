@@ -23,10 +23,12 @@ KEY = ItemKey("p", "s")
 
 def test_the_requests_of_a_write() -> None:
     image: Image = {"PK": {"S": "p"}, "SK": {"S": "s"}, "version": {"N": "1"}, "f": {"S": "f"}}
-    put = build_creation(image, 5, replaces_expired=True)
-    assert put.item == image
-    assert put.condition == "attribute_not_exists(#n0) OR #n1 <= :0"
-    assert put.names == {"#n0": "PK", "#n1": "ttl"}
+    new = {**image, "created_at": {"S": "now"}}
+    put = build_creation(new, 5, replaces_expired=True)
+    assert put.item == new
+    assert put.condition == "attribute_not_exists(#n0) OR #n1 <= :0 AND #n2 <> :1"
+    assert put.names == {"#n0": "PK", "#n1": "ttl", "#n2": "created_at"}
+    assert put.values == {":0": {"N": "5"}, ":1": {"S": "now"}}
     put = build_creation(image, 5, replaces_expired=False)
     assert put.condition == "attribute_not_exists(#n0)"
     delete = build_removal(KEY, 5, 3)
@@ -55,6 +57,21 @@ def test_the_requests_of_a_write() -> None:
     )
     write = build_replacement(KEY, image, absent=(), unchanged={}, expiry=ExpiryRule(9), if_match=4)
     assert write.condition == "#n0 = :4 AND (attribute_not_exists(#n2) OR #n2 > :3)"
+
+
+def test_a_repeated_creation_does_not_replace_its_own_expired_item() -> None:
+    """As the SDK repeats a request whose answer was lost, while others change the new item."""
+    table = MemoryTable()
+    image = to_image({"PK": "p", "SK": "s", "created_at": "now", "state": "open"})
+    creation = build_creation(image, 100, replaces_expired=True)
+    table.transact([creation])
+    expired = image | to_image({"state": "void", "ttl": 99})
+    table.put(expired)
+    with pytest.raises(TransactionFailedError):
+        table.transact([creation])
+    another = build_creation(image | to_image({"created_at": "later"}), 100, replaces_expired=True)
+    table.transact([another])
+    assert table.get(KEY) == another.item
 
 
 def test_an_item_that_was_deleted_and_created_again_is_not_the_one_that_was_read() -> None:

@@ -107,7 +107,7 @@ def test_nothing_replaces_an_expired_item_that_waits_for_the_archive(planner: It
     assert planner.build_creation(new, TOO_LATE).condition == "attribute_not_exists(#n0)"
     token = planner.plan_creation(Token(id="t", owner="o"), TOO_LATE)
     condition = planner.build_creation(token, TOO_LATE).condition
-    assert condition == "attribute_not_exists(#n0) OR #n1 <= :0"
+    assert condition == "attribute_not_exists(#n0) OR #n1 <= :0 AND #n2 <> :1"
 
 
 def test_only_an_item_that_exists_is_changed(planner: ItemPlanner) -> None:
