@@ -57,6 +57,7 @@ def check_printed_calls(project: OwnProject, printed: str) -> None:
         assert "drinks" in output, call
 
 
+@pytest.mark.skipif(not IS_TRIAL, reason="takes minutes: make trials")
 def test_a_new_project_answers_its_first_calls(project: OwnProject) -> None:
     printed = project.make("up")
     check_printed_calls(project, printed)

@@ -12,6 +12,9 @@ from daicho.search.normalise import fold
 from tests.demonstration.support.chinook import Chinook, Row
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
+from tests.support.trials import IS_TRIAL
+
+pytestmark = pytest.mark.skipif(not IS_TRIAL, reason="takes a minute: make trials")
 
 SHIPPED, CANCELLED = 20, 10
 

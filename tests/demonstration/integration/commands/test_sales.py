@@ -15,6 +15,9 @@ from daicho_cli.load.command import load
 from tests.demonstration.support.chinook import Chinook, Row
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
+from tests.support.trials import IS_TRIAL
+
+pytestmark = pytest.mark.skipif(not IS_TRIAL, reason="takes a minute: make trials")
 
 DEARER, MOVED, REFUNDED = 100, 100, 100
 
