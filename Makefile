@@ -270,7 +270,7 @@ destroy: $(VENV)/.requirements ## Remove STAGE=dev from its account, with all it
 	@$(BIN)/daicho destroy --stage $(or $(STAGE),dev)
 
 ##@ Generate
-.PHONY: generate generation openapi docs clients lock
+.PHONY: generate generation openapi docs lock
 generate: $(VENV)/.requirements ## Write all generated files; says which it changed
 	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
 	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
@@ -281,19 +281,16 @@ generation: $(VENV)/.requirements ## Append changed declarations to functions/ge
 openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
-clients: $(VENV)/.requirements ## Write typed clients for Python and TypeScript, in clients/
-	$(BIN)/daicho clients
-
 docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
 	@$(BIN)/daicho docs
 	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
-	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs daicho_cli/clients/requirements-clients; do \
+	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs tests/support/clients/requirements-clients; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
-	@for each in daicho_cli/local/node daicho_cli/clients/node daicho_cli/upgrade/node tests/console; do \
+	@for each in daicho_cli/local/node daicho_cli/upgrade/node tests/console tests/support/clients/node; do \
 		npm install --package-lock-only --ignore-scripts --silent --prefix $$each || exit 1; done
 
 .PHONY: sbom audit secrets-baseline

@@ -97,11 +97,6 @@ SUBCOMMANDS = {
         "contract",
         "Compare the API of the declarations with the committed OpenAPI document.",
     ),
-    "clients": Subcommand(
-        "daicho_cli.clients.command",
-        "clients",
-        "Write typed clients of the API in Python and TypeScript.",
-    ),
     "cost": Subcommand(
         "daicho_cli.cost.command",
         "cost",
