@@ -140,13 +140,13 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test test-console lint format unit models property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
+.PHONY: test test-console lint format unit models property package docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
 # Two suites at a time, the longest ones first, so that both are busy to the end. The stack of the
 # demonstration mostly waits for its schedules. What each suite prints comes in one piece, where make
 # can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
 # would begin with the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra upgrade docs-check property package
+SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra docs-check property package
 PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
@@ -178,9 +178,6 @@ property: $(VENV)/.requirements ## Laws of the pure parts
 
 package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 	$(call run_tests,package)
-
-upgrade: $(VENV)/.requirements ## A project of this version, upgraded to a known next one
-	$(call run_tests,upgrade)
 
 docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
 	$(call run_tests,docs)
@@ -263,8 +260,9 @@ diff: .local/.programs ## What a deployment of STAGE=dev changes in its resource
 	$(CDK) diff -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 deploy: .local/.programs ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
-	@$(BIN)/daicho plan --stage $(or $(STAGE),dev) || test $$? = 2
-	$(CDK) deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
+	$(CDK) synth --quiet -c stage=$(or $(STAGE),dev) $(CONTEXT)
+	@$(BIN)/daicho plan --stage $(or $(STAGE),dev) --template cdk.out || test $$? = 2
+	$(CDK) deploy --app cdk.out $(CONTEXT)
 
 destroy: $(VENV)/.requirements ## Remove STAGE=dev from its account, with all its data
 	@$(BIN)/daicho destroy --stage $(or $(STAGE),dev)
@@ -290,7 +288,7 @@ lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
 	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs tests/support/clients/requirements-clients; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
-	@for each in daicho_cli/local/node daicho_cli/upgrade/node tests/console tests/support/clients/node; do \
+	@for each in daicho_cli/local/node daicho_cli/plan/node tests/console tests/support/clients/node; do \
 		npm install --package-lock-only --ignore-scripts --silent --prefix $$each || exit 1; done
 
 .PHONY: sbom audit secrets-baseline

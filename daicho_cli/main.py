@@ -102,11 +102,6 @@ SUBCOMMANDS = {
         "cost",
         "Estimate the monthly bill from the declarations and a description of the traffic.",
     ),
-    "upgrade": Subcommand(
-        "daicho_cli.upgrade.command",
-        "upgrade",
-        "Upgrade the project to a newer version of Daicho, or print what it changes.",
-    ),
 }
 """By name. A summary is the first sentence of the subcommand's own help, which a test compares."""
 

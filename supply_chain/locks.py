@@ -22,7 +22,7 @@ PYTHON_LOCKS = (
 )
 NODE_LOCKS = (
     "package-lock.json",
-    *(f"daicho_cli/{name}/node/package-lock.json" for name in ("local", "upgrade")),
+    *(f"daicho_cli/{name}/node/package-lock.json" for name in ("local", "plan")),
     *("tests/console/package-lock.json", "tests/support/clients/node/package-lock.json"),
 )
 PYPI, NPM = "pypi", "npm"

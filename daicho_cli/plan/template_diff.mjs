@@ -1,4 +1,4 @@
-// The differences between two CloudFormation templates, as JSON on standard output.
+// The resources that differ between two CloudFormation templates, as JSON on standard output.
 // node template_diff.mjs NODE_MODULES OLD.json NEW.json
 // What an update of a property does to a resource is knowledge of the AWS CDK team's own package.
 import { readFileSync } from "node:fs";
@@ -8,33 +8,25 @@ import { resolve } from "node:path";
 const [modules, ...files] = process.argv.slice(2);
 const { fullDiff } = createRequire(resolve(modules, "index.js"))("@aws-cdk/cloudformation-diff");
 const [before, after] = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
-const difference = fullDiff(before, after);
 
 const list = (changes) =>
   Object.entries(changes).map(([name, change]) => ({
     name,
-    before: change.oldValue,
-    after: change.newValue,
-    impact: change.changeImpact,
+    before: change.oldValue ?? null,
+    after: change.newValue ?? null,
+    impact: change.changeImpact ?? "",
   }));
 
 const resources = [];
-difference.resources.forEachDifference((id, change) =>
+fullDiff(before, after).resources.forEachDifference((id, change) =>
   resources.push({
     id,
-    type_before: change.oldResourceType,
-    type_after: change.newResourceType,
+    type_before: change.oldResourceType ?? null,
+    type_after: change.newResourceType ?? null,
     impact: change.changeImpact,
     properties: list(change.propertyUpdates),
     attributes: list(change.otherChanges),
   }),
 );
 
-const sections = {};
-for (const name of ["parameters", "mappings", "conditions", "outputs"]) {
-  sections[name] = list(difference[name].changes);
-}
-
-process.stdout.write(
-  JSON.stringify({ resources, sections, permissions_broadened: difference.permissionsBroadened }),
-);
+process.stdout.write(JSON.stringify(resources));

@@ -1,4 +1,4 @@
-"""The differences between two CloudFormation templates, from the AWS CDK team's own package.
+"""The resources that differ between two CloudFormation templates, by the CDK team's own package.
 
 The package ``@aws-cdk/cloudformation-diff`` knows for each property of each resource type whether
 a change of it updates or replaces the resource.
@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from daicho_cli.local.instance import LocalError
 from daicho_cli.local.programs import Program, find_tool, install_node_packages, install_programs
-from daicho_cli.upgrade.errors import UpgradeError
+from daicho_cli.terminal import CommandError
 
 SCRIPT = Path(__file__).with_name("template_diff.mjs")
 NODE_FILES = tuple(SCRIPT.parent / "node" / f"package{end}.json" for end in ("", "-lock"))
-PROGRAM = Program("upgrade", NODE_FILES, partial(install_node_packages, files=NODE_FILES))
+PROGRAM = Program("template-diff", NODE_FILES, partial(install_node_packages, files=NODE_FILES))
 Template = Mapping[str, Any]
 
 
@@ -48,35 +48,21 @@ class ResourceChange:
     type_before: str | None
     type_after: str | None
     impact: str
-    properties: tuple[ValueChange, ...] = ()
-    attributes: tuple[ValueChange, ...] = ()
-
-    @property
-    def type(self) -> str:
-        """The resource type, the new one if both differ."""
-        return self.type_after or self.type_before or ""
+    properties: Sequence[ValueChange] = ()
+    attributes: Sequence[ValueChange] = ()
 
 
-@dataclass(frozen=True)
-class TemplateDiff:
-    """All differences of a template. ``sections``: what differs besides resources, by section."""
-
-    resources: tuple[ResourceChange, ...] = ()
-    sections: Mapping[str, tuple[ValueChange, ...]] = field(default_factory=dict)
-    permissions_broadened: bool = False
-
-
-def diff_templates(before: Template, after: Template, programs: Path) -> TemplateDiff:
+def diff_templates(before: Template, after: Template, programs: Path) -> list[ResourceChange]:
     """Compare two templates. ``programs``: the folder to install the npm package into, once.
 
     Raises:
-        UpgradeError: the package cannot be installed, or the comparison failed.
+        CommandError: the package cannot be installed, or the comparison failed.
     """
     try:
         install_programs(programs, [PROGRAM])
         node = find_tool("node")
     except LocalError as error:
-        raise UpgradeError(str(error)) from error
+        raise CommandError(str(error)) from error
     modules = programs / PROGRAM.name / "node_modules"
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("before.json", "after.json")]
@@ -91,31 +77,13 @@ def diff_templates(before: Template, after: Template, programs: Path) -> Templat
         )
     if done.returncode:
         reason = next((line for line in done.stderr.splitlines() if "Error" in line), done.stderr)
-        raise UpgradeError(f"the templates cannot be compared: {reason.strip()}")
-    return parse_diff(json.loads(done.stdout))
+        raise CommandError(f"the templates cannot be compared: {reason.strip()}")
+    return [_parse_resource(resource) for resource in json.loads(done.stdout)]
 
 
-def parse_diff(data: Mapping[str, Any]) -> TemplateDiff:
-    """Read what ``template_diff.mjs`` writes."""
-    return TemplateDiff(
-        tuple(
-            ResourceChange(
-                each["id"],
-                each.get("type_before"),
-                each.get("type_after"),
-                each["impact"],
-                _parse_values(each["properties"]),
-                _parse_values(each["attributes"]),
-            )
-            for each in data["resources"]
-        ),
-        {name: _parse_values(values) for name, values in data["sections"].items() if values},
-        data["permissions_broadened"],
-    )
-
-
-def _parse_values(values: list[dict[str, Any]]) -> tuple[ValueChange, ...]:
-    return tuple(
-        ValueChange(each["name"], each.get("before"), each.get("after"), each.get("impact") or "")
-        for each in values
-    )
+def _parse_resource(resource: Mapping[str, Any]) -> ResourceChange:
+    values = {
+        name: tuple(ValueChange(**value) for value in resource[name])
+        for name in ("properties", "attributes")
+    }
+    return ResourceChange(**{**resource, **values})
