@@ -77,7 +77,7 @@ SUBCOMMANDS = {
     "smoke": Subcommand(
         "daicho_cli.smoke.command",
         "smoke",
-        "Test a deployed stack: drive one route of each kind, and compare its settings.",
+        "Test a deployed stack: drive one route of each kind.",
     ),
     "destroy": Subcommand(
         "daicho_cli.destroy.command",
