@@ -140,7 +140,7 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test test-console lint format unit models property package upgrade docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
+.PHONY: test test-console lint format unit models property package docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
 # Two suites at a time, the longest ones first, so that both are busy to the end. The stack of the
 # demonstration mostly waits for its schedules. What each suite prints comes in one piece, where make
 # can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
@@ -179,9 +179,6 @@ property: $(VENV)/.requirements ## Laws of the pure parts
 package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 	$(call run_tests,package)
 
-upgrade: $(VENV)/.requirements ## A project of this version, upgraded to a known next one; a part of make trials
-	$(call run_tests,upgrade)
-
 docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
 	$(call run_tests,docs)
 
@@ -194,9 +191,8 @@ delivery: $(TOOLS) ## The stream path under faults
 .PHONY: trials delivery-soak
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
-	@TRIALS=1 $(PYTEST) tests/trials tests/upgrade -q
-	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py \
-		$(wildcard tests/demonstration/e2e/test_smoke.py) -q
+	@TRIALS=1 $(PYTEST) tests/trials -q
+	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py -q
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (SEED=1 SCHEDULES=1 PROFILE=plain replays one)
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
@@ -263,14 +259,15 @@ diff: .local/.programs ## What a deployment of STAGE=dev changes in its resource
 	$(CDK) diff -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 deploy: .local/.programs ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
-	@$(BIN)/daicho plan --stage $(or $(STAGE),dev) || test $$? = 2
-	$(CDK) deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
+	$(CDK) synth --quiet -c stage=$(or $(STAGE),dev) $(CONTEXT)
+	@$(BIN)/daicho plan --stage $(or $(STAGE),dev) --template cdk.out || test $$? = 2
+	$(CDK) deploy --app cdk.out $(CONTEXT)
 
 destroy: $(VENV)/.requirements ## Remove STAGE=dev from its account, with all its data
 	@$(BIN)/daicho destroy --stage $(or $(STAGE),dev)
 
 ##@ Generate
-.PHONY: generate generation openapi docs clients lock
+.PHONY: generate generation openapi docs lock
 generate: $(VENV)/.requirements ## Write all generated files; says which it changed
 	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
 	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
@@ -281,19 +278,16 @@ generation: $(VENV)/.requirements ## Append changed declarations to functions/ge
 openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
-clients: $(VENV)/.requirements ## Write typed clients for Python and TypeScript, in clients/
-	$(BIN)/daicho clients
-
 docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
 	@$(BIN)/daicho docs
 	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
-	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs daicho_cli/clients/requirements-clients; do \
+	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs tests/support/clients/requirements-clients; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
-	@for each in daicho_cli/local/node daicho_cli/clients/node daicho_cli/upgrade/node tests/console; do \
+	@for each in daicho_cli/local/node daicho_cli/plan/node tests/console tests/support/clients/node; do \
 		npm install --package-lock-only --ignore-scripts --silent --prefix $$each || exit 1; done
 
 .PHONY: sbom audit secrets-baseline

@@ -21,7 +21,7 @@ from rich.table import Table
 from tests.support.dynoxide import free_port
 from tests.support.own_project import OwnProject
 from tests.support.repository import ROOT
-from tests.upgrade.versions import build_wheel
+from tests.support.versions import build_wheel
 
 CACHES = ("UV_CACHE_DIR", "PIP_CACHE_DIR", "npm_config_cache", "XDG_CACHE_HOME")
 SECONDS_TO_BE_FOUND = 120

@@ -77,7 +77,7 @@ SUBCOMMANDS = {
     "smoke": Subcommand(
         "daicho_cli.smoke.command",
         "smoke",
-        "Test a deployed stack: drive one route of each kind, and compare its settings.",
+        "Test a deployed stack: drive one route of each kind.",
     ),
     "destroy": Subcommand(
         "daicho_cli.destroy.command",
@@ -97,20 +97,10 @@ SUBCOMMANDS = {
         "contract",
         "Compare the API of the declarations with the committed OpenAPI document.",
     ),
-    "clients": Subcommand(
-        "daicho_cli.clients.command",
-        "clients",
-        "Write typed clients of the API in Python and TypeScript.",
-    ),
     "cost": Subcommand(
         "daicho_cli.cost.command",
         "cost",
         "Estimate the monthly bill from the declarations and a description of the traffic.",
-    ),
-    "upgrade": Subcommand(
-        "daicho_cli.upgrade.command",
-        "upgrade",
-        "Upgrade the project to a newer version of Daicho, or print what it changes.",
     ),
 }
 """By name. A summary is the first sentence of the subcommand's own help, which a test compares."""

@@ -8,8 +8,6 @@ from enum import StrEnum
 class Severity(StrEnum):
     """What a change does to a running project, the worst first."""
 
-    DATA_LOSS = "data loss"
-    """Stored data is lost or becomes unreadable. An upgrade with such a change is never made."""
     BREAKING = "breaking"
     """Clients fail, or answers are incomplete. Somebody must accept it."""
     NOTICE = "notice"

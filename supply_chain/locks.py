@@ -18,12 +18,12 @@ DEPLOYED = (LAYER, VENDORED)
 """All code of others that a stack runs, or serves to browsers."""
 PYTHON_LOCKS = (
     *("requirements.txt", LAYER, "daicho_cli/local/requirements-ministack.txt"),
-    *("requirements-docs.txt", "daicho_cli/clients/requirements-clients.txt"),
+    *("requirements-docs.txt", "tests/support/clients/requirements-clients.txt"),
 )
 NODE_LOCKS = (
     "package-lock.json",
-    *(f"daicho_cli/{name}/node/package-lock.json" for name in ("local", "clients", "upgrade")),
-    "tests/console/package-lock.json",
+    *(f"daicho_cli/{name}/node/package-lock.json" for name in ("local", "plan")),
+    *("tests/console/package-lock.json", "tests/support/clients/node/package-lock.json"),
 )
 PYPI, NPM = "pypi", "npm"
 

@@ -60,6 +60,19 @@ def describe_stack(cloudformation: Any, name: str) -> Mapping[str, Any]:
     return description
 
 
+def read_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
+    """The template that a stack was deployed from.
+
+    Raises:
+        UndeployedError: the stack does not exist.
+        ClientError, BotoCoreError: AWS refuses.
+    """
+    describe_stack(cloudformation, name)
+    body = cloudformation.get_template(StackName=name, TemplateStage="Processed")["TemplateBody"]
+    template: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
+    return template
+
+
 def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
     """Read the file that `make up` wrote; ``instead``: the option to use without it.
 

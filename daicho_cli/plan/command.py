@@ -31,6 +31,7 @@ from daicho_cli.plan.rebuild import estimate_entity, find_prices
 from daicho_cli.plan.report import format_plan
 from daicho_cli.plan.routes import list_declaration_routes
 from daicho_cli.plan.table_scan import ScanOptions, confirm_scan, scan_entities
+from daicho_cli.plan.template_guard import TemplateCheck, check_template
 from daicho_cli.project import discover_project, find_project, load_ledger
 from daicho_cli.terminal import end_on_errors, print_message
 
@@ -61,6 +62,13 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
             show_default="the last commit",
         ),
     ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="The output of `cdk synth`: refuse it if it replaces a resource with data.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Print what a deployment changes in a stage, what it costs, and what is refused.
@@ -70,13 +78,16 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
     """
     project = find_project()
     with end_on_errors("plan", REFUSED):
+        options = StageOptions(stack, table, stage, region, endpoint)
+        check = check_template(options, template) if template else TemplateCheck()
         made = _plan_checkout(
             project,
             discover_project(),
-            StageOptions(stack, table, stage, region, endpoint),
+            options,
             ScanOptions(rate, confirmed=yes) if scan else None,
             against,
         )
+        made = made.add_check(check)
     if as_json:
         typer.echo(json.dumps(build_document(made), indent=2, ensure_ascii=False))
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from daicho.cost.prices import Prices
 from daicho_cli.contract.committed import ContractCheck
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemsRead
 from daicho_cli.plan.rebuild import EntityRebuild
+from daicho_cli.plan.template_guard import TemplateCheck
 
 NOTHING, REFUSED, CHANGES = 0, 1, 2
 """Exit codes: nothing changes; the deployment is refused, or the command could not run; it changes
@@ -39,6 +40,7 @@ class DeploymentPlan:
         prices: those of the rebuilds.
         region: of the stage; the price file may lack it, then the prices are of another Region.
         contract: None if the declarations are refused.
+        notices: what happens to resources with data, as far as only CloudFormation can decide it.
     """
 
     table: str
@@ -51,6 +53,11 @@ class DeploymentPlan:
     prices: Prices | None = None
     region: str = ""
     contract: ContractResult | None = None
+    notices: Sequence[str] = ()
+
+    def add_check(self, check: TemplateCheck) -> DeploymentPlan:
+        """The plan with what the template does to resources with data."""
+        return replace(self, refusals=[*self.refusals, *check.refusals], notices=check.notices)
 
     @property
     def is_breaking(self) -> bool:
@@ -63,4 +70,4 @@ class DeploymentPlan:
         """The exit code of the command."""
         if self.refusals:
             return REFUSED
-        return CHANGES if self.entities or self.is_breaking else NOTHING
+        return CHANGES if self.entities or self.is_breaking or self.notices else NOTHING

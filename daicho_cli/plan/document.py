@@ -19,6 +19,7 @@ def build_document(plan: DeploymentPlan) -> dict[str, Any]:
         "table": plan.table or None,
         "recorded": plan.is_recorded,
         "refusals": list(plan.refusals),
+        "notices": list(plan.notices),
         "entities": [
             _describe_entity(change, rebuilds.get(change.entity)) for change in plan.entities
         ],

@@ -64,6 +64,7 @@ def _list_lines(plan: DeploymentPlan) -> Iterator[str]:
     yield from _list_summary_lines(plan)
     if plan.contract is not None:
         yield from _list_contract_lines(plan.contract)
+    yield from (f"notice: {notice}" for notice in plan.notices)
     yield from (f"refused: {refusal}" for refusal in plan.refusals)
     if not plan.refusals:
         number = len(plan.entities)

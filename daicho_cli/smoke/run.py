@@ -1,4 +1,4 @@
-"""One run: the HTTP checks in a tenant of its own, its removal, and the check of the settings."""
+"""One run: the HTTP checks in a tenant of its own, and its removal."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from daicho_cli.smoke.item_checks import ItemChecks, try_each
 from daicho_cli.smoke.items import Item, ItemMaker
 from daicho_cli.smoke.report import Outcome, Report
 from daicho_cli.smoke.routes import Routes
-from daicho_cli.smoke.settings.checker import SettingsChecker
-from daicho_cli.smoke.settings.stack import check_filters, check_stack, read_template
 from daicho_cli.smoke.target import Target
 from daicho_cli.smoke.users import create_run_user
 
@@ -100,19 +98,6 @@ class SmokeRun:
                 else "a token was given: only a run with its own tenant lets an item expire"
             )
             self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
-
-    def compare_settings(self) -> None:
-        """Compare the settings of the stack with its template, and its filters with the checkout.
-
-        A stack that cannot be read is a failed check: the caller may lack a permission.
-        """
-        open_client = self.target.open_client
-        with self.checks.check(self.target.stack, "template and settings are read"):
-            template = read_template(self.target.stack, open_client)
-            checker = SettingsChecker(template, open_client, self.target.is_local)
-            self.checks.results += check_stack(template, open_client)
-            self.checks.results += check_filters(template, self.ledger)
-            self.checks.results += checker.check()
 
     def check_archive(self) -> None:
         """Look for the row of the item that the run ``name`` left to expire.

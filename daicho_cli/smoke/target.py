@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import boto3
@@ -21,9 +20,6 @@ from daicho_cli.aws.stacks import (
 )
 from daicho_cli.local.instance import REGION
 from daicho_cli.options import OptionError
-
-ATTEMPTS = 8
-"""Of a request: CloudWatch and API Gateway refuse more than some requests a second."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class TargetOptions:
 class Target:
     """A deployed stack, or only an API.
 
-    ``stack`` is empty if only the URL of the API is known: then there are no settings to compare.
+    ``stack`` is empty if only the URL of the API is known: then the archive is not checked.
     ``endpoint`` is the address of the local AWS, and None for AWS.
     """
 
@@ -56,7 +52,6 @@ class Target:
     region: str | None = None
     endpoint: str | None = None
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def is_local(self) -> bool:
@@ -70,19 +65,14 @@ class Target:
 
     def open_client(self, service: str) -> Any:
         """A client of an AWS service; the same one each time."""
-        with self._lock:
-            if service not in self._clients:
-                key = "test" if self.is_local else None  # the local AWS accepts any
-                session: Any = boto3.Session(key, key, region_name=self.region)
-                config = Config(
-                    retries={"total_max_attempts": ATTEMPTS, "mode": "standard"},
-                    connect_timeout=5,
-                    read_timeout=60,
-                )
-                self._clients[service] = session.client(
-                    service, endpoint_url=self.endpoint, config=config
-                )
-            return self._clients[service]
+        if service not in self._clients:
+            key = "test" if self.is_local else None  # the local AWS accepts any
+            session: Any = boto3.Session(key, key, region_name=self.region)
+            config = Config(retries={"mode": "standard"}, connect_timeout=5, read_timeout=60)
+            self._clients[service] = session.client(
+                service, endpoint_url=self.endpoint, config=config
+            )
+        return self._clients[service]
 
 
 def find_target(options: TargetOptions) -> Target:

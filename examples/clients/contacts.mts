@@ -1,4 +1,4 @@
-// Contacts by openapi-fetch and the types that `make clients` generates.
+// Contacts by openapi-fetch and the types of docs/how-to/generate-clients.md.
 import createClient, { type Client } from "openapi-fetch";
 import type { Call, Contact, GatewayMessage, paths, Problem } from "../../clients/typescript/api.d.ts";
 

@@ -1,4 +1,4 @@
-"""Contacts by the Python client that `make clients` generates: daicho_client."""
+"""Contacts by the Python client of docs/how-to/generate-clients.md: daicho_client."""
 
 from __future__ import annotations
 
@@ -38,7 +38,13 @@ class ProblemError(Exception):
 
 
 class GatewayError(Exception):
-    """The gateway has refused the request: a token that is not valid, or too many requests."""
+    """The gateway has refused the request: its token is not valid."""
+
+
+def raise_if_busy(response: httpx.Response) -> None:
+    """Raise 429 and 503, whose bodies are of two kinds: the client reads only one of them."""
+    if response.status_code in (429, 503):
+        response.raise_for_status()
 
 
 def open_client(url: str, token: str) -> AuthenticatedClient:
@@ -47,6 +53,7 @@ def open_client(url: str, token: str) -> AuthenticatedClient:
         token=token,
         timeout=httpx.Timeout(30.0),
         raise_on_unexpected_status=True,  # 5xx that the description does not have
+        httpx_args={"event_hooks": {"response": [raise_if_busy]}},
     )
 
 

@@ -12,11 +12,12 @@ import boto3
 import httpx
 import pytest
 
+from daicho.runtime.version import VERSION
 from tests.e2e.api import client, eventually, everything
 from tests.support.dynoxide import free_port
 from tests.support.own_project import OwnProject
 from tests.support.trials import IS_TRIAL
-from tests.upgrade.versions import build_wheel, copy_repository, read_changes
+from tests.support.versions import build_wheel, copy_repository, read_changes
 
 PRODUCTS = 40
 CATEGORIES = ("drinks", "sweets", "tools")
@@ -123,8 +124,11 @@ def test_it_is_extended_tested_and_upgraded_with_live_data(
     for change in read_changes():
         change.apply(changed)
     build_wheel(changed, wheels)
-    assert "MemorySize 512" in project.make("upgrade", status=2)
-    project.run(".venv/bin/daicho", "upgrade", "--accept-breaking")
+    configuration = project.folder / "pyproject.toml"
+    pinned = configuration.read_text("utf-8")
+    assert f"=={VERSION}" in pinned
+    configuration.write_text(pinned.replace(f"=={VERSION}", "==0.2.0"), "utf-8")
+    assert "Product.search" in project.make("generate")
     project.make("up")
 
     # Nothing is replaced: each resource that there was is the same one.

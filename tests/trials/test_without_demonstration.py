@@ -18,7 +18,7 @@ from tests.support.dynoxide import free_port
 from tests.support.repository import PROGRAMS, ROOT
 from tests.support.trials import IS_TRIAL
 
-SUITES = ("unit", "property", "infra", "package", "upgrade", "delivery", "integration")
+SUITES = ("unit", "property", "infra", "package", "delivery", "integration")
 OPTIONS = ("-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 FROM_OUTSIDE = ("PYTEST", "PYTHON", "TRIALS", "MAKE")
 """Variables by their beginning that are this run's own."""

@@ -15,7 +15,14 @@ import pytest
 
 from daicho.declare.fields import new_id
 from tests.e2e.api import eventually
-from tests.support.typed_clients import ROOT, check_typescript, copy_examples, generate, run_node
+from tests.support.repository import ROOT
+from tests.support.typed_clients import (
+    check_typescript,
+    copy_examples,
+    generate_python,
+    generate_typescript,
+    run_node,
+)
 
 PROGRAM = ROOT / "tests/demonstration/e2e/typescript_client.mts"
 
@@ -25,12 +32,8 @@ def folder(stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> P
     """A folder with both clients, and the programs that use them."""
     folder = tmp_path_factory.mktemp("clients")
     answer = httpx.get(f"{stack['url']}/openapi.json", timeout=60).raise_for_status()
-    (folder / "openapi.json").write_text(answer.text, "utf-8")
-    generate(
-        *("--document", folder / "openapi.json", "--name", "daicho-client"),
-        *("--python", folder / "clients/python"),
-        *("--typescript", folder / "clients/typescript/api.d.ts"),
-    )
+    generate_python(folder, answer.json())
+    generate_typescript(folder, answer.json())
     copy_examples(folder, ROOT / "examples/clients/contacts.mts", PROGRAM)
     return folder
 

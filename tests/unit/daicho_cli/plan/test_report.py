@@ -24,6 +24,7 @@ from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import FoundItems, LimitCheck
 from daicho_cli.plan.rebuild import EntityRebuild
 from daicho_cli.plan.report import format_count, format_duration, format_plan
+from daicho_cli.plan.template_guard import TemplateCheck
 from daicho_cli.severity import Severity
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import (
@@ -122,6 +123,22 @@ def test_the_first_deployment_and_an_unrecorded_table_are_announced() -> None:
     assert plan.exit_code == CHANGES
     unrecorded = format_plan(DeploymentPlan("the-table", is_recorded=False))
     assert unrecorded.startswith("the-table has items and no backfill items")
+
+
+def test_what_the_template_does_to_data_is_a_refusal_or_a_notice() -> None:
+    check = TemplateCheck(("the table is replaced",), ("the pool may be replaced",))
+    plan = DeploymentPlan("the-table").add_check(check)
+    assert format_plan(plan).splitlines() == [
+        "notice: the pool may be replaced",
+        "refused: the table is replaced",
+    ]
+    assert plan.exit_code == REFUSED
+    document = build_document(plan)
+    assert (document["notices"], document["refusals"]) == (
+        ["the pool may be replaced"],
+        ["the table is replaced"],
+    )
+    assert DeploymentPlan("the-table").add_check(TemplateCheck(notices=("x",))).exit_code == CHANGES
 
 
 def test_refusals_come_last_and_decide_the_exit_code() -> None:

@@ -194,20 +194,3 @@ def test_with_a_token_each_item_is_removed_and_never_the_tenant(
     assert "DELETE /tenant" not in removals
     assert len(removals) > 10
     assert any("no route removes it" in line for line in stage.run.left_behind)
-
-
-def test_a_stack_that_cannot_be_read_is_a_failed_check() -> None:
-    run = SmokeRun(Target(URL, "Shop-dev"), DAICHO, LEDGER, PATIENCE_S)
-    run.target._clients["cloudformation"] = _Refusing()
-    run.compare_settings()
-    assert [(each.check, each.outcome) for each in run.checks.results] == [
-        ("template and settings are read", Outcome.FAILED)
-    ]
-    assert "KeyError" in run.checks.results[0].detail
-
-
-class _Refusing:
-    """A client whose answer has another form."""
-
-    def get_template(self, **_: str) -> dict[str, str]:
-        return {}

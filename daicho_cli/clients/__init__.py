@@ -1,1 +1,0 @@
-"""Typed clients of the API in Python and TypeScript, generated from its OpenAPI document."""

@@ -1,1 +1,0 @@
-"""The settings of a deployed stack, compared with the template that it was deployed from."""
