@@ -48,12 +48,6 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     return synthesise("prod", folder, warm=WARM, replica_index=True)
 
 
-@pytest.fixture(scope="session")
-def snapped(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
-    """Stage dev with an API that starts from snapshots."""
-    return synthesise("dev", tmp_path_factory.mktemp("snapped"), snap_start=True)
-
-
 @pytest.fixture(params=STAGES)
 def any_stage(request: pytest.FixtureRequest) -> Synthesis:
     """Each stage in turn."""

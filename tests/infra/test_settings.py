@@ -76,11 +76,6 @@ def test_the_projector_waits_as_long_as_the_stage_or_the_option_says() -> None:
     assert read(project_window_seconds=0).project_window_seconds == 0
 
 
-def test_snapshots_of_the_api_are_an_option() -> None:
-    assert read().snap_start is False
-    assert read(snap_start="true").snap_start is True
-
-
 def test_a_window_that_lambda_refuses_is_refused_by_the_construct(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="archive_window_seconds is 301; Lambda takes 0 to 300"):
         synthesise("dev", tmp_path, archive_window_seconds=301)
@@ -260,7 +255,6 @@ def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) 
             "project_window_seconds is 301; Lambda takes 0 to 300 seconds: use 0 for no delay, or "
             "1 to 5 to collect records",
         ),
-        ({"snap_start": "on"}, "snap_start is 'on', neither true nor false"),
         ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
         # Values of cdk.json of any type
         (

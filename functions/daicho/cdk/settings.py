@@ -106,8 +106,7 @@ class Settings:
     ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``archive_window_seconds``: how long the archive gathers before it
-    writes an object. ``snap_start``: the API starts from a snapshot of its memory, which each
-    deployment of a change takes in some minutes. ``console``: the API serves the console.
+    writes an object. ``console``: the API serves the console.
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;
     ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
@@ -153,7 +152,6 @@ class Settings:
     rebuild_units: int | None = 500
     rebuild_map_concurrency: int | None = None
     project_window_seconds: int = 1
-    snap_start: bool = False
     console: bool = True
     archive_window_seconds: int
     glacier_after_days: int
@@ -277,8 +275,6 @@ class Settings:
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.stage == "local" and self.domain_name:
             yield "domain_name is not for stage local"
-        if self.stage == "local" and self.snap_start:
-            yield "snap_start is for stages of an account only: the local AWS takes no snapshots"
 
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
@@ -286,7 +282,7 @@ class Settings:
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
-        ``replica_index``, ``snap_start``, ``console`` and ``warm_throughput`` (true or false),
+        ``replica_index``, ``console`` and ``warm_throughput`` (true or false),
         ``runbook_url``, ``project_window_seconds``, ``cors_origins`` (separated by commas),
         ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage
         local ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
@@ -303,7 +299,7 @@ class Settings:
         options: dict[str, Any] = {name: parse_text(name, context(name), wrong) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
         wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
-        for name in ("replica_index", "alarms_without_action", "snap_start"):
+        for name in ("replica_index", "alarms_without_action"):
             options[name] = parse_boolean(name, context(name), wrong)
         console = context("console")
         options["console"] = True if console is None else parse_boolean("console", console, wrong)

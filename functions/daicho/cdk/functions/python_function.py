@@ -131,12 +131,8 @@ class PythonFunction(Construct):
         permissions: Grants,
         timeout: Duration,
         environment: dict[str, str] | None = None,
-        snap_start: bool = False,
     ) -> None:
-        """Create the function of the module ``name``, which may do what ``permissions`` lists.
-
-        ``snap_start``: Lambda takes a snapshot of each published version.
-        """
+        """Create the function of the module ``name``, which may do what ``permissions`` lists."""
         super().__init__(scope, id)
         self.name = name
         self.settings = settings = shared.settings
@@ -172,7 +168,6 @@ class PythonFunction(Construct):
             application_log_level_v2=lambda_.ApplicationLogLevel[settings.log_level],
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             tracing=lambda_.Tracing.ACTIVE,
-            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
             environment={
                 "TABLE_NAME": shared.table.table_name,
                 "STAGE": settings.stage,
