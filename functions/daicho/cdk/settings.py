@@ -123,10 +123,8 @@ class Settings:
     local. ``retirement_seconds``: how long an instance is kept after its successor became complete;
     None ends it at once. ``scan_units``: read units a second of a scan.
     ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
-    and the sweep if an older item was found; None starts none. ``rebuild_map_concurrency``: how
-    many functions touch items at once in advance of a rebuild's loop, for more than 10 million
-    items; None leaves it to the loop. ``faults``, for stage local only: how often the projector is
-    to fail on purpose, as a share of its writes.
+    and the sweep if an older item was found; None starts none. ``faults``, for stage local only:
+    how often the projector is to fail on purpose, as a share of its writes.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. ``alarms_without_action``: production may have neither, because
     something else reads the states of the alarms. ``runbook_url``: the page that the description of
@@ -150,7 +148,6 @@ class Settings:
     retirement_seconds: int | None = RETIREMENT_S
     scan_units: int = 1_000
     rebuild_units: int | None = 500
-    rebuild_map_concurrency: int | None = None
     project_window_seconds: int = 1
     console: bool = True
     archive_window_seconds: int
