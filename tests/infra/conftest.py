@@ -42,10 +42,8 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     """Production with a table whose throughput was bought, and with a replica index."""
-    from daicho.cdk.settings import WARM  # noqa: PLC0415
-
     folder = tmp_path_factory.mktemp("warm")
-    return synthesise("prod", folder, warm=WARM, replica_index=True)
+    return synthesise("prod", folder, warm_throughput=True, replica_index=True)
 
 
 @pytest.fixture(params=STAGES)

@@ -26,6 +26,9 @@ PUBLIC_PATHS = ("/", "/docs", "/docs/{asset}", "/openapi.json", "/problems", "/p
 CONSOLE_PATHS = ("/console", "/console/{file}")
 """They need no token either, unless the setting ``console`` leaves them out."""
 
+LOCAL_API_ID = "da1c40ed"
+"""The id of the API at stage local, which is a part of its address."""
+
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""
 CORS_HEADERS = ("authorization", "content-type", "if-match", "if-none-match", "idempotency-key")
@@ -102,8 +105,8 @@ class Api(Construct):
             # a domain name too, so that a deployment that removes the name enables the endpoint.
             disable_execute_api_endpoint=bool(settings.domain_name),
         )
-        if settings.api_id:
-            Tags.of(self.http).add("ms-custom-id", settings.api_id)
+        if settings.is_local:
+            Tags.of(self.http).add("ms-custom-id", LOCAL_API_ID)
         integration = HttpLambdaIntegration("Api", self.python.function)
         # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
         # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".

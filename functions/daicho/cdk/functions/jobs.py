@@ -59,7 +59,7 @@ class Jobs(Construct):
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
-                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
                 **shared.project.migration_settings,
             },
         )

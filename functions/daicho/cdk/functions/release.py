@@ -47,7 +47,7 @@ class Release(Construct):
             permissions=grants.RELEASE,
             timeout=TIMEOUT,
             environment={
-                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
                 **({"FILTER_SPREAD_SECONDS": str(spread)} if spread else {}),
                 **({"RETIREMENT_SECONDS": str(retirement)} if retirement else {}),
             },
