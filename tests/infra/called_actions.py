@@ -2,7 +2,7 @@
 
 From a handler's module on, this follows imports and names: a function, method or class counts if
 its name occurs in code that counts. In that code it finds the calls on stores (the table, a bucket,
-the stream, the state machine, the stack, the versions of a function), and the writes that are built
+the stream, the state machine, the stack), and the writes that are built
 for transactions. The library's own classes say which operations of AWS those calls are.
 
 It finds rather too much than too little. A call on a store under another name than `RECEIVERS`
@@ -24,7 +24,6 @@ RECEIVERS = {
     "bucket()": "Bucket",
     "open_bucket()": "Bucket",
     "objects": "Bucket",
-    "versions": "FunctionVersions",
     "failures": "Bucket",
     "monitoring": "CloudWatch",
     "auditor": "FunctionStarter",
@@ -35,7 +34,6 @@ STORES = {
     "Bucket": "daicho/storage/bucket.py",
     "StreamDescriber": "daicho/storage/stream_shards.py",
     "StateMachine": "daicho/tenants/state_machine.py",
-    "FunctionVersions": "daicho/release/function_versions.py",
     "CloudWatch": "daicho/operations/cloud_watch.py",
     "FunctionStarter": "daicho/operations/function_starter.py",
 }
@@ -66,14 +64,6 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "describe_table": ("dynamodb:DescribeTable",),
     "describe_stream": ("dynamodb:DescribeStream",),
     "start_execution": ("states:StartExecution",),
-    "get_function_configuration": ("lambda:GetFunctionConfiguration",),
-    "publish_version": ("lambda:PublishVersion",),
-    "list_versions_by_function": ("lambda:ListVersionsByFunction",),
-    "delete_function": ("lambda:DeleteFunction",),
-    "get_alias": ("lambda:GetAlias",),
-    "create_alias": ("lambda:CreateAlias",),
-    "update_alias": ("lambda:UpdateAlias",),
-    "delete_alias": ("lambda:DeleteAlias",),
     "describe_alarms": ("cloudwatch:DescribeAlarms",),
     "get_metric_data": ("cloudwatch:GetMetricData",),
     "invoke": ("lambda:InvokeFunction",),

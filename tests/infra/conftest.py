@@ -42,16 +42,8 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     """Production with a table whose throughput was bought, and with a replica index."""
-    from daicho.cdk.settings import WARM  # noqa: PLC0415
-
     folder = tmp_path_factory.mktemp("warm")
-    return synthesise("prod", folder, warm=WARM, replica_index=True)
-
-
-@pytest.fixture(scope="session")
-def snapped(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
-    """Stage dev with an API that starts from snapshots."""
-    return synthesise("dev", tmp_path_factory.mktemp("snapped"), snap_start=True)
+    return synthesise("prod", folder, warm_throughput=True, replica_index=True)
 
 
 @pytest.fixture(params=STAGES)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho.cdk.settings import WARM
+from daicho.cdk.table import WARM_INDEX, WARM_TABLE
 from tests.infra.synthesis import Resource, Synthesis, synthesise
 from tests.support.repository import ROOT
 
@@ -152,8 +152,8 @@ def test_no_index_holds_a_warm_table_back(warm: Synthesis) -> None:
 def test_the_documentation_has_the_units_that_are_bought() -> None:
     page = (ROOT / "docs/reference/settings.md").read_text("utf-8")
     default_reads, default_writes = 12_000, 4_000
-    reads = WARM.table_reads - default_reads + 3 * (WARM.index_reads - default_reads)
-    writes = WARM.table_writes - default_writes + 3 * (WARM.index_writes - default_writes)
+    reads = WARM_TABLE[0] - default_reads + 3 * (WARM_INDEX[0] - default_reads)
+    writes = WARM_TABLE[1] - default_writes + 3 * (WARM_INDEX[1] - default_writes)
     assert f"{reads:,} read units and {writes:,} write units" in page
 
 

@@ -18,9 +18,7 @@ from daicho_cli.init.command import create_project
 from tests.infra.linting import lint
 from tests.infra.synthesis import TOPIC
 
-OWN_SETTINGS = replace(
-    STAGES["dev"], recovery_days=7, log_days=14, memory=replace(STAGES["dev"].memory, api=2048)
-)
+OWN_SETTINGS = replace(STAGES["dev"], recovery_days=7, log_days=14, memory={"api": 2048})
 OWN_NAMES = ("AWS::Athena::NamedQuery", "AWS::ApiGatewayV2::Authorizer")
 """Resources whose names are unique within their workgroup or API, not in the account."""
 NETWORKING = ("AWS::EC2::", "AWS::ElasticLoadBalancing")

@@ -6,9 +6,7 @@ from typing import Any
 
 from daicho.cdk import STAGES
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.jobs import PURGES, RANGES, REDRIVES, build_definition
-from daicho.rebuild import stack_jobs
-from daicho.rebuild.purge_job import PURGE_PREFIX
+from daicho.cdk.functions.jobs import REDRIVES, build_definition
 from daicho.redrive.job import JOB_PREFIX
 from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.stream.older_images import NOTED_S
@@ -16,7 +14,6 @@ from tests.infra.synthesis import Synthesis, synthesise
 from tests.infra.test_permissions import allowed, text
 
 ASL: dict[str, Any] = build_definition("arn:function", "arn:redrive")
-WITH_MAP: dict[str, Any] = build_definition("arn:function", "arn:redrive", 40)
 
 
 def after(said: dict[str, Any]) -> str:
@@ -149,31 +146,3 @@ def test_administrators_and_operators_are_groups_of_the_pool(any_stage: Synthesi
     (pool,) = any_stage.resources("Cognito::UserPool")
     assert [group["GroupName"] for group in groups] == ["admin", "operator"]
     assert [group["UserPoolId"] for group in groups] == [{"Ref": pool}] * 2
-
-
-def test_child_executions_touch_ranges_before_the_steps_of_a_rebuild(tmp_path: Path) -> None:
-    assert (stack_jobs.RANGES, f"{PURGE_PREFIX}*") == (RANGES, PURGES)
-    states = WITH_MAP["States"]
-    assert states["IsRedrive"]["Default"] == "IsRebuild"
-    assert states["IsRebuild"]["Default"] == "Step"
-    touching = states["TouchRanges"]
-    assert (touching["MaxConcurrency"], touching["Next"]) == (40, "Step")
-    assert touching["ItemProcessor"]["ProcessorConfig"]["Mode"] == "DISTRIBUTED"
-    child = touching["ItemProcessor"]["States"]
-    payload = child["TouchRange"]["Parameters"]["Payload"]
-    assert set(payload) == {"tenant.$", "job.$", "range"}
-    assert set(payload["range"]) == {"number.$", "concurrency", "position.$"}
-    assert child["IsRangeDone"]["Default"] == child["WaitForRange"]["Next"].replace(
-        "TouchRange", "WaitForRange"
-    )
-    # Without the setting the machine has none of this.
-    assert {*states} - {*ASL["States"]} == {"IsRebuild", "ListRanges", "TouchRanges"}
-    for name in ASL["States"].keys() - {"IsRedrive"}:
-        assert states[name] == ASL["States"][name]
-    stage = synthesise("dev", tmp_path, rebuild_map_concurrency=40)
-    machine = stage.only("StepFunctions::StateMachine")["Properties"]
-    assert "DISTRIBUTED" in json.dumps(machine["DefinitionString"])
-    role = machine["RoleArn"]["Fn::GetAtt"][0]
-    (own,) = stage.resources("StepFunctions::StateMachine")
-    arn = {"Fn::GetAtt": [own, "Arn"]}
-    assert allowed(stage, role)[text(arn)] == {"states:StartExecution"}

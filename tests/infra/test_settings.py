@@ -6,7 +6,6 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.cdk import STAGES, CognitoPool, DaichoStack, Machine, OwnIssuer, Settings
-from daicho.cdk.settings import WARM
 from daicho.errors import SettingsError
 from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.repository import PROJECT
@@ -55,8 +54,8 @@ def test_options_come_from_the_context() -> None:
     assert (settings.account, settings.region) == ("123456789012", "eu-west-1")
     assert settings.alarm_email == "a@b.c"
     assert settings.retain
-    assert settings.warm is None
-    assert read(warm_throughput="true").warm == WARM
+    assert not settings.warm_throughput
+    assert read(warm_throughput="true").warm_throughput
     settings = read(stage="prod", alarms_without_action="true", runbook_url="https://wiki/alarms")
     settings.check()
     assert settings.runbook_url == "https://wiki/alarms"
@@ -76,9 +75,9 @@ def test_the_projector_waits_as_long_as_the_stage_or_the_option_says() -> None:
     assert read(project_window_seconds=0).project_window_seconds == 0
 
 
-def test_snapshots_of_the_api_are_an_option() -> None:
-    assert read().snap_start is False
-    assert read(snap_start="true").snap_start is True
+def test_memory_of_an_unknown_function_is_refused() -> None:
+    with pytest.raises(SettingsError, match="memory has projector; the functions are api, project"):
+        replace(STAGES["dev"], memory={"projector": 1024}).check()
 
 
 def test_a_window_that_lambda_refuses_is_refused_by_the_construct(tmp_path: Path) -> None:
@@ -260,7 +259,6 @@ def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) 
             "project_window_seconds is 301; Lambda takes 0 to 300 seconds: use 0 for no delay, or "
             "1 to 5 to collect records",
         ),
-        ({"snap_start": "on"}, "snap_start is 'on', neither true nor false"),
         ({"access_tokens": "yes"}, "access_tokens is 'yes', neither true nor false"),
         # Values of cdk.json of any type
         (

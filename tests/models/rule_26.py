@@ -17,7 +17,7 @@ clock may be set back: far, or in all by a tick for each reading.
 Not modelled: a query that began before the write, and is answered later; several entities; a
 release that lowers ``oldest`` (it waits like a writer, each time); a third instance; more than
 two rebuilds; cursors that are older than 24 hours; clocks of two functions that differ by seconds
-in 24 hours; an instance that is restored from a snapshot, which announces and waits as a new one.
+in 24 hours.
 """
 
 from __future__ import annotations

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from daicho.cdk.api_access import OwnIssuer as OwnIssuer
     from daicho.cdk.ledger import Ledger as Ledger
     from daicho.cdk.settings import STAGES as STAGES
-    from daicho.cdk.settings import Memory as Memory
     from daicho.cdk.settings import Settings as Settings
-    from daicho.cdk.settings import WarmThroughput as WarmThroughput
     from daicho.cdk.stack import DaichoStack as DaichoStack
     from daicho.errors import DeclarationError as DeclarationError
     from daicho.errors import ProjectError as ProjectError
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "cdk.api_access": ("CognitoPool", "Machine", "OwnIssuer"),
     "cdk.ledger": ("Ledger",),
-    "cdk.settings": ("STAGES", "Memory", "Settings", "WarmThroughput"),
+    "cdk.settings": ("STAGES", "Settings"),
     "cdk.stack": ("DaichoStack",),
     "errors": ("DeclarationError", "ProjectError", "SettingsError"),
     "project": ("Project",),

@@ -26,8 +26,8 @@ PUBLIC_PATHS = ("/", "/docs", "/docs/{asset}", "/openapi.json", "/problems", "/p
 CONSOLE_PATHS = ("/console", "/console/{file}")
 """They need no token either, unless the setting ``console`` leaves them out."""
 
-OWN_INTEGRATION = "Api"
-"""The construct ID of the integration of the function `api`; other functions have their own."""
+LOCAL_API_ID = "da1c40ed"
+"""The id of the API at stage local, which is a part of its address."""
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Methods of the API. OPTIONS is not among them: with CORS, the gateway answers it."""
@@ -93,7 +93,6 @@ class Api(Construct):
                 **settings.identity.environment,
                 **shared.project.migration_settings,
             },
-            snap_start=settings.snap_start,
         )
         self.python.allow("states", grants.START, state_machine)
         self.http = apigateway.HttpApi(
@@ -106,9 +105,9 @@ class Api(Construct):
             # a domain name too, so that a deployment that removes the name enables the endpoint.
             disable_execute_api_endpoint=bool(settings.domain_name),
         )
-        if settings.api_id:
-            Tags.of(self.http).add("ms-custom-id", settings.api_id)
-        integration = HttpLambdaIntegration(OWN_INTEGRATION, self.python.function)
+        if settings.is_local:
+            Tags.of(self.http).add("ms-custom-id", LOCAL_API_ID)
+        integration = HttpLambdaIntegration("Api", self.python.function)
         # ANY includes OPTIONS, so the authorizer would refuse a preflight request, which has no
         # token. Source: API Gateway Developer Guide, "Configuring CORS for an HTTP API".
         self._methods = CORS_METHODS if settings.cors_origins else ("ANY",)
@@ -121,26 +120,6 @@ class Api(Construct):
             self._add_public_route(path, integration=integration)
         stage = self._add_stage(settings)
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
-
-    def invoke_alias(self, alias: str) -> None:
-        """Invoke an alias of the function, whose ARN is ``alias``.
-
-        The function keeps its own permissions, and the integration waits for that of the alias. So
-        no request is refused when the setting is changed, in either direction.
-        """
-        permission = lambda_.CfnPermission(
-            self,
-            "InvokeAlias",
-            action="lambda:InvokeFunction",
-            function_name=alias,
-            principal="apigateway.amazonaws.com",
-            source_arn=self.http.arn_for_execute_api(),
-        )
-        for construct in self.http.node.find_all():
-            is_own = construct.node.path.endswith(f"/{OWN_INTEGRATION}/Resource")
-            if isinstance(construct, apigateway.CfnIntegration) and is_own:
-                construct.integration_uri = alias
-                construct.add_resource_dependency(permission)
 
     def add_function(self, path: str, function: lambda_.Function) -> None:
         """Let another function answer the requests to ``path``, which need a token too."""

@@ -96,7 +96,7 @@ class ArchiveCatalog(Construct):
         )
         workgroup.apply_removal_policy(RemovalPolicy.DESTROY)
         self.workgroup_name = workgroup.ref
-        if settings.saved_queries:
+        if not settings.is_local:  # the local AWS has none
             for query in QUERIES:
                 athena.CfnNamedQuery(
                     self,

@@ -13,10 +13,14 @@ DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writ
 DISCARDED_PREFIX = "aws/lambda/"
 DONE_PREFIX = "done/"
 DONE_DAYS = 90
+GLACIER_DAYS = 90
+"""Days until an archived object gets a cheaper class, which queries read at once too."""
+ANSWER_DAYS = 7
+"""Days that the result of a query is kept."""
 
 
 class Buckets(Construct):
-    """Encrypted, versioned, closed to the public, over TLS only.
+    """Encrypted, versioned, closed to the public, over TLS only; the local AWS has no TLS.
 
     A bucket that is not empty is not removed with its stack, at any stage.
     """
@@ -28,7 +32,7 @@ class Buckets(Construct):
         super().__init__(scope, id)
         self._settings = settings
         self._key = key
-        self._access_logs = self._log_bucket() if settings.access_logs else None
+        self._access_logs = None if settings.is_local else self._log_bucket()
         # It is read at once in every class that it may come to be in: a query that passed over
         # what is frozen would be wrong without saying so.
         self.archive = self._bucket(
@@ -39,7 +43,7 @@ class Buckets(Construct):
                     transitions=[
                         s3.Transition(
                             storage_class=s3.StorageClass.GLACIER_INSTANT_RETRIEVAL,
-                            transition_after=Duration.days(settings.glacier_after_days),
+                            transition_after=Duration.days(GLACIER_DAYS),
                         )
                     ],
                 ),
@@ -61,7 +65,7 @@ class Buckets(Construct):
         self.results = self._bucket(
             "Results",
             rules=[
-                s3.LifecycleRule(id="answers", expiration=Duration.days(settings.answer_days)),
+                s3.LifecycleRule(id="answers", expiration=Duration.days(ANSWER_DAYS)),
                 _leftovers(older_versions=1),
             ],
         )
@@ -101,8 +105,8 @@ class Buckets(Construct):
             bucket_key_enabled=True if self._key else None,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            enforce_ssl=self._settings.tls_only,
-            minimum_tls_version=1.2 if self._settings.tls_only else None,
+            enforce_ssl=not self._settings.is_local,
+            minimum_tls_version=None if self._settings.is_local else 1.2,
             versioned=True,
             lifecycle_rules=rules,
             metrics=metrics,
@@ -120,8 +124,8 @@ class Buckets(Construct):
             encryption=s3.BucketEncryption.S3_MANAGED,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            enforce_ssl=self._settings.tls_only,
-            minimum_tls_version=1.2 if self._settings.tls_only else None,
+            enforce_ssl=not self._settings.is_local,
+            minimum_tls_version=None if self._settings.is_local else 1.2,
             versioned=True,
             lifecycle_rules=[
                 s3.LifecycleRule(

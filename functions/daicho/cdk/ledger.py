@@ -27,7 +27,7 @@ from daicho.cdk.functions.python_function import (
     bundle_functions,
 )
 from daicho.cdk.functions.redrive import Redrive
-from daicho.cdk.functions.release import ALIAS, Release
+from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
 from daicho.cdk.functions.token_trigger import build_token_trigger
 from daicho.cdk.key import build_key
@@ -166,10 +166,6 @@ class Ledger(Construct):
         api.python.function.node.add_dependency(release.open)
         finish = release.add_finish(machine, settings.rebuild_units or 0)
         finish.node.add_dependency(api.python.function)
-        if settings.snap_start:
-            publish = release.add_publish(api.python)
-            api.invoke_alias(publish.get_att_string(ALIAS))
-            finish.node.add_dependency(publish)
         watched = {python.name: python.function for python in functions}
         # A release that fails ends the deployment, which says why: it needs no alarm.
         self.functions: Mapping[str, lambda_.Function] = {

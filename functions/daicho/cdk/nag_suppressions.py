@@ -10,13 +10,5 @@ def suppress_finding(construct: IConstruct, *, rule: str, reason: str) -> None:
     ``rule`` is the rule's short name, with the finding in brackets where a rule has several:
     ``IAM5[Resource::*]``.
     """
-    _acknowledge(construct, f"AwsSolutions::AwsSolutions-{rule}", reason)
-
-
-def suppress_warning(construct: IConstruct, *, rule: str, reason: str) -> None:
-    """Acknowledge one warning of CloudFormation's own checks: ``W2530``."""
-    _acknowledge(construct, f"CloudFormation-Validate::{rule}", reason)
-
-
-def _acknowledge(construct: IConstruct, id: str, reason: str) -> None:
+    id = f"AwsSolutions::AwsSolutions-{rule}"
     Validations.of(construct).acknowledge(Acknowledgment(id=id, reason=reason))

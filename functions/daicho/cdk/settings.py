@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aws_cdk import RemovalPolicy
@@ -30,7 +30,6 @@ from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S, UPLOAD_SECONDS
 
-LOCAL_API_ID = "da1c40ed"
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
 CUSTOM_DOMAIN_OPTIONS = ("domain_name", "certificate_arn", "hosted_zone_id")
 
@@ -50,84 +49,57 @@ RETENTION = {
 """Days of logs that CloudWatch can keep, of those that a ledger may ask for."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WarmThroughput:
-    """Units a second that the table and its indexes take at once; paid once, when they are raised.
-
-    Without it a new on-demand table takes 4,000 writes and 12,000 reads a second, and so does each
-    index. An index that takes less than is written to it makes the table's writes wait, so all
-    three are raised. ``index_reads`` and ``index_writes`` are of each of them.
-    """
-
-    table_reads: int
-    table_writes: int
-    index_reads: int
-    index_writes: int
-
-
-WARM = WarmThroughput(
-    table_reads=24_000, table_writes=24_000, index_reads=12_000, index_writes=16_000
-)
-"""20,000 votes a second, or the bulk load of contacts (800 a second with 18 postings each), from
-the first minute on. An account's own quotas may have to be raised for both."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Memory:
-    """Megabytes for each function; the processor share grows with them (1,769 is one core)."""
-
-    api: int = 1024
-    project: int = 1769
-    rollup: int = 512
-    archive: int = 1024
-    redrive: int = 1024
-    sweep: int = 512
-    jobs: int = 1024
-    ops: int = 1024
-    audit: int = 3008
-    forget: int = 1024
-    release: int = 512
-    tokens: int = 512
+MEMORY_MB: Mapping[str, int] = {
+    "api": 1024,
+    "project": 1769,
+    "rollup": 512,
+    "archive": 1024,
+    "redrive": 1024,
+    "sweep": 512,
+    "jobs": 1024,
+    "ops": 1024,
+    "audit": 3008,
+    "forget": 1024,
+    "release": 512,
+    "tokens": 512,
+}
+"""Megabytes of each function; the processor share grows with them (1,769 is one core)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """One stage. Names of durations include the unit; ``None`` disables a feature.
 
-    ``name``: the project, which begins all names that must be unique in an account. ``layered``:
-    whether the functions have layers for their packages and for the lock file; the local AWS has
-    both in folders, ``local_layer`` and ``local_ledger``.
+    ``name``: the project, which begins all names that must be unique in an account.
+    ``local_layer``, ``local_ledger``: the folders with the packages and the lock file at stage
+    local; other stages have layers.
 
-    ``retain``: data outlives the stack. ``warm``: bought by an option of the deployment only, as it
-    is paid each time that a table is created with it. ``replica_index``: a fourth index with the
-    table's own keys and all attributes, for reading much without touching the table; it doubles
-    every write.
+    ``retain``: data outlives the stack. ``warm_throughput``: bought by an option of the deployment
+    only, as it is paid each time that a table is created with it. ``replica_index``: a fourth index
+    with the table's own keys and all attributes, for reading much without touching the table; it
+    doubles every write.
     ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
     ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``archive_window_seconds``: how long the archive gathers before it
-    writes an object. ``snap_start``: the API starts from a snapshot of its memory, which each
-    deployment of a change takes in some minutes. ``console``: the API serves the console.
-    ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
-    working. ``query_gigabytes``: what a single query may read before it is ended;
-    ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
+    writes an object. ``console``: the API serves the console.
+    ``query_gigabytes``: what a single query may read before it is ended.
     ``log_days``: of the functions' and the state machine's logs; ``access_log_days``: of the API's
     and the buckets' access logs, which name clients' addresses.
     ``cors_origins``: whose pages may call the API in a browser, and put and get objects by signed
     URLs. ``identity``: who signs the tokens. ``domain_name``: the API's own host name, with a
     certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
-    ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
-    whatever writes for a tenant when it is closed has ended by then, and the projector has done
-    what was value. ``upload_seconds``: how long a URL to upload an object is valid, 15 minutes at
-    most; the deletion of a tenant waits for it. ``filter_spread_seconds``: how long AWS may apply a
-    changed event filter to some invocations only, at least `MIN_FILTER_SPREAD_S` outside of stage
-    local. ``retirement_seconds``: how long an instance is kept after its successor became complete;
-    None ends it at once. ``scan_units``: read units a second of a scan.
+    ``memory``: megabytes of functions, by name, where they differ from `MEMORY_MB`.
+    ``settle_seconds``: whatever writes for a tenant when it is closed has ended by then, and the
+    projector has processed what was written. ``upload_seconds``: how long a URL to upload an object
+    is valid, 15 minutes at most; the deletion of a tenant waits for it. ``filter_spread_seconds``:
+    how long AWS may apply a changed event filter to some invocations only, at least
+    `MIN_FILTER_SPREAD_S` outside of stage local. ``retirement_seconds``: how long an instance is
+    kept after its successor became complete; None ends it at once. ``scan_units``: read units a
+    second of a scan.
     ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
-    and the sweep if an older item was found; None starts none. ``rebuild_map_concurrency``: how
-    many functions touch items at once in advance of a rebuild's loop, for more than 10 million
-    items; None leaves it to the loop. ``faults``, for stage local only: how often the projector is
-    to fail on purpose, as a share of its writes.
+    and the sweep if an older item was found; None starts none. ``faults``, for stage local only:
+    how often the projector is to fail on purpose, as a share of its writes.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. ``alarms_without_action``: production may have neither, because
     something else reads the states of the alarms. ``runbook_url``: the page that the description of
@@ -139,7 +111,7 @@ class Settings:
     retain: bool
     deletion_protection: bool
     recovery_days: int | None
-    warm: WarmThroughput | None = None
+    warm_throughput: bool = False
     replica_index: bool = False
     customer_managed_key: bool = False
     log_days: int
@@ -151,28 +123,17 @@ class Settings:
     retirement_seconds: int | None = RETIREMENT_S
     scan_units: int = 1_000
     rebuild_units: int | None = 500
-    rebuild_map_concurrency: int | None = None
     project_window_seconds: int = 1
-    snap_start: bool = False
     console: bool = True
     archive_window_seconds: int
-    glacier_after_days: int
     query_gigabytes: int = 10
-    answer_days: int = 7
-    saved_queries: bool = True
     requests_per_second: int
     request_burst: int
     id_token_hours: int = 1
-    log_level: str = "INFO"
-    memory: Memory = Memory()
-    tls_only: bool = True
-    access_logs: bool = True
-    emulated_stream: bool = False
-    layered: bool = True
+    memory: Mapping[str, int] = field(default_factory=dict)
     local_layer: str | None = None
     local_ledger: str | None = None
     api_url: str | None = None
-    api_id: str | None = None
     faults: float | None = None
     identity: Identity = COGNITO
     cors_origins: tuple[str, ...] = ()
@@ -186,6 +147,11 @@ class Settings:
     concurrency_quota: int = 1_000
     account: str | None = None
     region: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is the stage of the local AWS, which lacks some features of AWS."""
+        return self.stage == "local"
 
     @property
     def log_retention(self) -> logs.RetentionDays:
@@ -265,7 +231,7 @@ class Settings:
             region=self.region,
             needs_action=self.stage == "prod" and not self.alarms_without_action,
         )
-        if self.stage != "local" and (self.filter_spread_seconds or 0) < MIN_FILTER_SPREAD_S:
+        if not self.is_local and (self.filter_spread_seconds or 0) < MIN_FILTER_SPREAD_S:
             yield (
                 f"filter_spread_seconds is {self.filter_spread_seconds}; outside of stage local it "
                 f"is at least {MIN_FILTER_SPREAD_S}: Lambda may use an earlier event filter for so "
@@ -273,12 +239,14 @@ class Settings:
             )
         if not 1 <= self.upload_seconds <= UPLOAD_SECONDS:
             yield f"upload_seconds is {self.upload_seconds}; it is 1 to {UPLOAD_SECONDS}"
-        if self.stage == "local" and isinstance(self.identity, OwnIssuer):
+        if self.is_local and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
-        if self.stage == "local" and self.domain_name:
+        if self.is_local and self.domain_name:
             yield "domain_name is not for stage local"
-        if self.stage == "local" and self.snap_start:
-            yield "snap_start is for stages of an account only: the local AWS takes no snapshots"
+        if self.is_local and self.warm_throughput:
+            yield "warm_throughput is for stages of an account only"
+        if unknown := sorted(self.memory.keys() - MEMORY_MB.keys()):
+            yield f"memory has {', '.join(unknown)}; the functions are {', '.join(MEMORY_MB)}"
 
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
@@ -286,7 +254,7 @@ class Settings:
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
-        ``replica_index``, ``snap_start``, ``console`` and ``warm_throughput`` (true or false),
+        ``replica_index``, ``console`` and ``warm_throughput`` (true or false),
         ``runbook_url``, ``project_window_seconds``, ``cors_origins`` (separated by commas),
         ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage
         local ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
@@ -303,14 +271,10 @@ class Settings:
         options: dict[str, Any] = {name: parse_text(name, context(name), wrong) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
         wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
-        for name in ("replica_index", "alarms_without_action", "snap_start"):
+        for name in ("replica_index", "alarms_without_action", "warm_throughput"):
             options[name] = parse_boolean(name, context(name), wrong)
         console = context("console")
         options["console"] = True if console is None else parse_boolean("console", console, wrong)
-        warm = parse_boolean("warm_throughput", context("warm_throughput"), wrong)
-        if warm and stage == "local":
-            wrong.append("warm_throughput is for stages of an account only")
-        options["warm"] = WARM if warm else None
         name, default = "project_window_seconds", STAGES[stage].project_window_seconds
         options[name] = parse_seconds(name, context(name), default, wrong)
         options["cors_origins"] = split_list(context("cors_origins"))
@@ -343,16 +307,9 @@ STAGES = {
         retirement_seconds=None,
         project_window_seconds=0,
         archive_window_seconds=0,
-        glacier_after_days=90,
-        saved_queries=False,
         requests_per_second=1000,
         request_burst=1000,
         id_token_hours=24,
-        tls_only=False,
-        access_logs=False,
-        emulated_stream=True,
-        layered=False,
-        api_id=LOCAL_API_ID,
     ),
     "dev": Settings(
         stage="dev",
@@ -362,7 +319,6 @@ STAGES = {
         log_days=14,
         access_log_days=30,
         archive_window_seconds=60,
-        glacier_after_days=90,
         requests_per_second=500,
         request_burst=500,
     ),
@@ -375,7 +331,6 @@ STAGES = {
         access_log_days=90,
         scan_units=6_000,
         archive_window_seconds=300,
-        glacier_after_days=90,
         query_gigabytes=100,
         requests_per_second=10_000,
         request_burst=5_000,

@@ -16,7 +16,6 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Handler
     from daicho.handlers.wiring.lazy_api import ApiOnFirstRequest
-    from daicho.handlers.wiring.snap_start import add_snapshot_hooks
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.release.older_writers import OlderWriters
@@ -40,7 +39,7 @@ def build(
     counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
-    table = (older := OlderWriters(table, ledger, dependencies.sleep)).announce_writes(table)
+    table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
     now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
     item_cache, machine = ItemCache(now), dependencies.machine(settings.job_machine)
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
@@ -54,7 +53,7 @@ def build(
     more = {"console": settings.console, "tenants": Tenants(table, item_cache, machine, now)}
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
     api = ApiOnFirstRequest(daicho, open_book, claim_names=claims, archive=archive, **names, **more)
-    return with_telemetry(add_snapshot_hooks(api, table, older), traced=settings.stage != "local")
+    return with_telemetry(api, traced=settings.stage != "local")
 
 
 __getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -39,7 +39,7 @@ def build(
         budget = make_retry_budget(context, dependencies)
         if tenant:
             return jobs.choose_of_tenant(job).run_step(tenant, job, budget).to_json()
-        step = jobs.stack_jobs.run_step(job, budget, event.get("range"))
+        step = jobs.stack_jobs.run_step(job, budget)
         emit({"JobsBlocked": int(step.blocked)})
         return step.to_json()
 

@@ -15,7 +15,6 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.custom_resource import Put, custom_resource_handler, put_response
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.live_version import PublishStep
     from daicho.plan import Ledger
     from daicho.rebuild.requests import finish_deployment
     from daicho.release.release import Release
@@ -32,7 +31,6 @@ def build(
     put: Put = put_response,
 ) -> Handler:
     """Wire the function up. ``put`` sends the answer to CloudFormation."""
-    publish = PublishStep(dependencies)
 
     def work(event: Mapping[str, Any], context: Context) -> dict[str, str]:
         settings = Settings.parse(environ)  # here, so that a wrong setting is answered too
@@ -53,7 +51,7 @@ def build(
         retry(lambda: finish_deployment(table, machine, deployed, source, now(), rate), budget)
         return {"Source": source}
 
-    return custom_resource_handler(publish.before(work), put, publish.remove)
+    return custom_resource_handler(work, put)
 
 
 __getattr__ = build_on_access(__name__, partial(build, os.environ))

@@ -116,15 +116,6 @@ class OlderWriters:
             self._sleep(READERS_KNOW_S)
         self._completed, self._announced = completed, began
 
-    def expire(self) -> None:
-        """End the validity of the last announcement, and wait again as for the first one.
-
-        A snapshot was restored: another instance that began with the same memory waited.
-        """
-        with self._lock:
-            self._announced = None
-            self._completed = {}
-
     def _announce_entity(self, entity: str, generation: int, completed: dict[str, str]) -> bool:
         """Announce one entity; returns whether readers may not know yet.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import botocore.session
-from botocore.credentials import ContainerProvider, RefreshableCredentials
 from botocore.handlers import BUILTIN_HANDLERS
 
 from daicho.storage.sdk_data import make_loader
@@ -22,9 +19,6 @@ if TYPE_CHECKING:
 
 _creation_lock = Lock()
 """A session creates one client at a time. Source: Boto3 documentation, "Multithreading"."""
-_clients: WeakSet[Any] = WeakSet()
-"""All clients that are in use."""
-_EXPIRED = dt.datetime.fromtimestamp(0, dt.UTC)
 
 
 def get_session() -> Session:
@@ -41,44 +35,12 @@ def open_client(
 ) -> Any:
     """A client of an AWS service; endpoint and region are those of the environment by default."""
     with _creation_lock:
-        client = get_session().create_client(
+        return get_session().create_client(
             service,
             config=config,
             endpoint_url=endpoint,
             region_name=region,
         )
-        _clients.add(client)
-        return client
-
-
-def close_connections() -> None:
-    """Close the connections of all clients; the next request of a client opens a new one.
-
-    Also that to the endpoint of the container's credentials. Deviation from the library: botocore
-    keeps it open, and has no public way to close it.
-    """
-    with _creation_lock:
-        clients = list(_clients)
-    for client in clients:
-        client.close()
-    for provider in get_session().get_component("credential_provider").providers:
-        if isinstance(provider, ContainerProvider):
-            provider._fetcher._session.close()  # type: ignore[attr-defined]
-
-
-def replace_credentials() -> None:
-    """Fetch new credentials, although those of all clients may not have expired.
-
-    Deviation from the library: botocore has no public way to do this, so the time of expiry is
-    replaced, which is private. Permanent credentials stay as they are.
-
-    Raises:
-        botocore.exceptions.CredentialRetrievalError: there are no new ones.
-    """
-    credentials = get_session().get_credentials()
-    if isinstance(credentials, RefreshableCredentials):
-        credentials._expiry_time = _EXPIRED  # type: ignore[attr-defined]
-        credentials.get_frozen_credentials()
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from daicho.handlers import jobs
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.rebuild.job import RebuildStep
-from daicho.rebuild.stack_jobs import RangeStep, StackJobs
+from daicho.rebuild.stack_jobs import StackJobs
 from tests.support.metric_lines import read_values
 from tests.support.stream_pump import Context, environment
 
@@ -23,11 +23,10 @@ STEP = {"tenant": "", "job": "20261123T000000-0"}
     [
         (RebuildStep(done=False, wait=60, blocked=True), {"JobsBlocked": 1}),
         (RebuildStep(done=False, wait=60), {}),
-        (RangeStep(done=True), {}),
     ],
 )
 def test_a_blocked_step_is_counted(
-    step: RebuildStep | RangeStep,
+    step: RebuildStep,
     metrics: dict[str, float],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

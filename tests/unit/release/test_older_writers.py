@@ -143,18 +143,6 @@ def test_code_that_was_not_rolled_back_announces_nothing() -> None:
     writers.announce()
 
 
-def test_after_a_snapshot_was_restored_it_announces_and_waits_as_the_first_time() -> None:
-    """The monotonic clock did not count the time since the snapshot: here it has not moved."""
-    house = House()
-    house.writers.announce()
-    house.writers.expire()
-    house.writers.announce()
-    assert house.read().older_seen == 2
-    assert house.pauses == [READERS_KNOW_S] * 2
-    house.writers.announce()
-    assert house.read().older_seen == 2
-
-
 def test_an_announcement_that_took_longer_than_it_is_valid_is_repeated() -> None:
     """A rebuild may have ended after the first one, before anything is written."""
     house = House()

@@ -26,6 +26,6 @@ def build_archiver(scope: Construct, *, ledger: Ledger, shared: SharedResources)
         shared=shared,
         permissions=grants.ARCHIVE,
         environment={"ARCHIVE_BUCKET": shared.archive.bucket_name},
-        patterns=archive_filters(ledger.archived_types, emulated=settings.emulated_stream),
+        patterns=archive_filters(ledger.archived_types, emulated=settings.is_local),
         batches=BatchLimits(BATCH, Duration.seconds(settings.archive_window_seconds)),
     )

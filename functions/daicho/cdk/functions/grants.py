@@ -160,12 +160,6 @@ OPS = Grants(
 TOKENS = Grants(table=())
 STREAM_DESCRIBE = ("DescribeStream",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
-# A version is published, awaited and made live (ADR 0159).
-PUBLISH = (
-    *("GetFunctionConfiguration", "PublishVersion", "ListVersionsByFunction"),
-    *("GetAlias", "CreateAlias", "UpdateAlias", "DeleteAlias"),
-)
-REMOVE_VERSION = ("DeleteFunction",)
 START = ("StartExecution",)  # the API and the sweep start jobs, and nothing else
 INVOKE = ("InvokeFunction",)  # operators start an audit
 ALARMS = ("DescribeAlarms",)

@@ -23,12 +23,8 @@ from daicho.cdk.settings import Settings
 
 # All that Lambda gives: an execution takes 25,000 events, some nine a step, so 2,700 steps.
 TIMEOUT = Duration.minutes(15)
-PURGES = "purge-*"
-"""The names of jobs that purge, as a pattern. A test compares it with the library."""
 REDRIVES = "redrive-*"
 """The names of jobs that redrive, as a pattern. A test compares it with the library."""
-RANGES = 512
-"""Ranges of segments. A test compares it with the library."""
 # Of a table or a function that does not answer. Half a day of it, then somebody has to look.
 RETRY = {
     "ErrorEquals": ["States.ALL"],
@@ -63,7 +59,7 @@ class Jobs(Construct):
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
-                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
                 **shared.project.migration_settings,
             },
         )
@@ -75,9 +71,7 @@ class Jobs(Construct):
             "Machine",
             role_arn=self._role((function, redrive), settings).role_arn,
             definition_string=Stack.of(self).to_json_string(
-                build_definition(
-                    function.function_arn, redrive.function_arn, settings.rebuild_map_concurrency
-                )
+                build_definition(function.function_arn, redrive.function_arn)
             ),
             logging_configuration=stepfunctions.CfnStateMachine.LoggingConfigurationProperty(
                 destinations=[
@@ -95,8 +89,6 @@ class Jobs(Construct):
             ),
         )
         self.state_machine.node.add_dependency(self.role)
-        if settings.rebuild_map_concurrency is not None:
-            self._allow_child_executions()
 
     def _role(self, functions: Sequence[lambda_.Function], settings: Settings) -> iam.Role:
         """The role of the machine: call the functions, and write its own log and traces."""
@@ -123,34 +115,6 @@ class Jobs(Construct):
         )
         return self.role
 
-    def _allow_child_executions(self) -> None:
-        """Let the machine start, watch and stop the child executions of its own map."""
-        machine = self.state_machine.attr_arn
-        executions = (
-            f"arn:{Aws.PARTITION}:states:{Aws.REGION}:{Aws.ACCOUNT_ID}:execution:"
-            f"{self.state_machine.attr_name}*"
-        )
-        policy = iam.Policy(
-            self,
-            "MapPolicy",
-            roles=[self.role],
-            statements=[
-                iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine]),
-                iam.PolicyStatement(
-                    actions=["states:DescribeExecution", "states:StopExecution"],
-                    resources=[executions],
-                ),
-            ],
-        )
-
-        machine_id = Stack.of(self).resolve(self.state_machine.logical_id)
-        suppress_finding(
-            policy,
-            rule="IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:"
-            f"execution:<{machine_id}.Name>*]",
-            reason="The names of child executions are only known once they run.",
-        )
-
     def _log_group(self, shared: SharedResources) -> logs.LogGroup:
         settings = shared.settings
         return logs.LogGroup(
@@ -162,15 +126,11 @@ class Jobs(Construct):
         )
 
 
-def build_definition(
-    function: str, redrive: str, map_concurrency: int | None = None
-) -> dict[str, Any]:
+def build_definition(function: str, redrive: str) -> dict[str, Any]:
     """The machine in the Amazon States Language; its input names a tenant and a job.
 
     A step that fails is repeated; the job records a step that continues to fail.
     ``redrive``: the function that works on redrives; ``function`` works on all other jobs.
-    ``map_concurrency``: how many ranges of segments are touched at once before the steps of a
-    rebuild; None touches none.
     """
     is_redrive = {
         "And": [
@@ -186,9 +146,8 @@ def build_definition(
             "IsRedrive": {
                 "Type": "Choice",
                 "Choices": [is_redrive],
-                "Default": "Step" if map_concurrency is None else "IsRebuild",
+                "Default": "Step",
             },
-            **({} if map_concurrency is None else build_map_states(function, map_concurrency)),
             **build_step_states(function),
             **build_step_states(redrive, "Redrive"),
             "Failed": {
@@ -230,83 +189,6 @@ def build_step_states(function: str, prefix: str = "") -> dict[str, Any]:
             "ResultPath": None,
             "Retry": [RETRY],
             "Next": "Failed",
-        },
-    }
-
-
-def build_map_states(function: str, concurrency: int) -> dict[str, Any]:
-    """The states before the steps of a rebuild: child executions touch ranges of segments.
-
-    What fails in them is left to the steps that follow.
-    """
-    payload = {
-        "tenant.$": "$.tenant",
-        "job.$": "$.job",
-        "range": {
-            "number.$": "$.range",
-            "concurrency": concurrency,
-            "position.$": "$.said.position",
-        },
-    }
-    selector = {
-        **{"tenant.$": "$.tenant", "job.$": "$.job", "range.$": "$$.Map.Item.Value"},
-        "said": {"position": None},
-    }
-    fields = ("done", "wait", "position")
-    return {
-        "IsRebuild": {
-            "Type": "Choice",
-            "Choices": [
-                {
-                    "And": [
-                        {"Variable": "$.tenant", "StringEquals": ""},
-                        {"Not": {"Variable": "$.job", "StringMatches": PURGES}},
-                    ],
-                    "Next": "ListRanges",
-                }
-            ],
-            "Default": "Step",
-        },
-        "ListRanges": {
-            "Type": "Pass",
-            "Parameters": {"numbers.$": f"States.ArrayRange(0, {RANGES - 1}, 1)"},
-            "ResultPath": "$.ranges",
-            "Next": "TouchRanges",
-        },
-        "TouchRanges": {
-            "Type": "Map",
-            "ItemsPath": "$.ranges.numbers",
-            "ItemSelector": selector,
-            "MaxConcurrency": concurrency,
-            "ToleratedFailurePercentage": 100,
-            "ItemProcessor": {
-                "ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"},
-                "StartAt": "TouchRange",
-                "States": {
-                    "TouchRange": {
-                        **_build_call(function, payload),
-                        "ResultSelector": {f"{name}.$": f"$.Payload.{name}" for name in fields},
-                        "ResultPath": "$.said",
-                        "Retry": [RETRY],
-                        "Next": "IsRangeDone",
-                    },
-                    "IsRangeDone": {
-                        "Type": "Choice",
-                        "Choices": [
-                            {"Variable": "$.said.done", "BooleanEquals": True, "Next": "RangeDone"}
-                        ],
-                        "Default": "WaitForRange",
-                    },
-                    "WaitForRange": {
-                        "Type": "Wait",
-                        "SecondsPath": "$.said.wait",
-                        "Next": "TouchRange",
-                    },
-                    "RangeDone": {"Type": "Succeed"},
-                },
-            },
-            "ResultPath": None,
-            "Next": "Step",
         },
     }
 

@@ -52,7 +52,7 @@ class Ops(Construct):
                 "STACK_NAME": Aws.STACK_NAME,
                 "API_ID": api_id,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
-                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
                 # See the API's function (ADR 0158).
                 "PYDANTIC_DISABLE_PLUGINS": "__all__",
                 **settings.identity.environment,

@@ -18,13 +18,14 @@ from daicho.cdk.functions.code import gather_code, gather_ledger
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.functions.layer import build_lambda_layer
 from daicho.cdk.nag_suppressions import suppress_finding
-from daicho.cdk.settings import Settings
+from daicho.cdk.settings import MEMORY_MB, Settings
 from daicho.errors import SettingsError
 from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
 
 ARM = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
+LOG_LEVEL = "INFO"
 LAYERS = "/opt"
 """The folder in which Lambda unpacks the layers of a function."""
 Actions = tuple[str, ...]
@@ -78,7 +79,7 @@ def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion
     Raises:
         SettingsError: it cannot be built on this machine.
     """
-    if not settings.layered:
+    if settings.is_local:
         return None
     return lambda_.LayerVersion(
         scope,
@@ -95,7 +96,7 @@ def build_ledger_layer(scope: Construct, *, settings: Settings, project: Project
 
     Versions of the layer outlive the stack: a function that is rolled back may need another one.
     """
-    if not settings.layered:
+    if settings.is_local:
         return settings.local_ledger or ""
     return lambda_.LayerVersion(
         scope,
@@ -131,12 +132,8 @@ class PythonFunction(Construct):
         permissions: Grants,
         timeout: Duration,
         environment: dict[str, str] | None = None,
-        snap_start: bool = False,
     ) -> None:
-        """Create the function of the module ``name``, which may do what ``permissions`` lists.
-
-        ``snap_start``: Lambda takes a snapshot of each published version.
-        """
+        """Create the function of the module ``name``, which may do what ``permissions`` lists."""
         super().__init__(scope, id)
         self.name = name
         self.settings = settings = shared.settings
@@ -164,21 +161,20 @@ class PythonFunction(Construct):
             handler=f"{shared.project.handlers}.{name}.handler",
             description=f"{settings.title}: {name}",
             layers=self._list_layers(),
-            memory_size=getattr(settings.memory, name),
+            memory_size={**MEMORY_MB, **settings.memory}[name],
             timeout=timeout,
             role=self._role,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
-            application_log_level_v2=lambda_.ApplicationLogLevel[settings.log_level],
+            application_log_level_v2=lambda_.ApplicationLogLevel[LOG_LEVEL],
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             tracing=lambda_.Tracing.ACTIVE,
-            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snap_start else None,
             environment={
                 "TABLE_NAME": shared.table.table_name,
                 "STAGE": settings.stage,
                 "POWERTOOLS_SERVICE_NAME": name,
                 "POWERTOOLS_METRICS_NAMESPACE": settings.name,
-                "POWERTOOLS_LOG_LEVEL": settings.log_level,
+                "POWERTOOLS_LOG_LEVEL": LOG_LEVEL,
                 "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
                 **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
                 **(environment or {}),
@@ -200,7 +196,7 @@ class PythonFunction(Construct):
 
     @property
     def _ledger_folder(self) -> str:
-        return LAYERS if self.settings.layered else self._shared.ledger_source
+        return self._shared.ledger_source if self.settings.is_local else LAYERS
 
     def _list_layers(self) -> list[lambda_.ILayerVersion]:
         if self._shared.layer is None:

@@ -47,7 +47,7 @@ class Redrive(Construct):
                 "ARCHIVE_FUNCTION": archiver.function_name,
                 "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
-                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
             },
         )
         # Called without waiting for the answer, it is not repeated behind the caller's back.

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
-import jsii
-from aws_cdk import (
-    Aws,
-    CfnResource,
-    CustomResource,
-    Duration,
-    IStableAnyProducer,
-    Lazy,
-    Stack,
-)
+from aws_cdk import Aws, CustomResource, Duration
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
-from daicho.cdk.nag_suppressions import suppress_finding, suppress_warning
 from daicho.plan import Ledger
 
 # All that Lambda gives: heartbeats wait for a projector that is late.
 TIMEOUT = Duration.minutes(15)
 SOURCE = "Source"  # an attribute of ``check``
-ALIAS = "Alias"  # an attribute of ``publish``
 # CloudFormation gives up a little later. A function that cannot be loaded never answers.
 ANSWERED_WITHIN = Duration.minutes(16)
 
@@ -39,7 +26,7 @@ class Release(Construct):
     ``check`` is before all other functions, ``open`` after the stream consumers and before the
     API, ``finish`` after the API.
     CloudFormation repeats them only if the lock file changes, the generation that the code writes,
-    or the table. With the setting ``snap_start`` there is a fourth step, ``publish``.
+    or the table.
 
     ``source``: where the functions find their ledger: an ARN of a layer, or a folder at stage
     local. ``check`` chooses it: after a failed update the older code gets the newer ledger.
@@ -60,7 +47,7 @@ class Release(Construct):
             permissions=grants.RELEASE,
             timeout=TIMEOUT,
             environment={
-                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
                 **({"FILTER_SPREAD_SECONDS": str(spread)} if spread else {}),
                 **({"RETIREMENT_SECONDS": str(retirement)} if retirement else {}),
             },
@@ -103,90 +90,18 @@ class Release(Construct):
         step.node.add_dependency(policy, self.open)
         return step
 
-    def add_publish(self, python: PythonFunction) -> CustomResource:
-        """The step after the update of the API function: it publishes a version of it.
-
-        Its attribute ``Alias`` is the ARN of the alias that names the version. It has the
-        properties of the function, so that CloudFormation runs it at each change and each rollback.
-        """
-        function = python.function
-        arn = function.function_arn
-        # Not in the role's own policy: when the setting is turned off, CloudFormation updates that
-        # before it lets the step remove what it made.
-        policy = iam.Policy(
-            self,
-            "PublishPolicy",
-            roles=[self.python.role],
-            statements=[
-                iam.PolicyStatement(
-                    actions=[f"lambda:{action}" for action in grants.PUBLISH],
-                    resources=[arn, f"{arn}:*"],
-                ),
-                # A version alone: without a qualifier it would be the function.
-                iam.PolicyStatement(
-                    actions=[f"lambda:{action}" for action in grants.REMOVE_VERSION],
-                    resources=[f"{arn}:*"],
-                ),
-            ],
-        )
-        suppress_finding(
-            policy,
-            rule=f"IAM5[Resource::<{_get_logical_id(function)}.Arn>:*]",
-            reason="Lambda numbers the versions of the function.",
-        )
-        suppress_warning(
-            function,
-            rule="W2530",
-            reason="The step publishes the versions: a version of the template would keep the lock "
-            "file of an earlier deployment (ADR 0159).",
-        )
-        step = self._create_resource(
-            "publish",
-            Source=self.source,
-            Function=arn,
-            Configuration=Lazy.any(_Configuration(function)),
-        )
-        step.node.add_dependency(policy, function, self.open)
-        return step
-
     def _create_step(self, step: str, **more: str) -> CustomResource:
-        return self._create_resource(step, **self._properties, **more)
-
-    def _create_resource(self, step: str, **properties: Any) -> CustomResource:
         resource = CustomResource(
             self,
             step.capitalize(),
             service_token=self.python.function.function_arn,
             resource_type=f"Custom::Daicho{step.capitalize()}",
             service_timeout=ANSWERED_WITHIN,
-            properties={"Step": step, **properties},
+            properties={"Step": step, **self._properties, **more},
         )
         # The function needs its permissions, which CloudFormation may create later.
         resource.node.add_dependency(self.python)
         return resource
-
-
-@jsii.implements(IStableAnyProducer)
-class _Configuration:
-    """The properties of a function as its template has them in the end."""
-
-    def __init__(self, function: lambda_.Function) -> None:
-        self._function = function
-
-    def produce(self) -> Any:
-        """Read them, when the template is written: also what was added to the construct later."""
-        return _get_resource(self._function)._cfn_properties
-
-
-def _get_resource(function: lambda_.Function) -> CfnResource:
-    resource = function.node.default_child
-    if not isinstance(resource, CfnResource):
-        raise TypeError(f"{function.node.path} is no function of this stack")
-    return resource
-
-
-def _get_logical_id(function: lambda_.Function) -> str:
-    return Stack.of(function).get_logical_id(_get_resource(function))
 
 
 def _hash_ledger(ledger: Ledger) -> str:

@@ -47,11 +47,11 @@ def _rollup(shared: SharedResources) -> dict[str, str]:
     settings = shared.settings
     environment = {
         "DIRTY_SHARDS": str(settings.dirty_shards),
-        "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+        "EMULATED_STREAM": str(settings.is_local).lower(),
         "FAILURE_BUCKET": shared.failures.bucket_name,
         "HEARTBEAT_SECONDS": str(HEARTBEAT_AGE.to_seconds()),
     }
-    if not settings.emulated_stream:  # its one shard is never closed, so none is retired
+    if not settings.is_local:  # its one shard is never closed, so none is retired
         environment["SETTLE_SECONDS"] = str(settings.settle_seconds)
     return environment
 

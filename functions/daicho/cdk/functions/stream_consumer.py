@@ -65,7 +65,7 @@ class StreamConsumer(Construct):
             timeout=TIMEOUT,
             environment={
                 **environment,
-                "EMULATED_STREAM": str(shared.settings.emulated_stream).lower(),
+                "EMULATED_STREAM": str(shared.settings.is_local).lower(),
             },
         )
         lambda_.CfnEventSourceMapping(

@@ -42,13 +42,11 @@ def put_response(url: str, body: bytes) -> None:
 def custom_resource_handler(
     work: Callable[[Mapping[str, Any], Context], Mapping[str, str]],
     put: Put = put_response,
-    remove: Callable[[Mapping[str, Any], Context], None] | None = None,
 ) -> Handler:
     """A handler of a custom resource that does ``work`` when it is created or updated.
 
     ``work`` gets the event, and returns the attributes of the resource. Whatever it raises fails
-    the deployment, with its message as the reason. ``remove`` is done when the resource is removed;
-    without it a removal does nothing.
+    the deployment, with its message as the reason. The removal of the resource does nothing.
     """
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
@@ -56,8 +54,6 @@ def custom_resource_handler(
         try:
             if event["RequestType"] != "Delete":
                 data = dict(work(event, context))
-            elif remove is not None:
-                remove(event, context)
         except Exception as error:  # any failure has to be answered
             _log.exception("%s of %s failed", event["RequestType"], event["LogicalResourceId"])
             status, reason = "FAILED", _cut_text(str(error) or type(error).__name__)

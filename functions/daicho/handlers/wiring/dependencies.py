@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable
 
-from daicho.release.function_versions import FunctionVersions
 from daicho.release.stack_status import is_going_back
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -30,7 +29,6 @@ class Dependencies:
     machine: Callable[[str], StateMachine] = StateMachine
     stream: Callable[[str], DescribesStream] = open_stream_describer
     is_going_back: Callable[[str], bool] = is_going_back
-    versions: Callable[[str], FunctionVersions] = FunctionVersions
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random

@@ -32,10 +32,6 @@ class ApiOnFirstRequest:
         """Answer an event."""
         return self._api(event, context)
 
-    def build(self) -> None:
-        """Build the routes before the first request."""
-        _ = self._api
-
     @cached_property
     def _api(self) -> Api:
         with pause_garbage_collection():

@@ -74,31 +74,6 @@ def test_a_removal_does_nothing() -> None:
     assert answer({**EVENT, "RequestType": "Delete"}, ValueError("no"))["Status"] == "SUCCESS"
 
 
-@pytest.mark.parametrize(
-    ("failure", "status", "reason"), [(None, "SUCCESS", ""), (ValueError("why"), "FAILED", "why")]
-)
-def test_a_removal_is_done_and_its_failure_is_answered(
-    failure: Exception | None, status: str, reason: str
-) -> None:
-    removed: list[str] = []
-    sent: Answers = []
-
-    def remove(event: Mapping[str, Any], context: Any) -> None:
-        removed.append(event["LogicalResourceId"])
-        if failure is not None:
-            raise failure
-
-    def put(url: str, body: bytes) -> None:
-        sent.append(json.loads(body))
-
-    handler = custom_resource_handler(lambda event, context: {}, put, remove)
-    handler(EVENT, Context())
-    assert removed == []
-    handler({**EVENT, "RequestType": "Delete"}, Context())
-    assert removed == ["Check"]
-    assert (sent[1]["Status"], sent[1]["Reason"]) == (status, reason)
-
-
 def test_an_answer_that_gets_lost_is_sent_again() -> None:
     sent: list[bytes] = []
 

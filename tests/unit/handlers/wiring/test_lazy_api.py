@@ -27,19 +27,3 @@ def test_the_first_request_builds_the_routes(monkeypatch: pytest.MonkeyPatch) ->
     client = Client(handler, "acme")
     assert [client("GET", "/nothing").status for _ in range(2)] == [404, 404]
     assert built == [{"title": "Shop"}]
-
-
-def test_the_routes_can_be_built_before_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[int] = []
-
-    class Counted(api.Api):
-        def __init__(self, *given: Any, **named: Any) -> None:
-            built.append(1)
-            super().__init__(*given, **named)
-
-    monkeypatch.setattr(api, "Api", Counted)
-    handler = ApiOnFirstRequest(Daicho(Domain("d")), lambda _access: None, title="Shop")  # type: ignore[arg-type,return-value]
-    handler.build()
-    assert built == [1]
-    assert Client(handler, "acme")("GET", "/nothing").status == 404
-    assert built == [1]
