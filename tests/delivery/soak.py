@@ -39,7 +39,8 @@ from tests.delivery.schedules.sources import (
 
 FULL_RUN_SCHEDULES = 20_000
 MIN_SCHEDULES_PER_FAULT = 1_000
-"""Schedules of a full run that must meet each kind of fault."""
+"""Schedules of a full run that must meet each kind of fault. The shares of the profiles follow from
+it: the rarest kinds need the largest ones."""
 MIN_MEASURED_SCHEDULES = 1_000
 """Shorter runs are too short for a threshold of their speed."""
 MIN_SIMULATED_RATIO = 10_000

@@ -14,7 +14,7 @@ CLOSING_PROFILES = (
     # Late repeats, zombies, killers, redrives and rollups of shards that were retired.
     sample_profile(
         "closing shards",
-        70,
+        71,
         entity_sets=(("Song",), ("Download",), ("Order",), ("Song", "Order")),
         actions=("put", "put", "delete", "expire"),
         mark_kinds=(*NO_MARKS, *POISON, *KILLERS),
@@ -48,7 +48,7 @@ CLOSING_PROFILES = (
     # No record is discarded, so no tally is left to a recount: every total is compared.
     sample_profile(
         "closing without discards",
-        60,
+        121,
         entity_sets=(("Song",), ("Download",), ("Order",), ("Song", "Order")),
         actions=("put", "put", "delete", "expire"),
         mark_kinds=NO_MARKS,

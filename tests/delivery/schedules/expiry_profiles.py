@@ -37,7 +37,7 @@ def expiry_profile(name: str, share: int, names: tuple[str, ...], **more: Any) -
 
 
 EXPIRY_PROFILES = (
-    expiry_profile("expiry rules", 30, NAMES),
+    expiry_profile("expiry rules", 15, NAMES),
     # What has expired is archived, restored, and changed again.
     expiry_profile(
         "expiry restores",

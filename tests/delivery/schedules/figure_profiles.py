@@ -11,7 +11,7 @@ FIGURE_PROFILES = (
     # One item or two change again and again, so that parts of an amount come and go.
     Profile(
         "figures changed",
-        20,
+        10,
         ENTITIES,
         (("Sale",), ("Sale",), ("Reading",), ("Trade",)),
         actions=("put", "put", "put", "delete", "expire"),
@@ -22,7 +22,7 @@ FIGURE_PROFILES = (
     # A batch adds to more parts of a slot than one update takes.
     Profile(
         "figures split",
-        8,
+        4,
         ENTITIES,
         (("Survey",),),
         actions=("put", "put", "put", "delete"),

@@ -36,7 +36,7 @@ from tests.delivery.schedules.watermark_profiles import WATERMARK_PROFILES
 from tests.support import sample_entities
 
 PROFILES = (
-    sample_profile("plain", 10, parallelism=(1, 3), events={"restream": (0, 3)}),
+    sample_profile("plain", 5, parallelism=(1, 3), events={"restream": (0, 3)}),
     sample_profile(
         "archive",
         8,
@@ -81,7 +81,7 @@ PROFILES = (
     ),
     sample_profile(
         "split",
-        6,
+        3,
         entity_sets=(("Song",), ("Order",), ("Song", "Download", "Order")),
         max_items=(2, 3),
         shards=(1, 2),
@@ -92,7 +92,7 @@ PROFILES = (
     # One item is changed again and again: in one batch or several, partly done, and late.
     sample_profile(
         "derived",
-        18,
+        9,
         entity_sets=(("Song",), ("Song",), ("Order",)),
         actions=("put", "put", "put", "delete"),
         max_items=(1,),
@@ -109,7 +109,7 @@ PROFILES = (
     # Writes fail for longer than an invocation lasts: a batch is partly done, and reported.
     sample_profile(
         "throttled",
-        8,
+        4,
         entity_sets=(("Song",), ("Order",)),
         actions=("put", "put", "put", "delete"),
         max_items=(1,),
@@ -122,14 +122,14 @@ PROFILES = (
     ),
     sample_profile(
         "rollup",
-        10,
+        5,
         entity_sets=(("Download",), ("Order",), ("Song",)),
         events={"rollup": (20, 40), "tick": (3,), "read": (0, 8)},
     ),
-    sample_profile("load", 4, events={"load": (10, 25)}, writes=(2, 3)),
+    sample_profile("load", 2, events={"load": (10, 25)}, writes=(2, 3)),
     sample_profile(
         "expiry",
-        24,
+        31,
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         fault_levels=(0.0, 0.0, 0.1),
@@ -137,7 +137,7 @@ PROFILES = (
     ),
     sample_profile(
         "poison",
-        20,
+        10,
         mark_kinds=POISON,
         max_open_claims=(1000, 1000, 2, 1),
         events={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
@@ -160,7 +160,7 @@ PROFILES = (
     # A discarded invocation may continue as a zombie while its records are redriven.
     sample_profile(
         "discards",
-        22,
+        11,
         entity_sets=(("Song",), ("Download",), ("Order",)),
         actions=("put", "put", "delete"),
         retries=(0,),
@@ -176,7 +176,7 @@ PROFILES = (
     # A record is claimed, redriven and repeated, by code that may not be able to process it.
     sample_profile(
         "redone",
-        13,
+        6,
         entity_sets=(("Song",), ("Order",), ("Download",)),
         max_items=(1, 2),
         shards=(1,),
@@ -192,7 +192,7 @@ PROFILES = (
     # Two versions disagree about a record while it is announced, claimed and redriven.
     sample_profile(
         "uncertain",
-        8,
+        4,
         entity_sets=(("Song",), ("Order",), ("Download",)),
         max_items=(1,),
         shards=(1,),
@@ -275,7 +275,7 @@ PROFILES = (
     ),
     sample_profile(
         "days",
-        7,
+        57,
         mark_kinds=((), *POISON, *KILLERS),
         retries=(*FEW_RETRIES, 300),
         fault_levels=(0.0, 0.0, 0.1),
@@ -350,7 +350,7 @@ PROFILES = (
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(
         "documents",
-        90,
+        45,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Document",),),

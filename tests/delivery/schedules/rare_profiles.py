@@ -13,7 +13,7 @@ RARE_PROFILES = (
     # Archived items are restored, again and from several rows, changed, moved, and expire again.
     sample_profile(
         "restores",
-        68,
+        116,
         entity_sets=(("Download",),),
         actions=("put", "edit", "edit", "move", "move", "delete", "expire", "expire"),
         writes=(6, 9, 12),
@@ -34,7 +34,7 @@ RARE_PROFILES = (
     # The stream is disabled and enabled: another label, and numbers that begin anew.
     sample_profile(
         "streams",
-        31,
+        16,
         shards=(1, 2),
         parallelism=(3, 1),
         fault_levels=(0.0, 0.0, 0.05),
@@ -43,7 +43,7 @@ RARE_PROFILES = (
     # Rollups overtake each other, and do not agree how many partitions hold dirty marks.
     sample_profile(
         "overtaken",
-        10,
+        5,
         entity_sets=(("Download",), ("Order",), ("Song",)),
         max_items=(1, 2),
         writes=(2, 3, 4),
@@ -68,7 +68,7 @@ RARE_PROFILES = (
     # Several writes of one invocation are in progress at the same time.
     sample_profile(
         "parallel",
-        28,
+        14,
         shards=(1, 2),
         parallelism=(2, 4),
         writes=(4, 6, 9),
@@ -98,7 +98,7 @@ RARE_PROFILES = (
     # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
     sample_profile(
         "outages",
-        36,
+        106,
         entity_sets=(("Song",), ("Download",), ("Song", "Order")),
         actions=("put", "put", "touch", "delete"),
         fault_levels=(0.0,),
@@ -115,7 +115,7 @@ RARE_PROFILES = (
     # Archivers that were given up go on after the next one has begun, or has ended.
     sample_profile(
         "archive late",
-        12,
+        6,
         entity_sets=(("Download",),),
         actions=("put", "put", "delete"),
         max_items=(2, 3),
@@ -138,7 +138,7 @@ RARE_PROFILES = (
     # Batches of which a part was redriven long ago, while other redrives clean up.
     sample_profile(
         "cleaning",
-        40,
+        82,
         entities=replace(SAMPLE_ENTITIES, first_generation=2),
         entity_sets=(("Song",),),
         actions=("put", "put", "touch", "delete"),

@@ -179,22 +179,22 @@ def rebuild_profile(
 
 
 REBUILD_PROFILES = (
-    rebuild_profile("rebuild", 120, REVERTED),
-    rebuild_profile("rebuild superseded", 50, SUPERSEDED),
-    rebuild_profile("rebuild disabled", 40, DISABLED),
-    rebuild_profile("rebuild replaced", 40, REPLACED),
-    rebuild_profile("rebuild unobserved", 40, REVERTED, observes_items=False),
-    rebuild_profile("rebuild dated", 25, DATED, draw_exact_values),
-    rebuild_profile("rebuild undated", 25, UNDATED, draw_exact_values),
-    rebuild_profile("rebuild moved expiry", 25, MOVED, draw_due_values),
-    rebuild_profile("rebuild last change", 25, STAMPED, draw_due_values),
-    rebuild_profile("rebuild copied", 50, COPIED, draw_exact_values),
-    rebuild_profile("rebuild copied expiry", 20, COPIED_STAMPED, draw_exact_values),
+    rebuild_profile("rebuild", 60, REVERTED),
+    rebuild_profile("rebuild superseded", 25, SUPERSEDED),
+    rebuild_profile("rebuild disabled", 20, DISABLED),
+    rebuild_profile("rebuild replaced", 20, REPLACED),
+    rebuild_profile("rebuild unobserved", 20, REVERTED, observes_items=False),
+    rebuild_profile("rebuild dated", 12, DATED, draw_exact_values),
+    rebuild_profile("rebuild undated", 12, UNDATED, draw_exact_values),
+    rebuild_profile("rebuild moved expiry", 12, MOVED, draw_due_values),
+    rebuild_profile("rebuild last change", 12, STAMPED, draw_due_values),
+    rebuild_profile("rebuild copied", 25, COPIED, draw_exact_values),
+    rebuild_profile("rebuild copied expiry", 10, COPIED_STAMPED, draw_exact_values),
     # A quarter to a third of all writes meets another transaction: passes leave items to those that
     # follow.
     rebuild_profile(
         "rebuild contended",
-        20,
+        10,
         COPIED,
         draw_exact_values,
         faults=("conflict",),
@@ -225,7 +225,7 @@ REBUILD_PROFILES = (
     # Records are set aside: touches too, and whatever was written before them.
     rebuild_profile(
         "rebuild poison",
-        50,
+        25,
         REVERTED,
         mark_kinds=((POISON_SOMETIMES,), (POISON_FOR_BOTH,), (POISON_FOR_BOTH, POISON_SOMETIMES)),
         retries=(300, 300, 1),

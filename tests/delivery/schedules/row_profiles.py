@@ -8,7 +8,7 @@ from tests.delivery.row_entities import ENTITIES
 ROW_PROFILES = (
     Profile(
         "rows",
-        24,
+        12,
         ENTITIES,
         (("Firm",), ("Case",), ("Firm", "Case")),
         actions=("put", "put", "put", "delete", "expire"),

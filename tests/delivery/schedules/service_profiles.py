@@ -11,7 +11,7 @@ SERVICE_PROFILES = (
     # Unique values, whose reservations are written, moved, taken over and deleted by TTL.
     Profile(
         "unique",
-        30,
+        18,
         entities=unique_entities.ENTITIES,
         requests=UniqueRequests,
         entity_sets=(("Badge",), ("Badge",), ("Desk",), ("Member",), unique_entities.NAMES),
@@ -37,7 +37,7 @@ SERVICE_PROFILES = (
     # Items with rules: no item may break one at any time.
     Profile(
         "rules",
-        30,
+        15,
         entities=ruled_entities.ENTITIES,
         requests=RuledRequests,
         entity_sets=(("Task",), ("Task",), ("Paper",), ruled_entities.NAMES),

@@ -58,7 +58,7 @@ SPREAD_PROFILES = (
     # Notes and tasks begin to derive. Songs did so before, so each filter passes their heartbeats.
     Profile(
         "filter spread",
-        68,
+        169,
         entities=ENTITIES,
         entity_sets=(("Note", "Task"), ("Note", "Task", "Song"), ("Note",)),
         actions=("put", "put", "touch", "delete"),

@@ -11,7 +11,7 @@ WATERMARK_PROFILES = (
     # Rollups every minute, of which some are slow, fail or are overtaken, while shards are split.
     sample_profile(
         "as of",
-        20,
+        10,
         entity_sets=SETS,
         writes=(4, 6, 9),
         lengths=(40, 80),
@@ -32,7 +32,7 @@ WATERMARK_PROFILES = (
     # Rollups are cut off, so that totals are late.
     sample_profile(
         "as of, cut off",
-        12,
+        6,
         entity_sets=SETS,
         writes=(6, 9),
         lengths=(40, 80),
@@ -54,7 +54,7 @@ WATERMARK_PROFILES = (
     # Minute after minute, rollups have hardly time for a total: they are not complete.
     sample_profile(
         "as of, no time",
-        6,
+        3,
         entity_sets=SETS,
         writes=(4, 6),
         lengths=(40, 80),
