@@ -120,14 +120,14 @@ def test_no_request_breaks_the_api_and_what_was_written_can_be_derived(
                 derived_items.compute_index_rows(plan, item)
                 contributions.compute_contributions(plan, item)
                 written += 1
-    assert written > 20
+    assert written > 10
     served.catch_up()
 
 
 def send_requests(served: Served, description: Mapping[str, Any]) -> None:
     checker = AnswerChecker(description)
 
-    @settings(max_examples=1_500 if IS_TRIAL else 500, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=1_500 if IS_TRIAL else 800, suppress_health_check=[HealthCheck.too_slow])
     @given(request=requests(description), tenant=st.sampled_from(["acme", "globex"]))
     def send(request: dict[str, Any], tenant: str) -> None:
         client = Client(served.handler, tenant)
