@@ -55,7 +55,7 @@ def needed(protocol: str, calls: dict[str, str]) -> set[str]:
 @pytest.mark.parametrize(
     ("protocol", "granted", "transacted"),
     [
-        ("daicho.stream.projector:ProjectorTable", grants.PROJECT, set()),
+        ("daicho.stream.projector:ProjectorTable", grants.PROJECT, {"ConditionCheckItem"}),
         ("daicho.archive.archiver:ArchiverTable", grants.ARCHIVE, set()),
     ],
 )
@@ -133,7 +133,7 @@ def test_jobs_are_granted_what_they_need() -> None:
 
 
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
-    transacted = {"PutItem", "UpdateItem"}
+    transacted = {"PutItem", "UpdateItem", "ConditionCheckItem"}
     assert (
         set(grants.REDRIVE.table)
         == needed("daicho.redrive.redrive:RedriveStore", TABLE) | transacted

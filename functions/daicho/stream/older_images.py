@@ -13,13 +13,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from daicho.errors import ConditionFailedError, UnavailableError
+from daicho.errors import ConditionFailedError, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, count_older_update, find_older_update
 from daicho.plan import Ledger
 from daicho.runtime.retry import Mapper, RetryBudget, retry
+from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, UpdatesItems, apply_update
+from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, apply_update
+from daicho.storage.requests import ConditionCheck, Write
 from daicho.stream.records import StreamRecord
 
 NOTED_S = 5.0
@@ -30,7 +32,7 @@ _NO_VALUE: AttributeValue = {}
 _log = logging.getLogger(__name__)
 
 
-class OlderImagesTable(GetsItems, UpdatesItems, Protocol):
+class OlderImagesTable(GetsItems, UpdatesItems, TransactsWrites, Protocol):
     """The operations of the table that noting older generations needs."""
 
 
@@ -130,8 +132,9 @@ class OlderImages:
         for some in (keys[:1], *_divide(keys[1:])):
             items = self._map(lambda key: self._read(key, retry_budget), some)
             for key, item in zip(some, items, strict=True):  # `map` reads only until it is found
-                if item is not None and self._find_older_generation(item) == generation:
-                    self._note(entity, generation, key, retry_budget)
+                if item is None or self._find_older_generation(item) != generation:
+                    continue
+                if self._note(entity, generation, key, retry_budget):
                     return
 
     def _is_noted(self, entity: str, generation: int) -> bool:
@@ -142,23 +145,41 @@ class OlderImages:
     def _read(self, key: ItemKey, retry_budget: RetryBudget) -> Image | None:
         return _retry(lambda: self._store.get(key, consistent=True), retry_budget)
 
-    def _note(self, entity: str, generation: int, key: ItemKey, retry_budget: RetryBudget) -> None:
-        """Note an item of an older generation, of which the table has one now."""
+    def _note(self, entity: str, generation: int, key: ItemKey, retry_budget: RetryBudget) -> bool:
+        """Note an item of an older generation; returns False if it has another one meanwhile.
+
+        If a rebuild is complete, ``oldest`` is lowered only while the item has that generation. A
+        rebuild may have touched it, and become complete, since it was read.
+        """
         began = self._now()
         try:
             count = count_older_update(entity)
-            item = _retry(lambda: apply_update(self._store, count, "ALL_NEW"), retry_budget)
-            if BackfillState.parse(entity, item or {}).oldest > generation:
-                lower = find_older_update(entity, generation, began)
-                _retry(lambda: apply_update(self._store, lower), retry_budget)
+            state = _retry(lambda: apply_update(self._store, count, "ALL_NEW"), retry_budget)
+        except ConditionFailedError:
+            state = None  # there is no backfill item to rely on
+        if state is not None and BackfillState.parse(entity, state).oldest > generation:
+            lower = find_older_update(entity, generation, began)
+            writes: list[Write] = [lower, _build_generation_check(key, generation)]
+            try:
+                _retry(lambda: self._store.transact(writes), retry_budget)
+            except TransactionFailedError as refused:
+                if 0 not in refused.refused:
+                    return False
+                # Another has just lowered it.
+            else:
                 _log.error(
                     "an item of an older generation was written after a rebuild: its lists and "
                     "totals answer again after another one",
                     extra={"entity": entity, "item": [key.pk, key.sk], "generation": generation},
                 )
-        except ConditionFailedError:
-            pass  # there is no backfill item to rely on, or another has just lowered it
         self._noted[entity, generation] = began
+        return True
+
+
+def _build_generation_check(key: ItemKey, generation: int) -> ConditionCheck:
+    """The condition that a base item has a generation."""
+    value = attributes.to_value(generation)
+    return ConditionCheck(key, "#gen = :gen", {"#gen": "gen"}, {":gen": value})
 
 
 def _divide(keys: Sequence[ItemKey]) -> Iterable[Sequence[ItemKey]]:

@@ -29,6 +29,7 @@ from daicho.storage.protocols import (
     InsertsItems,
     PutsItems,
     QueriesItems,
+    TransactsWrites,
     UpdatesItems,
 )
 from daicho.stream.announcement import build_announcement
@@ -42,8 +43,13 @@ from daicho.stream.records import Batch, StreamRecord
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
-class ProjectorTable(GetsItems, QueriesItems, PutsItems, InsertsItems, UpdatesItems, Protocol):
-    """The operations of the table that the projector needs; reads are for immediate rollups."""
+class ProjectorTable(
+    GetsItems, QueriesItems, PutsItems, InsertsItems, UpdatesItems, TransactsWrites, Protocol
+):
+    """The operations of the table that the projector needs.
+
+    Reads are for immediate rollups, and for items of older generations.
+    """
 
 
 def _ignore_metrics(_counts: Mapping[str, int]) -> None:

@@ -14,7 +14,7 @@ CLOSING_PROFILES = (
     # Late repeats, zombies, killers, redrives and rollups of shards that were retired.
     sample_profile(
         "closing shards",
-        71,
+        78,
         entity_sets=(("Song",), ("Download",), ("Order",), ("Song", "Order")),
         actions=("put", "put", "delete", "expire"),
         mark_kinds=(*NO_MARKS, *POISON, *KILLERS),
@@ -48,7 +48,7 @@ CLOSING_PROFILES = (
     # No record is discarded, so no tally is left to a recount: every total is compared.
     sample_profile(
         "closing without discards",
-        121,
+        132,
         entity_sets=(("Song",), ("Download",), ("Order",), ("Song", "Order")),
         actions=("put", "put", "delete", "expire"),
         mark_kinds=NO_MARKS,
@@ -79,7 +79,7 @@ CLOSING_PROFILES = (
     # The code that retires shards is deployed while attempts of code without rule 48 are under way.
     sample_profile(
         "closing upgrade",
-        25,
+        28,
         entity_sets=(("Song",), ("Download",), ("Order",)),
         actions=("put", "put", "delete"),
         max_items=(1, 2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from daicho.rebuild.rebuild import QUIET_S
 from daicho.runtime.retry import make_mapper
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import Write
 from daicho.stream.older_images import NOTED_S, READS_AT_ONCE, OlderImages
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.invocation_time import Time
@@ -147,23 +149,40 @@ def test_it_is_not_repeated_within_seconds_but_for_another_generation() -> None:
     assert (house.state.older_seen, house.state.oldest) == (3, 1)
 
 
+def store_before_lowering(house: House, monkeypatch: pytest.MonkeyPatch, *items: Image) -> None:
+    """Store items just before the transaction that lowers the oldest generation."""
+    transact = house.table.transact
+
+    def store_first(writes: Sequence[Write]) -> None:
+        house.store(*items)
+        transact(writes)
+
+    monkeypatch.setattr(house.table, "transact", store_first)
+
+
 def test_what_another_has_lowered_further_meanwhile_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    house, calls = House(), 0
-    update = house.table.update
-
-    def lower_first(*given: Any, **named: Any) -> Image | None:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            house.store(BackfillState("Song", 1, 3).to_item())
-        return update(*given, **named)
-
-    monkeypatch.setattr(house.table, "update", lower_first)
+    house = House()
+    store_before_lowering(house, monkeypatch, BackfillState("Song", 1, 3).to_item())
     house.store(song(2))
     assert house.note(song(2)) is None
-    assert (calls, house.state.oldest) == (2, 1)
+    assert house.state.oldest == 1
+
+
+def test_an_item_that_is_touched_after_it_was_read_lowers_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Soak, `lifecycle superseded 95107283`: a rebuild became complete after the read."""
+    house = House()
+    store_before_lowering(house, monkeypatch, song(3))
+    house.store(song(2))
+    assert house.note(song(2)) is None
+    assert house.state.oldest == 3
+    monkeypatch.undo()
+    house.store(song(2), song(2, "2"))
+    assert house.note(song(2, "2")) is None  # it is not noted as the first one was
+    assert house.state.oldest == 2
 
 
 def test_a_clock_that_was_set_back_does_not_keep_it_from_being_noted() -> None:
@@ -216,6 +235,7 @@ def test_an_item_that_was_read_is_noted() -> None:
     house.images.note_item(key, None, house.time.retry_budget)
     house.images.note_item(key, song(3), house.time.retry_budget)
     assert (house.state.oldest, house.state.older_seen) == (3, 0)
+    house.store(song(1))
     house.images.note_item(key, song(1), house.time.retry_budget)
     house.images.note_item(key, song(1), house.time.retry_budget)
     assert (house.state.oldest, house.state.older_seen) == (1, 1)

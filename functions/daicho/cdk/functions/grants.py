@@ -66,8 +66,9 @@ SWEEP = Grants(
 )
 # A payload is written once, and its writer never reads it. The table is read for totals that are
 # rolled up at once. A batch of statements is granted by what is in it: derived items are inserted.
+# An older generation is noted on condition that an item has it.
 PROJECT = Grants(
-    table=("GetItem", "Query", "PutItem", "PartiQLInsert", "UpdateItem"),
+    table=("GetItem", "Query", "PutItem", "PartiQLInsert", "UpdateItem", "ConditionCheckItem"),
     failures={"quarantine/*": ("PutObject",)},
     stream=True,
 )
@@ -87,7 +88,7 @@ ARCHIVE = Grants(table=("UpdateItem",), archive=("PutObject", "GetObject"), stre
 # A transaction is granted by what is in it; what was applied is copied to done/ and then deleted.
 # What the archive lacks is appended to its chains, or laid beside the link that spans it.
 REDRIVE = Grants(
-    table=("GetItem", "Query", "PutItem", "UpdateItem"),
+    table=("GetItem", "Query", "PutItem", "UpdateItem", "ConditionCheckItem"),
     indexes={"GSI2": ("Query",)},
     failures={
         "quarantine/*": ("GetObject", "DeleteObject"),
