@@ -24,8 +24,9 @@ from tests.demonstration.support.chinook import Chinook
 from tests.support.api_client import Client, at
 from tests.support.dynoxide import choose_lookups, client, create_table, has_dynoxide, serving
 from tests.support.stream_pump import Consumer, Context, Pump, environment
-from tests.support.trials import scaled
+from tests.support.trials import IS_TRIAL, scaled
 
+pytestmark = pytest.mark.skipif(not IS_TRIAL, reason="takes minutes: make trials")
 TENANT, OTHER = "acme", "globex"
 DOWNLOADS = scaled(20_000, otherwise=5_000) if has_dynoxide() else 1_000
 DELETED = MOVED = DOWNLOADS // 20
