@@ -71,10 +71,23 @@ def find_figure_differences(
                 values.items.append((_read_instant(aggregate, image), image))
                 values.tallies.add(group.render_tally(plan, aggregate, image))
         for (within, by), values in groups.items():
-            if values.tallies.isdisjoint(unknowable_tallies):
+            if not _is_any_unknowable(aggregate, values.tallies, unknowable_tallies):
                 reading = _GroupReading(deployment, table, plan, aggregate, within, by)
                 differences += reading.compare(values)
     return differences
+
+
+def _is_any_unknowable(
+    aggregate: AggregatePlan, tallies: Collection[str], unknowable: Collection[str]
+) -> bool:
+    """Whether only a recount can determine any tally that readers of a group show.
+
+    A series also shows chunks that no item is in any more.
+    """
+    if aggregate.series is None:
+        return any(tally in unknowable for tally in tallies)
+    beginnings = tuple(f"{tally.rpartition('#')[0]}#" for tally in tallies)
+    return any(tally.startswith(beginnings) for tally in unknowable)
 
 
 @dataclass(frozen=True)
