@@ -38,8 +38,9 @@ def test_the_last_run_is_described_as_it_is_recorded() -> None:
         re.MULTILINE,
     )
     seeds, schedules, small, differences = rows[-1]
+    noun = "difference" if differences == "1" else "differences"
     text = (
         f"the last run of all profiles played {schedules} schedules and {small} of the smaller "
-        f"worlds, of the seeds {seeds}, and had {differences} differences"
+        f"worlds, of the seeds {seeds}, and had {differences} {noun}"
     )
     assert text in read_page("explanation/exactness.md")
