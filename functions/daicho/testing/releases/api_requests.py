@@ -131,6 +131,10 @@ class ApiRequests:
         self.waiting = {each: at for each, at in self.waiting.items() if not each.finished}
         return list(self.waiting)
 
+    def _is_busy(self, instance: ApiInstance) -> bool:
+        """Whether an instance handles a request that has not ended."""
+        return instance in (self.waiting[process] for process in self.list_waiting())
+
     def finish(self, instance: ApiInstance) -> None:
         """Let the request of an instance go on to its end: an instance handles one at a time."""
         for process in self.list_waiting():
@@ -142,8 +146,7 @@ class ApiRequests:
 
         Some delete an item and create it again: it has the same version and generation then.
         """
-        self.list_waiting()
-        if instance in self.waiting.values():
+        if self._is_busy(instance):
             return None
         self.writer.list_generations = instance.list_generations
         item = self.writer.draw_image(entity)
@@ -169,8 +172,7 @@ class ApiRequests:
         Raises:
             AssertionError: the instance handles another request.
         """
-        self.list_waiting()
-        if instance in self.waiting.values():
+        if self._is_busy(instance):
             raise AssertionError(f"{instance} is busy")
         clock = self.processes.deployment.clock
         is_announced = instance.older is not None and instance.older.is_needed
