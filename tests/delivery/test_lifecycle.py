@@ -19,8 +19,13 @@ from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.instance_contents import Instance, InstanceContents
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.schedules.code_history import CodeHistory, simulate_history
+from daicho.testing.schedules.code_history import (
+    CodeHistory,
+    get_code_version,
+    simulate_history,
+)
 from daicho.testing.schedules.running import build_schedule, run_schedule
+from daicho.testing.schedules.schedule import Schedule
 from tests.delivery.schedules.lifecycle_profiles import (
     DISABLED,
     REPLACED,
@@ -172,6 +177,34 @@ def test_releases_that_check_nothing_are_found() -> None:
     schedules = [build_schedule(BY_NAME["lifecycle"], seed) for seed in range(1, 21)]
     with mock.patch.object(release, "list_refusals", lambda _ledger, _states: []):
         assert any(run_schedule(schedule) for schedule in schedules)
+
+
+class TwoDeployments(Schedule):
+    """A projector of the first release runs, and the second one is deployed twice."""
+
+    def __init__(self) -> None:
+        super().__init__(BY_NAME["rebuild disabled"], Choices())
+        assert self._lifecycle is not None and self._lifecycle.rebuilds is not None
+        self.rebuilds = self._lifecycle.rebuilds
+        self.running = self._lambda
+        self.older = self.running.start_detached("project", {})
+        before, version = self.running.code_version, get_code_version(2)
+        self.running.code_version = version
+        self.rebuilds.note_deployment(before, version)
+        self.deployment.clock.advance(self.rebuilds.settle_s - 1)
+        self.rebuilds.note_deployment(version, version)
+
+    def has_ended(self) -> bool:
+        self.rebuilds.end_older_code()
+        begins_older = self.running.previous_version != self.running.code_version
+        return self.older.finished and not begins_older
+
+
+def test_older_code_ends_although_the_code_after_it_is_deployed_again() -> None:
+    schedule = TwoDeployments()
+    early = schedule.has_ended()
+    schedule.deployment.clock.advance(1)
+    assert (early, schedule.has_ended()) == (False, True)
 
 
 def test_a_scan_reads_page_by_page_what_its_filter_selects() -> None:

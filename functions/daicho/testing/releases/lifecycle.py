@@ -351,7 +351,7 @@ class Lifecycle:
         running.fixed_version = get_fixed_version(release.found)
         self._api.consumers = release.found
         if self.rebuilds is not None:
-            self.rebuilds.deployed_at = self._deployment.clock.now()
+            self.rebuilds.note_deployment(running.previous_version, version)
         self._deployment.disabled.update(
             (entity, *instance)
             for entity, instances in self._history.get_ledger(

@@ -31,7 +31,6 @@ from daicho.runtime.settings import Settings
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.tenants.jobs import Jobs
 from daicho.testing.choices import Choices
-from daicho.testing.clock import START
 from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -94,7 +93,7 @@ class Rebuilds:
 
     ``settle_s``: seconds after which every writer has ended that ran at the end of a deployment.
     ``disturb``: lets the API write an item. ``note_step`` is called when a step begins.
-    ``deployed_at``: when the stream consumers were deployed.
+    ``replaced_at``: when each earlier version of the stream consumers was replaced.
     ``executions``: those that have not ended.
     """
 
@@ -106,7 +105,7 @@ class Rebuilds:
     settle_s: int
     disturb: Callable[[], None]
     note_step: Callable[[SimulatedProcess], None]
-    deployed_at: dt.datetime = START
+    replaced_at: dict[int, dt.datetime] = field(default_factory=dict)
     executions: list[Execution] = field(default_factory=list)
     _started: set[str] = field(default_factory=set)
 
@@ -144,6 +143,26 @@ class Rebuilds:
             self.executions.append(Execution(name, job, self.deployment.clock.now()))
             self.simulated_lambda.fault_counts["rebuild"] += 1
             self.note(f"execution {name} starts")
+
+    def note_deployment(self, before: int, version: int) -> None:
+        """The stream consumers are deployed.
+
+        Another deployment of the same code changes nothing: the code before it ends as early.
+        """
+        if version != before:
+            self.replaced_at[before] = self.deployment.clock.now()
+            self.replaced_at.pop(version, None)
+
+    def end_older_code(self) -> None:
+        """Attempts of a version have ended the settle time after it was replaced."""
+        running = self.simulated_lambda
+        latest = self.deployment.clock.now() - dt.timedelta(seconds=self.settle_s)
+        ended = {version for version, at in self.replaced_at.items() if at <= latest}
+        if running.previous_version in ended:
+            running.previous_version = running.code_version
+        running.end_processes(
+            lambda process: process.name in CODE and process.code_version in ended
+        )
 
     def finish_deployment(self, process: SimulatedProcess, ledger: Ledger, source: str) -> None:
         """The third step of a release, in a process.
@@ -208,7 +227,7 @@ class Rebuilds:
             if self.choices.draw_bool(0.4):
                 return
             clock.advance(left)
-        self._end_older_code()
+        self.end_older_code()
         if self.choices.draw_bool(0.5):  # readers switch once the totals include all
             rollup = self.simulated_lambda.start_detached("rollup", {})
             while not rollup.finished:
@@ -217,17 +236,6 @@ class Rebuilds:
             JOBS, lambda process: self._run_step(process, execution.job)
         )
         self.note(f"{execution.name}: a step begins")
-
-    def _end_older_code(self) -> None:
-        """Attempts of the code before the last deployment have ended after the settle time."""
-        running = self.simulated_lambda
-        now = self.deployment.clock.now()
-        if now < self.deployed_at + dt.timedelta(seconds=self.settle_s):
-            return
-        running.previous_version = running.code_version
-        running.end_processes(
-            lambda process: process.name in CODE and process.code_version != running.code_version
-        )
 
     def _run_step(self, process: SimulatedProcess, job: str) -> dict[str, Any]:
         self.note_step(process)
