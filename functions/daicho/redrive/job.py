@@ -185,4 +185,8 @@ def save_redrive(
     except ConditionFailedError as refused:
         # It may be the answer to a repeat of this save, of which the first answer was lost.
         if refused.item is None or not attributes.equal_images(refused.item, image):
+            job.rev = before
             raise OvertakenError(f"redrive {job.id} was changed by another step") from None
+    except StoreError:  # it may be saved later: then the next save is refused
+        job.rev = before
+        raise

@@ -156,17 +156,26 @@ class Jobs:
         return self.store.get(build_job_key(tenant, id), consistent=True)
 
     def save(self, job: SavedJob) -> None:
-        """Save a job.
+        """Save a job. Its revision is raised only if it is known to be saved.
+
+        After an error it is unknown whether this save succeeds later. It and the next save require
+        the same revision, so only one of them does.
 
         Raises:
             OvertakenError: the job has changed since it was read.
+            StoreError: it is unknown whether the job is saved.
         """
+        previous = job.rev
         put = self.build_put(job)
         try:
             self.store.put(put.item, condition=put.condition or "", values=put.values)
         except ConditionFailedError as refused:
             if refused.item is None or not attributes.equal_images(refused.item, put.item):
+                job.rev = previous
                 raise OvertakenError(f"job {job.id} was changed by another process") from None
+        except StoreError:
+            job.rev = previous
+            raise
 
     def build_put(self, job: SavedJob) -> Put:
         """The save of a job as a part of a transaction. It raises the job's revision."""
