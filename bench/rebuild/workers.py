@@ -28,9 +28,9 @@ from daicho.errors import BeingBuilt, StoreError
 from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.jobs.step import JobStep
 from daicho.plan import Ledger
 from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.rebuild.job import RebuildStep
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.older_writers import OlderWriters
 from daicho.runtime.clock import utc_now
@@ -139,7 +139,7 @@ def make_job_settings(stage: Stage) -> dict[str, str]:
     return environment(stage.table_name, DIRTY_SHARDS="4", OBJECT_BUCKET="", **limits)
 
 
-def make_step(stage: Stage, ledger: Ledger, job: str) -> Callable[[], RebuildStep]:
+def make_step(stage: Stage, ledger: Ledger, job: str) -> Callable[[], JobStep]:
     """The step of the jobs function, with few segments."""
     dependencies = make_dependencies(stage)
     stack_jobs = StackJobs.build(
@@ -156,7 +156,7 @@ def make_step(stage: Stage, ledger: Ledger, job: str) -> Callable[[], RebuildSte
         replace(stack_jobs.rebuild, segments=SEGMENTS), replace(stack_jobs.purge, segments=SEGMENTS)
     )
 
-    def step() -> RebuildStep:
+    def step() -> JobStep:
         return stack_jobs.run_step(job, make_retry_budget(Invocation(), dependencies))
 
     return step

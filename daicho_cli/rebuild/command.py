@@ -10,6 +10,7 @@ import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from daicho.cost.rebuild import DEFAULT_RATE
+from daicho.jobs.state_machine import StateMachine
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob, find_purge
 from daicho.rebuild.requests import (
@@ -25,7 +26,6 @@ from daicho.rebuild.requests import (
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
 from daicho.storage.table import Table
-from daicho.tenants.state_machine import StateMachine
 from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import Stack

@@ -22,9 +22,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.handlers import api, archive, jobs, ops, project, redrive, rollup
 from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
+from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.plan import Ledger
 from daicho.project import Project
-from daicho.redrive.job import JOB_PREFIX
 from daicho.storage.bucket import Bucket
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho_cli.local.lifecycle import find_sample_data
@@ -198,7 +198,7 @@ class ConsoleStack:
     def _advance_jobs(self) -> None:
         """One step of each job."""
         for given in [*self.machine.open]:
-            work = self._redrives if given["job"].startswith(JOB_PREFIX) else self._jobs
+            work = self._redrives if given["job"].startswith(REDRIVE_PREFIX) else self._jobs
             if work(given, Context())["done"]:
                 self.machine.open.remove(given)
 

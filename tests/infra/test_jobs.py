@@ -7,7 +7,7 @@ from typing import Any
 from daicho.cdk import STAGES
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.jobs import REDRIVES, build_definition
-from daicho.redrive.job import JOB_PREFIX
+from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.stream.older_images import NOTED_S
 from tests.infra.synthesis import Synthesis, synthesise
@@ -40,9 +40,9 @@ def test_it_goes_on_waits_or_ends_as_a_step_says() -> None:
 
 
 def test_the_steps_of_a_redrive_call_its_own_function() -> None:
-    assert f"{JOB_PREFIX}*" == REDRIVES
+    assert f"{REDRIVE_PREFIX}*" == REDRIVES
     (rule,) = ASL["States"]["IsRedrive"]["Choices"]
-    assert rule["Next"] == "RedriveStep"
+    assert rule["Next"] == "JobStep"
     assert rule["And"] == [
         {"Variable": "$.tenant", "StringEquals": ""},
         {"Variable": "$.job", "StringMatches": REDRIVES},
@@ -76,7 +76,7 @@ def test_a_failure_is_repeated_for_hours_and_written_down_then() -> None:
 
 
 def test_a_step_is_told_whose_job_and_its_answer_replaces_nothing_of_that() -> None:
-    for name in ("Step", "GiveUp", "RedriveStep", "RedriveGiveUp"):
+    for name in ("Step", "GiveUp", "JobStep", "RedriveGiveUp"):
         payload = ASL["States"][name]["Parameters"]["Payload"]
         assert {"tenant.$", "job.$"} <= set(payload)
     assert ASL["States"]["Step"]["ResultPath"] == "$.said"

@@ -11,16 +11,17 @@ from daicho import Aggregate, Count, Listing, Search
 from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
+from daicho.jobs.lease import JobStore
+from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.rebuild.job import RebuildJob, RebuildStep
+from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import find_job
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
-from daicho.tenants.jobs import Jobs
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
 
@@ -70,7 +71,7 @@ class House:
     @property
     def rebuild(self) -> Rebuild:
         table = self.job_table or self.table
-        jobs = Jobs(table, lambda: self.now)
+        jobs = JobStore(table, lambda: self.now)
         return Rebuild(
             table,
             self,
@@ -101,7 +102,7 @@ class House:
         if seconds and self.roll_up is not None and not self.is_rollup_late:
             self.roll_up({}, Context())
 
-    def step(self, seconds: float = 300.0) -> RebuildStep:
+    def step(self, seconds: float = 300.0) -> JobStep:
         """One invocation."""
         until = self.now + dt.timedelta(seconds=seconds)
         budget = RetryBudget(

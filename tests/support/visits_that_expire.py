@@ -18,6 +18,7 @@ from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.handlers import archive, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.plan.event_filters import HEARTBEAT_TYPE
@@ -30,7 +31,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.stream.records import SINGLE_SHARD
-from daicho.tenants.jobs import Jobs
 from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho_cli.local.ttl_process import delete_expired
 from tests.support.stream_pump import Consumer, Context, Pump, environment
@@ -149,7 +149,7 @@ class VisitStage:
         job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9)
         before = find_job(self.table)
         job.rev = before.rev if before else 0
-        Jobs(self.table, lambda: self.now).save(job)
+        JobStore(self.table, lambda: self.now).save(job)
 
     def pause(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
@@ -172,7 +172,7 @@ class VisitStage:
             self,
             self,
             self.ledger,
-            Jobs(used, lambda: self.now),
+            JobStore(used, lambda: self.now),
             lambda: self.now,
             SETTLE,
             segments=4,

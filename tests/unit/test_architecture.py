@@ -34,7 +34,7 @@ CODE = (
 
 STREAM_SIDE = (
     *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "cost", "tally"),
-    *("stream", "release", "redrive", "archive", "tenants", "rebuild", "sweep"),
+    *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (

@@ -31,7 +31,7 @@ from daicho.layout.restorations import (
     build_restoration_key,
     is_recorded,
 )
-from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks, utc_now
@@ -48,10 +48,6 @@ WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
 ATTEMPTS = 8
 MAX_NAMED = 1_000
 """The most rows that a report names one by one."""
-RECHECK_S = 5.0
-"""How long a tenant is taken for open after its mark was read: as long as the API takes it so. The
-proof of a tenant's deletion waits for longer than that. So does a rebuild after a release, whose
-generation is read as often."""
 RESTORED_LIFETIME = 48 * 3600.0
 
 
@@ -339,7 +335,8 @@ class _RestoreRun:
 
 def _is_valid(read_at: ClockReading | None, now: ClockReading) -> bool:
     """Whether what was read then may still be relied on."""
-    return read_at is not None and read_at.is_recent(now, RECHECK_S)
+    # A rebuild after a release waits for longer too.
+    return read_at is not None and read_at.is_recent(now, CLOSED_CACHE_S)
 
 
 def _get_mark(image: Image) -> RestoredMark:

@@ -16,11 +16,11 @@ with pause_garbage_collection():
     from daicho.archive.rearchiver import Rearchiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
+    from daicho.jobs.state_machine import REDRIVE_PREFIX
     from daicho.plan import Ledger
-    from daicho.redrive.job import JOB_PREFIX
-    from daicho.redrive.job_steps import RedriveSteps
     from daicho.redrive.redrive import Redrive
     from daicho.redrive.report import RedriveRequest
+    from daicho.redrive.worker import RedriveWorker
     from daicho.runtime.settings import Settings
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
@@ -41,17 +41,17 @@ def build(
     failures = dependencies.bucket(settings.failure_bucket)
     rearchiver = Rearchiver(table, archive, ledger, now=now)
     redrive = Redrive.build(settings, ledger, table, failures, rearchiver, threads=threads, now=now)
-    steps = RedriveSteps(redrive, table, now)
+    worker = RedriveWorker(redrive, table, now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         retry_budget = make_retry_budget(context, dependencies)
         if "job" not in event:
             return redrive.run(RedriveRequest.parse(event), retry_budget).to_json()
-        job = str(event["job"]).removeprefix(JOB_PREFIX)
+        job = str(event["job"]).removeprefix(REDRIVE_PREFIX)
         if failure := event.get("failed"):
-            steps.fail_job(job, str(failure), retry_budget)
+            worker.fail_job(job, str(failure), retry_budget)
             return {"done": True, "wait": 0}
-        return steps.run_step(job, retry_budget).to_json()
+        return worker.run_step(job, retry_budget).to_json()
 
     return handler
 

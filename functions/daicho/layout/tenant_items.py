@@ -8,6 +8,9 @@ from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
 CLOSED_SORT_KEY = "closed"
+CLOSED_CACHE_S = 5.0
+"""How long a tenant is taken for open after its mark was read, in seconds. The proof of a tenant's
+deletion waits for longer than that."""
 
 
 def render_tenant_partition(tenant: str) -> str:

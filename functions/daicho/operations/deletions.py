@@ -12,7 +12,7 @@ from daicho.runtime.retry import Mapper
 from daicho.storage import keys
 from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
-from daicho.tenants.jobs import Job
+from daicho.tenants.deletion_job import DeletionJob
 
 CURSORS = CursorBinding("", ("operations", "deletions"))
 
@@ -44,14 +44,14 @@ def list_deletions(
         tenant, id = parse_job_index_key(place)
         item = store.get(build_job_key(tenant, id), consistent=True)
         mark = store.get(build_request_key(tenant))
-        return None if item is None else _describe(Job.from_image(item), mark)
+        return None if item is None else _describe(DeletionJob.from_image(item), mark)
 
     found = [each for each in map_all(read, places) if each is not None]
     more = page.last is not None and bool(places)
     return found, CURSORS.write_cursor(CursorPosition(places[-1])) if more else None
 
 
-def _describe(job: Job, mark: Mapping[str, Any] | None) -> dict[str, Any]:
+def _describe(job: DeletionJob, mark: Mapping[str, Any] | None) -> dict[str, Any]:
     """A deletion. ``forget_due``: when work on its archived rows is due; None if none is left."""
     request = ForgetRequest.from_item(mark) if mark else None
     again = request.again if request else None

@@ -14,7 +14,7 @@ from daicho.operations.health import Health, Monitoring
 from daicho.operations.series import StackMetrics
 from daicho.plan import Ledger
 from daicho.redrive.failure_bucket import FailureObjects
-from daicho.redrive.jobs import RedriveJobs, RedriveJobsTable
+from daicho.redrive.redrives import Redrives, RedrivesTable
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
@@ -28,7 +28,7 @@ MAX_RECOUNTS = 500
 T = TypeVar("T")
 
 
-class OperatorTable(ActionLogTable, RedriveJobsTable, Protocol):
+class OperatorTable(ActionLogTable, RedrivesTable, Protocol):
     """The operations of the table that operators need."""
 
 
@@ -69,9 +69,9 @@ class OperatorTools:
         return SetAsideRecords.build(self.settings, self.store, self.failures, threads=self.threads)
 
     @cached_property
-    def redrives(self) -> RedriveJobs:
+    def redrives(self) -> Redrives:
         """The redrives that operators have started."""
-        return RedriveJobs(self.store, self.records, self.machine, self.now)
+        return Redrives(self.store, self.records, self.machine, self.now)
 
     @cached_property
     def log(self) -> ActionLog:

@@ -7,37 +7,28 @@ There is one for the whole table, because one scan serves all entities::
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from threading import Lock
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol
 
-from daicho.errors import StoreError
+from daicho.jobs.record import PassRecord
+from daicho.jobs.step import JobStep, PassStep, StepDependencies
 from daicho.release.states import read_deployed
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems
-from daicho.storage.requests import to_key_image
-from daicho.tenants.jobs import Jobs
 
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
 Phase = Literal["touch", "prove", "fill"]
 JOB_KEY = ItemKey(keys.render("", "rebuild"), "job")
-SAVE_INTERVAL = dt.timedelta(seconds=5)
-"""The longest stretch of work that is repeated after an interruption."""
-_NUMBERS = {"rate", "effective_rate", "items_per_second", "units_per_second"}
 WINDOW_S = 30.0
 """The stretch of time over which speeds are measured, in seconds."""
 SHORTEST_S = 1.0
 """The shortest stretch that shows a speed, in seconds."""
-ABANDONED_AFTER = dt.timedelta(hours=1)
-"""Nobody works on a job that was not saved for longer than this."""
 DEPLOYMENT_WAIT_S = 15
 """The pause before a job looks again whether a deployment is over, in seconds."""
 BLOCKED_WAIT_S = 60
@@ -54,59 +45,25 @@ def build_job_id(asked_at: dt.datetime, rev: int) -> str:
     return f"{asked_at:%Y%m%dT%H%M%S}-{rev}"
 
 
-@dataclass(frozen=True)
-class RebuildStep:
-    """The result of a step: whether the job is over for now, or how many seconds to wait.
-
-    ``blocked``: whether it waits for somebody to remove a cause.
-    """
-
-    done: bool
-    wait: int = 0
-    blocked: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        """As the state machine reads it."""
-        return {"done": self.done, "wait": self.wait}
-
-
 @dataclass(kw_only=True)
-class TableJob:
-    """A job over the whole table, whose passes scan it until one finds nothing.
+class TableJob(PassRecord):
+    """A job over the whole table, of which there is one at a time.
 
-    ``passes``: the number of the pass; ``finding_pass``: the last one that found anything.
-    ``began``: when the pass began. ``waits``: when the next step may begin. ``segments``: the
-    position of the scan. ``total``: items of the whole table, about; ``seen``: items read in this
-    pass. ``counts``: of all passes. ``rate``: write units a second.
+    ``total``: items of the whole table, about; ``seen``: items read in this pass. ``rate``: write
+    units a second.
     """
 
     KEY: ClassVar[ItemKey]
-    id: str
-    state: State = "running"
-    passes: int = 1
-    finding_pass: int = 0
-    began: str = ""
-    waits: str = ""
-    segments: dict[str, Any] | None = None
+    state: State = "running"  # type: ignore[assignment]  # it can be paused and blocked too
     total: int = 0
     seen: int = 0
-    counts: dict[str, float] = field(default_factory=dict)
     rate: float = 500.0
     reason: str = ""
-    updated_at: str = ""
-    finished_at: str = ""
-    rev: int = 0
 
-    def add_counts(self, **more: float) -> None:
-        """Add to the counts."""
-        for name, number in more.items():
-            self.counts[name] = self.counts.get(name, 0) + number
-
-    def is_under_way(self, now: dt.datetime) -> bool:
-        """Whether an execution works on it. A step saves it, and takes 15 minutes at most."""
-        if self.state not in ("running", "blocked"):
-            return False
-        return now < dt.datetime.fromisoformat(self.updated_at) + ABANDONED_AFTER
+    @property
+    def item_key(self) -> ItemKey:
+        """The key of the item."""
+        return self.KEY
 
     @property
     def is_requested(self) -> bool:
@@ -130,28 +87,6 @@ class TableJob:
     def percent(self) -> int:
         """How much of this pass is done, in whole percent; it is not over before 100."""
         return min(99, int(100 * self.share))
-
-    def compute_wait(self, now: dt.datetime) -> int:
-        """The whole seconds until the job may continue."""
-        if not self.waits:
-            return 0
-        return max(0, math.ceil((dt.datetime.fromisoformat(self.waits) - now).total_seconds()))
-
-    def to_image(self) -> Image:
-        """The item."""
-        values = {name: value for name, value in vars(self).items() if value not in ("", None)}
-        return {**to_key_image(self.KEY), **attributes.to_image(values)}
-
-    @classmethod
-    def from_image(cls, image: Image) -> Self:
-        """Read an item."""
-        stored = attributes.from_image(image)
-        names = {each.name for each in dataclasses.fields(cls)}
-        values = {name: value for name, value in stored.items() if name in names}
-        values["counts"] = {name: float(number) for name, number in stored["counts"].items()}
-        for name in _NUMBERS & values.keys():
-            values[name] = float(values[name])
-        return cls(**values)
 
 
 @dataclass
@@ -227,41 +162,32 @@ class SpeedMeter:
             samples.append((now, job.seen, units))
 
 
-class JobDependencies(Protocol):
-    """What each step of a job needs. ``settle``: see `Rebuild`."""
+class TableStepDependencies(StepDependencies, Protocol):
+    """What each step of a job over the whole table needs. ``settle``: see `Rebuild`."""
 
     @property
     def store(self) -> GetsItems:
         """The table."""
 
     @property
-    def jobs(self) -> Jobs:
-        """Where the job is saved."""
-
-    @property
-    def now(self) -> Callable[[], dt.datetime]:
-        """The clock."""
-
-    @property
     def settle(self) -> int:
         """Seconds after which what ran at the end of a deployment has ended."""
 
 
-class JobStep:
-    """One step of a job: what a rebuild and a purge have in common."""
+class TableStep(PassStep):
+    """One step of a job over the whole table: how it waits for deployments and for people."""
 
-    def __init__(self, on: JobDependencies, job: TableJob) -> None:
-        self._dependencies, self._saved_job = on, job
-        self._saved = on.now()
-        self._lock = Lock()
+    def __init__(self, on: TableStepDependencies, job: TableJob) -> None:
+        super().__init__(on, job)
+        self._table, self._table_job = on, job
 
-    def wait_for_deployment(self) -> RebuildStep | None:
+    def wait_for_deployment(self) -> JobStep | None:
         """End the step while a deployment is under way; None if the step may go on.
 
         Before a pass that may be a proof, also wait until what ran before the deployment has ended.
         Until then it may write, and does not announce it.
         """
-        job, on = self._saved_job, self._dependencies
+        job, on = self._table_job, self._table
         deployed = read_deployed(on.store)
         if deployed is None:
             job.reason = "a deployment is under way"
@@ -271,35 +197,7 @@ class JobStep:
             return self.wait(math.ceil((settled - on.now()).total_seconds()))
         return None
 
-    def wait(self, seconds: int) -> RebuildStep:
-        """End the step; the next one begins after so many seconds."""
-        until = self._dependencies.now() + dt.timedelta(seconds=seconds)
-        self._saved_job.waits = keys.render_instant(until) if seconds else ""
-        self.save()
-        return RebuildStep(done=False, wait=seconds)
-
-    def block(self, reason: str) -> RebuildStep:
+    def block(self, reason: str) -> JobStep:
         """End the step; the next one looks whether the reason is gone."""
-        self._saved_job.state, self._saved_job.reason = "blocked", reason
+        self._table_job.state, self._table_job.reason = "blocked", reason
         return replace(self.wait(BLOCKED_WAIT_S), blocked=True)
-
-    def record_finding(self) -> None:
-        """Record that this pass has found something, before anything is written.
-
-        Raises:
-            StoreError: it is not recorded.
-        """
-        job = self._saved_job
-        with self._lock:
-            before, job.finding_pass = job.finding_pass, job.passes
-            if before < job.passes:
-                try:
-                    self.save()
-                except StoreError:
-                    job.finding_pass = before
-                    raise
-
-    def save(self) -> None:
-        """Save the job."""
-        self._dependencies.jobs.save(self._saved_job)
-        self._saved = self._dependencies.now()

@@ -32,7 +32,7 @@ from daicho.derive.contributions import Amount, split_parts
 from daicho.errors import StoreError, TransactionFailedError
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.layout.restorations import build_restoration_key
-from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.rebuild.kept_amounts import (
     Instance,
@@ -65,9 +65,6 @@ from daicho.tally import slots
 TRANSACTION_UNITS = 2.0
 """Write units of each item of a transaction."""
 RECORDS_PER_REQUEST = 100
-CLOSED_RECHECK_S = 5.0
-"""How long a tenant is taken for open after its mark was read. The proof of a tenant's deletion
-waits for longer than that."""
 
 
 class KeptPartsTable(DirtyMarksTable, TransactsWrites, HeartbeatTable, Protocol):
@@ -324,9 +321,7 @@ class _ClosedTenants:
         """
         now = self.now()
         read_at, is_closed = self.checked.get(tenant, (None, False))
-        if is_closed or (
-            read_at is not None and (now - read_at).total_seconds() < CLOSED_RECHECK_S
-        ):
+        if is_closed or (read_at is not None and (now - read_at).total_seconds() < CLOSED_CACHE_S):
             return is_closed
         key = build_closed_mark_key(tenant)
         is_closed = retry(partial(self.store.get, key, consistent=True), retry_budget) is not None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 
+from daicho.jobs.step import SAVE_INTERVAL
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
-from daicho.rebuild.job import MAX_NAMED, SAVE_INTERVAL, RebuildJob
+from daicho.rebuild.job import MAX_NAMED, RebuildJob
 from daicho.rebuild.kept_amounts import Instance
 from daicho.rebuild.kept_parts import FillReport, KeptParts
 from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Protocol
 
+from daicho.jobs.lease import JobStore, is_under_way
+from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import (
     BackfillState,
     build_backfill_key,
@@ -27,13 +29,7 @@ from daicho.layout.backfill_state import (
     render_instance,
 )
 from daicho.plan import Ledger
-from daicho.rebuild.job import (
-    BLOCKED_WAIT_S,
-    DEPLOYMENT_WAIT_S,
-    SAVE_INTERVAL,
-    JobStep,
-    RebuildStep,
-)
+from daicho.rebuild.job import BLOCKED_WAIT_S, DEPLOYMENT_WAIT_S, TableStep
 from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
 from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
 from daicho.rebuild.rebuild import SEGMENTS
@@ -51,7 +47,6 @@ from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
 from daicho.storage.requests import ItemPage
 from daicho.tenants.item_remover import WRITES_PER_REQUEST, ItemRemoverTable
-from daicho.tenants.jobs import Jobs
 
 REBUILD_WAIT_S = 120
 """The pause before a purge looks again whether a rebuild is over, in seconds. A state machine has
@@ -76,7 +71,7 @@ class Purge:
 
     store: PurgeTable
     ledger: Ledger
-    jobs: Jobs
+    jobs: JobStore
     now: Callable[[], dt.datetime]
     settle: int
     segments: int = SEGMENTS
@@ -97,14 +92,14 @@ class Purge:
         return cls(
             store,
             ledger,
-            Jobs(store, now),
+            JobStore(store, now),
             now,
             settle=settings.settle_seconds,
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
         )
 
-    def run_step(self, id: str, retry_budget: RetryBudget) -> RebuildStep:
+    def run_step(self, id: str, retry_budget: RetryBudget) -> JobStep:
         """Do as much work as there is time for. ``id``: of the job; another one replaced it if not.
 
         Raises:
@@ -112,9 +107,9 @@ class Purge:
         """
         job = find_purge(self.store)
         if job is None or job.id != id or job.state == "succeeded":
-            return RebuildStep(done=True)
+            return JobStep(done=True)
         if (wait := job.compute_wait(self.now())) > 0:
-            return RebuildStep(done=False, wait=wait)
+            return JobStep(done=False, wait=wait)
         return _Step(self, job, retry_budget).run()
 
     def fail_job(self, id: str, reason: str) -> None:
@@ -125,7 +120,7 @@ class Purge:
             self.jobs.save(job)
 
 
-class _Step(JobStep):
+class _Step(TableStep):
     """One step of a purge."""
 
     def __init__(self, on: Purge, job: PurgeJob, retry_budget: RetryBudget) -> None:
@@ -133,7 +128,7 @@ class _Step(JobStep):
         self._on, self._job, self._budget = on, job, retry_budget
         self._written = RateLimiter(job.rate)
 
-    def run(self) -> RebuildStep:
+    def run(self) -> JobStep:
         """Continue the pass, or wait for what has to be over before it."""
         job, on = self._job, self._on
         job.state, job.waits, job.reason = "running", "", ""
@@ -144,7 +139,7 @@ class _Step(JobStep):
             self.save()
         if not self._delete_items():
             self.save()
-            return RebuildStep(done=False)
+            return JobStep(done=False)
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             return self._finish()
@@ -153,7 +148,7 @@ class _Step(JobStep):
         # An attempt of older code wrote meanwhile: others may still.
         return self.wait(min(on.settle, BLOCKED_WAIT_S) if found_more else 0)
 
-    def _follow_release(self) -> RebuildStep | None:
+    def _follow_release(self) -> JobStep | None:
         """Wait for a rebuild, a deployment, or the end of what ran before it."""
         job, on = self._job, self._on
         for entity, instances in job.instances.items():
@@ -161,7 +156,7 @@ class _Step(JobStep):
             if not disabled.issuperset(instances):
                 return self.block("this function has an older lock file")
         rebuild = find_job(on.store)
-        if rebuild is not None and rebuild.state == "running" and rebuild.is_under_way(on.now()):
+        if rebuild is not None and rebuild.state == "running" and is_under_way(rebuild, on.now()):
             job.reason = "a rebuild has priority"
             return self.wait(min(on.settle, REBUILD_WAIT_S))
         return self.wait_for_deployment()
@@ -176,8 +171,7 @@ class _Step(JobStep):
             job.seen += scan_round.scanned
             read, written = on.store.units.take_total()
             job.add_counts(deleted=sum(scan_round.results), read_units=read, write_units=written)
-            if on.now() >= self._saved + SAVE_INTERVAL:
-                self.save()
+            self.save_at_intervals()
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_items_of(job.instances, consistent=job.passes > 1)
@@ -196,7 +190,7 @@ class _Step(JobStep):
             self._on.store.batch_write(deletes=[get_key(image) for image in some])
         return len(images)
 
-    def _finish(self) -> RebuildStep:
+    def _finish(self) -> JobStep:
         """Record what is purged. What another release disabled meanwhile is purged then."""
         job, on = self._job, self._on
         for entity, instances in job.instances.items():
@@ -209,7 +203,7 @@ class _Step(JobStep):
             return self.wait(0)
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
         self.save()
-        return RebuildStep(done=True)
+        return JobStep(done=True)
 
     def _read_state(self, entity: str) -> BackfillState | None:
         item = self._on.store.get(build_backfill_key(entity), consistent=True)

@@ -10,19 +10,18 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
+from daicho.jobs.lease import JobStore, JobTable, is_under_way
+from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, TableJob, build_job_id
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, PutsItems
-from daicho.tenants.jobs import Jobs
+from daicho.storage.protocols import GetsItems
 
 PURGE_KEY = ItemKey(JOB_KEY.pk, "purge")
-PURGE_PREFIX = "purge-"
-"""With the id of a purge: what the state machine of jobs gets as the job."""
 MAX_INSTANCES = 20
 """Instances of one purge: the filter of its scan names each, and has 4 KB. The rest follow."""
 
@@ -40,10 +39,6 @@ class PurgeJob(TableJob):
     def machine_input(self) -> dict[str, str]:
         """What the state machine of jobs gets. No tenant has an empty name."""
         return {"tenant": "", "job": f"{PURGE_PREFIX}{self.id}"}
-
-
-class PurgeRequestTable(GetsItems, PutsItems, Protocol):
-    """The operations of the table that a request needs."""
 
 
 def find_purge(store: GetsItems) -> PurgeJob | None:
@@ -66,7 +61,7 @@ def list_unpurged(ledger: Ledger, states: Mapping[str, BackfillState]) -> dict[s
 
 
 def request_purge(
-    store: PurgeRequestTable, unpurged: Mapping[str, list[str]], now: dt.datetime, *, rate: float
+    store: JobTable, unpurged: Mapping[str, list[str]], now: dt.datetime, *, rate: float
 ) -> PurgeJob:
     """Record a request; returns the job. An execution of the state machine then works on it.
 
@@ -77,7 +72,7 @@ def request_purge(
         StoreError: the table does not answer.
     """
     before = find_purge(store)
-    if before is not None and before.is_under_way(now):
+    if before is not None and is_under_way(before, now):
         return before
     rev, total = (before.rev, before.total) if before is not None else (0, 0)
     job = PurgeJob(
@@ -88,7 +83,7 @@ def request_purge(
         total=total,
         rev=rev,
     )
-    Jobs(store, lambda: now).save(job)
+    JobStore(store, lambda: now).save(job)
     return job
 
 

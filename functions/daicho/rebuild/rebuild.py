@@ -23,6 +23,8 @@ from typing import Protocol
 
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError
+from daicho.jobs.lease import JobStore, OvertakenError
+from daicho.jobs.step import SAVE_INTERVAL, JobStep
 from daicho.layout.backfill_state import (
     BackfillState,
     build_backfill_key,
@@ -36,11 +38,9 @@ from daicho.rebuild.job import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
     MAX_NAMED,
-    SAVE_INTERVAL,
-    JobStep,
     RebuildJob,
-    RebuildStep,
     SpeedMeter,
+    TableStep,
 )
 from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
 from daicho.rebuild.kept_phase import KeptPhase
@@ -64,7 +64,6 @@ from daicho.storage.protocols import (
     try_update,
 )
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
-from daicho.tenants.jobs import Jobs, OvertakenError
 
 SEGMENTS = 32
 OLDER_LOCK_FILE = "this function has an older lock file than the stage"
@@ -94,7 +93,7 @@ class Rebuild:
     stream: DescribesStream
     failures: ObstacleBucket
     ledger: Ledger
-    jobs: Jobs
+    jobs: JobStore
     now: Callable[[], dt.datetime]
     settle: int
     segments: int = SEGMENTS
@@ -123,7 +122,7 @@ class Rebuild:
             stream,
             failures,
             ledger,
-            Jobs(store, now),
+            JobStore(store, now),
             now,
             settle=settings.settle_seconds,
             parallelism=min(MAX_PARALLELISM, threads),
@@ -132,7 +131,7 @@ class Rebuild:
             dirty_shards=settings.dirty_shards,
         )
 
-    def run_step(self, retry_budget: RetryBudget, id: str | None = None) -> RebuildStep:
+    def run_step(self, retry_budget: RetryBudget, id: str | None = None) -> JobStep:
         """Do as much work as there is time for.
 
         ``id``: of the job that the caller works on. If there is another one, another caller does.
@@ -142,14 +141,14 @@ class Rebuild:
         """
         job = find_job(self.store)
         if job is None or job.state in ("succeeded", "paused") or id not in (None, job.id):
-            return RebuildStep(done=True)
+            return JobStep(done=True)
         if (wait := job.compute_wait(self.now())) > 0:
-            return RebuildStep(done=False, wait=wait)
+            return JobStep(done=False, wait=wait)
         try:
             return _Step(self, job, retry_budget).run()
         except OvertakenError:
             # The command changed it, for example its rate: the next step reads it.
-            return RebuildStep(done=False)
+            return JobStep(done=False)
 
     def build_page_touch(self, job: RebuildJob, retry_budget: RetryBudget) -> PageTouch:
         """The work on a page of older items. It does not change the job."""
@@ -166,7 +165,7 @@ class Rebuild:
             self.jobs.save(job)
 
 
-class _Step(JobStep):
+class _Step(TableStep):
     """One step of a rebuild."""
 
     def __init__(self, on: Rebuild, job: RebuildJob, retry_budget: RetryBudget) -> None:
@@ -181,7 +180,7 @@ class _Step(JobStep):
         kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._limiter)
         self._kept = KeptPhase(kept, job, self._read_state, self.save)
 
-    def run(self) -> RebuildStep:
+    def run(self) -> JobStep:
         """Continue the pass or its proof."""
         job = self._job
         job.state, job.waits, job.reason = "running", "", ""
@@ -192,11 +191,11 @@ class _Step(JobStep):
                 self._begin_pass()
             if not self._touch_items():
                 self.save()
-                return RebuildStep(done=False)
+                return JobStep(done=False)
             return self._finish_pass()
         return self._prove() if job.phase == "prove" else self._fill_kept_parts()
 
-    def _follow_release(self) -> RebuildStep | None:
+    def _follow_release(self) -> JobStep | None:
         """Begin again with newer generations, if a release came meanwhile.
 
         Items get only a generation that was released: until then, an earlier ledger may come back.
@@ -218,7 +217,7 @@ class _Step(JobStep):
             return self._restart()
         return self.wait_for_deployment()
 
-    def _restart(self) -> RebuildStep:
+    def _restart(self) -> JobStep:
         """Begin another pass, after all that older code may have sent before has been written.
 
         Code that writes an older generation announces it. If none does from now until the end of
@@ -273,25 +272,25 @@ class _Step(JobStep):
             position, self._budget, save_round
         )
 
-    def _finish_pass(self) -> RebuildStep:
+    def _finish_pass(self) -> JobStep:
         job = self._job
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             job.phase = "prove"
             self.save()
-            return RebuildStep(done=False)
+            return JobStep(done=False)
         return self._restart()
 
     # --- Proving ------------------------------------------------------------------------------
 
-    def _prove(self) -> RebuildStep:
+    def _prove(self) -> JobStep:
         job, on = self._job, self._on
         if job.left and (not job.without or job.taken):
             reason = _describe_left(job)
             step = self._restart()
             job.state, job.reason = "blocked", reason
             self.save()
-            return RebuildStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S), blocked=True)
+            return JobStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S), blocked=True)
         entities = self._page_touch.copier.list_entities()
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         # The event filter passes no heartbeat of an entity that derives nothing.
@@ -302,14 +301,14 @@ class _Step(JobStep):
         if waiting := waiting or self._kept.wait_for_archiver(run.id, self._budget):
             job.reason = waiting
             self.save()
-            return RebuildStep(done=False)
+            return JobStep(done=False)
         if obstacles := find_obstacles(on.store, on.stream, on.failures, on.ledger, entities):
             return self.block("; ".join(obstacles))
         watcher.forget(run)
         self._kept.begin()
         return self._fill_kept_parts()
 
-    def _fill_kept_parts(self) -> RebuildStep:
+    def _fill_kept_parts(self) -> JobStep:
         """Complete aggregates that keep what expired; then switch the readers."""
         job, on = self._job, self._on
         try:
@@ -327,7 +326,7 @@ class _Step(JobStep):
         remove_replaced_recounts(on.store, on.ledger, tuple(job.targets))
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
         self.save()
-        return RebuildStep(done=True)
+        return JobStep(done=True)
 
     def _complete(self, entity: str) -> bool:
         """Switch the readers of an entity; False if it has to be touched again."""

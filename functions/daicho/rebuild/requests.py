@@ -6,9 +6,11 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from daicho.errors import StoreError, UnavailableError
+from daicho.jobs.lease import JobStore, JobTable, OvertakenError
+from daicho.jobs.state_machine import JobMachine
 from daicho.layout.backfill_state import (
     BackfillState,
     is_complete,
@@ -30,34 +32,21 @@ from daicho.release.states import (
 from daicho.storage import keys
 from daicho.storage.protocols import (
     GetsItems,
-    PutsItems,
     QueriesItems,
     UpdatesItems,
     try_update,
 )
-from daicho.tenants.jobs import Jobs, OvertakenError
 
 CHANGE_ATTEMPTS = 20
 """How often a change of a job is tried, which saves its progress meanwhile."""
 _log = logging.getLogger(__name__)
 
 
-class Machine(Protocol):
-    """The state machine of jobs."""
-
-    def start(self, name: str, given: Mapping[str, Any]) -> None:
-        """Start an execution; nothing happens if one of that name was started before."""
-
-
-class RequestTable(GetsItems, PutsItems, Protocol):
-    """The operations of the table that a request needs."""
-
-
-class StartTable(RequestTable, UpdatesItems, StateStore, Protocol):
+class StartTable(JobTable, UpdatesItems, StateStore, Protocol):
     """The operations of the table that the start needs."""
 
 
-class OlderItemTable(RequestTable, QueriesItems, Protocol):
+class OlderItemTable(JobTable, QueriesItems, Protocol):
     """The operations of the table that a rebuild because of older items needs."""
 
 
@@ -79,7 +68,7 @@ def find_job(store: GetsItems) -> RebuildJob | None:
 
 
 def request_rebuild(
-    store: RequestTable,
+    store: JobTable,
     targets: Mapping[str, int],
     now: dt.datetime,
     *,
@@ -108,12 +97,12 @@ def request_rebuild(
     )
     if before is not None and before.state != "succeeded":
         job.targets = {**before.targets, **targets}
-    Jobs(store, lambda: now).save(job)
+    JobStore(store, lambda: now).save(job)
     return job
 
 
 def change_job(
-    store: RequestTable,
+    store: JobTable,
     job: RebuildJob,
     now: dt.datetime,
     *,
@@ -135,7 +124,7 @@ def change_job(
     return _save_change(store, job, now, change)
 
 
-def pause_job(store: RequestTable, job: RebuildJob, now: dt.datetime) -> RebuildJob:
+def pause_job(store: JobTable, job: RebuildJob, now: dt.datetime) -> RebuildJob:
     """Let the execution that works on a job end after its present step; returns the job.
 
     Raises:
@@ -151,7 +140,7 @@ def pause_job(store: RequestTable, job: RebuildJob, now: dt.datetime) -> Rebuild
 
 
 def resume_job(
-    store: RequestTable,
+    store: JobTable,
     job: RebuildJob,
     now: dt.datetime,
     *,
@@ -175,7 +164,7 @@ def resume_job(
 
 
 def _save_change(
-    store: RequestTable, job: RebuildJob, now: dt.datetime, change: Callable[[RebuildJob], None]
+    store: JobTable, job: RebuildJob, now: dt.datetime, change: Callable[[RebuildJob], None]
 ) -> RebuildJob:
     """Change a job whose steps save their progress meanwhile."""
     for _ in range(CHANGE_ATTEMPTS):
@@ -184,7 +173,7 @@ def _save_change(
             break
         change(current)
         try:
-            Jobs(store, lambda: now).save(current)
+            JobStore(store, lambda: now).save(current)
         except OvertakenError:
             continue
         return current
@@ -192,7 +181,12 @@ def _save_change(
 
 
 def finish_deployment(
-    store: StartTable, machine: Machine, ledger: Ledger, source: str, now: dt.datetime, rate: float
+    store: StartTable,
+    machine: JobMachine,
+    ledger: Ledger,
+    source: str,
+    now: dt.datetime,
+    rate: float,
 ) -> RebuildJob | None:
     """Record that the API has its new code, and start a rebuild of what the stage needs.
 
@@ -219,7 +213,7 @@ def finish_deployment(
 
 
 def rebuild_older_items(
-    store: OlderItemTable, machine: Machine, ledger: Ledger, now: dt.datetime, rate: float
+    store: OlderItemTable, machine: JobMachine, ledger: Ledger, now: dt.datetime, rate: float
 ) -> int:
     """Start a rebuild of the entities of which an older item was found in the stream (rule 32).
 
@@ -245,8 +239,8 @@ def rebuild_older_items(
 
 
 def start_purge(
-    store: RequestTable,
-    machine: Machine,
+    store: JobTable,
+    machine: JobMachine,
     ledger: Ledger,
     states: Mapping[str, BackfillState],
     now: dt.datetime,
@@ -265,7 +259,7 @@ def start_purge(
     return job
 
 
-def start_execution(machine: Machine, job: RebuildJob) -> None:
+def start_execution(machine: JobMachine, job: RebuildJob) -> None:
     """Let the state machine work on a job. Once more for one request does nothing.
 
     No tenant has an empty name. An execution ends once the table has a job of another ``id``.

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from daicho.archive.reader import ArchiveReader
+from daicho.jobs.state_machine import PURGE_PREFIX
+from daicho.jobs.step import JobStep
 from daicho.plan import Ledger
-from daicho.rebuild.job import RebuildStep
 from daicho.rebuild.obstacles import ObstacleBucket
 from daicho.rebuild.purge import Purge, PurgeTable
-from daicho.rebuild.purge_job import PURGE_PREFIX
 from daicho.rebuild.rebuild import Rebuild, RebuildTable
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
@@ -52,7 +52,7 @@ class StackJobs:
             Purge.build(settings, store, ledger, threads=threads, now=now),
         )
 
-    def run_step(self, job: str, retry_budget: RetryBudget) -> RebuildStep:
+    def run_step(self, job: str, retry_budget: RetryBudget) -> JobStep:
         """Do as much work on a job as there is time for.
 
         Raises:

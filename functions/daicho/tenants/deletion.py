@@ -18,11 +18,11 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from threading import Lock
 from typing import Protocol
 
 from daicho.archive import forget_requests
-from daicho.errors import StoreError
+from daicho.jobs.lease import JobStore
+from daicho.jobs.step import JobStep, PassStep
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
@@ -34,6 +34,7 @@ from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import ObjectVersion, QueriesItems, ScansItems, try_update
 from daicho.storage.requests import Query
 from daicho.stream.recount_list import LIST
+from daicho.tenants.deletion_job import PHASES, DeletionJob, find_deletion
 from daicho.tenants.failed_records import (
     FailedRecordBucket,
     FailedRecordRemover,
@@ -45,10 +46,7 @@ from daicho.tenants.item_remover import (
     RemovalCounts,
     is_of_tenant,
 )
-from daicho.tenants.jobs import PHASES, Job, Jobs, JobStep
 
-SAVE_INTERVAL = dt.timedelta(seconds=5)
-"""The longest stretch of work that is repeated after an interruption."""
 UPLOAD_MARGIN_S = 40
 """A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
 more seconds, and a request takes at most 29."""
@@ -68,7 +66,7 @@ class DeletionTable(ItemRemoverTable, FailedRecordTable, ScansItems, QueriesItem
 
 
 @dataclass(frozen=True)
-class TenantDeletionJob:
+class DeletionWorker:
     """The dependencies of a deletion.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
@@ -81,7 +79,7 @@ class TenantDeletionJob:
     store: DeletionTable
     failures: FailedRecordBucket
     objects: FailedRecordBucket | None
-    jobs: Jobs
+    jobs: JobStore
     now: Callable[[], dt.datetime]
     settle: int
     uploads: int
@@ -100,13 +98,13 @@ class TenantDeletionJob:
         *,
         threads: int,
         now: Callable[[], dt.datetime],
-    ) -> TenantDeletionJob:
+    ) -> DeletionWorker:
         """Build the deletion job of a deployed stack."""
         return cls(
             store,
             failures,
             objects,
-            Jobs(store, now),
+            JobStore(store, now),
             now,
             settings.settle_seconds,
             settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
@@ -121,18 +119,18 @@ class TenantDeletionJob:
         Raises:
             StoreError: a store fails; the next step goes on.
         """
-        job = self.jobs.find(tenant, id)
+        job = find_deletion(self.store, tenant, id)
         if job is None or job.state == "succeeded":
             return JobStep(done=True)
         if job.finished_at:  # it was done, and only the archive is left
             return _Deletion(self, job, retry_budget).finish()
-        if (wait := self._compute_wait(job)) > 0:
+        if (wait := job.compute_wait(self.now())) > 0:
             return JobStep(done=False, wait=wait)
         return _Deletion(self, job, retry_budget).run_phases()
 
     def fail_job(self, tenant: str, id: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
-        job = self.jobs.find(tenant, id)
+        job = find_deletion(self.store, tenant, id)
         if job is not None and job.state == "running":
             job.state, job.error = "failed", reason[:1000]
             self.jobs.save(job)
@@ -141,21 +139,13 @@ class TenantDeletionJob:
         """The seconds after so many passes. The first one began after the tenant was closed."""
         return max(self.settle, self.uploads) if passes == 1 else self.settle
 
-    def _compute_wait(self, job: Job) -> int:
-        """The whole seconds until the job may continue."""
-        if not job.waits:
-            return 0
-        wait = dt.datetime.fromisoformat(job.waits) - self.now()
-        return max(0, -int(-wait.total_seconds() // 1))
 
-
-class _Deletion:
+class _Deletion(PassStep):
     """One step of a deletion."""
 
-    def __init__(self, on: TenantDeletionJob, job: Job, retry_budget: RetryBudget) -> None:
+    def __init__(self, on: DeletionWorker, job: DeletionJob, retry_budget: RetryBudget) -> None:
+        super().__init__(on, job)
         self._on, self._job, self._patience = on, job, retry_budget
-        self._saved = on.now()
-        self._lock = Lock()
 
     def run_phases(self) -> JobStep:
         """Run the phases in order, as far as there is time, or up to a wait."""
@@ -174,24 +164,22 @@ class _Deletion:
             if next_phase == len(PHASES):
                 return self._finish_pass()
             job.phase = PHASES[next_phase]
-            self._save()
+            self.save()
             if not self._patience.has_time_left:
                 break
-        self._save()
+        self.save()
         return JobStep(done=False)
 
     def _finish_pass(self) -> JobStep:
-        job, now = self._job, self._on.now()
+        job = self._job
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.finding_pass < job.passes:
-            job.finished_at = keys.render_instant(now)
+            job.finished_at = keys.render_instant(self._on.now())
             return self.finish()
         wait = self._on.compute_pause(job.passes)
         job.passes, job.began, job.seen = job.passes + 1, "", {}
-        job.waits = keys.render_instant(now + dt.timedelta(seconds=wait))
-        self._save()
-        return JobStep(done=False, wait=wait)
+        return self.wait(wait)
 
     def finish(self) -> JobStep:
         """Request that the archived rows are forgotten, if that was asked for; end the job."""
@@ -200,21 +188,17 @@ class _Deletion:
             # Covers all rows that TTL ever deleted: no item is left that could expire.
             try_update(self._on.store, forget_requests.request_update(job.tenant, now, again=now))
         job.state = "succeeded"
-        self._save()
+        self.save()
         return JobStep(done=True)
 
     # --- Phases: each returns whether it is complete ------------------------------------------
 
     def _remove_items(self) -> bool:
         on, job = self._on, self._job
-        position = (
-            ScanSegments.from_json(job.segments)
-            if job.segments
-            else ScanSegments.start(on.segments)
-        )
+        position = ScanSegments.resume(job.segments, on.segments)
         first = job.passes == 1
         remover = ItemRemover(
-            on.store, self._record_finding, on.now, fences=not first, pace=on.written
+            on.store, self.record_finding, on.now, fences=not first, pace=on.written
         )
 
         def save_round(scan_round: ScanRound[RemovalCounts]) -> None:
@@ -229,7 +213,7 @@ class _Deletion:
                 read_units=read,
                 write_units=written,
             )
-            self._save_at_intervals()
+            self.save_at_intervals()
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = is_of_tenant(job.tenant, consistent=not first)
@@ -253,15 +237,15 @@ class _Deletion:
 
     def _remove_objects(self, objects: FailedRecordBucket, batch: Sequence[ObjectVersion]) -> None:
         if batch:
-            self._record_finding()
+            self.record_finding()
             objects.remove_versions(batch)
             self._job.add_counts(objects=sum(not version.removal for version in batch))
-            self._save_at_intervals()
+            self.save_at_intervals()
 
     def _remove_payloads(self) -> bool:
         job, on = self._job, self._on
         remover = FailedRecordRemover(
-            on.store, on.failures, job.tenant, on.now, before_removal=self._record_finding
+            on.store, on.failures, job.tenant, on.now, before_removal=self.record_finding
         )
         for name, versions in remover.list_objects(job.behind):
             if not self._patience.has_time_left:
@@ -269,35 +253,14 @@ class _Deletion:
             if records := remover.remove_all(name, versions):
                 job.add_counts(payloads=records)
             job.behind = name
-            self._save_at_intervals()
+            self.save_at_intervals()
         return True
 
     def _remove_recounts(self) -> bool:
         query = Query(LIST, prefix=keys.render_prefix(self._job.tenant), consistent=True)
         for page in self._on.store.query_pages(query):
             if page.items:
-                self._record_finding()
+                self.record_finding()
                 self._on.store.batch_write(deletes=[get_key(item) for item in page.items])
                 self._job.add_counts(recounts=len(page.items))
         return True
-
-    # --- The job's item -----------------------------------------------------------------------
-
-    def _record_finding(self) -> None:
-        """Record that this pass has found something, before any of it is removed."""
-        with self._lock:
-            before, self._job.finding_pass = self._job.finding_pass, self._job.passes
-            if before < self._job.passes:
-                try:
-                    self._save()
-                except StoreError:
-                    self._job.finding_pass = before
-                    raise
-
-    def _save_at_intervals(self) -> None:
-        if self._on.now() >= self._saved + SAVE_INTERVAL:
-            self._save()
-
-    def _save(self) -> None:
-        self._on.jobs.save(self._job)
-        self._saved = self._on.now()

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from ulid import ULID
 
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
-from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.jobs.lease import JobStore, JobTable, OvertakenError, is_under_way
+from daicho.jobs.state_machine import JobMachine
+from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Put, Write, to_key_image
-from daicho.tenants.jobs import Archive, Job, Jobs, JobTable, OvertakenError
+from daicho.tenants.deletion_job import Archive, DeletionJob, find_deletion
 
-CLOSED_CACHE_S = 5.0
-"""The longest time for which an instance may still serve a closed tenant."""
 JOB_ID = re.compile("[0-9A-Z]{26}")
 """A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
-STALLED_AFTER = dt.timedelta(hours=1)
-"""A job without a write for this time, beyond its wait, is started again."""
 PROVEN_FOR = dt.timedelta(days=1)
 """For this time after its end a deletion is not repeated: each pass reads the table of all."""
 ATTEMPTS = 4
@@ -42,20 +40,13 @@ class TenantTable(JobTable, QueriesItems, Protocol):
         """Apply all writes or none."""
 
 
-class DeletionMachine(Protocol):
-    """The state machine that runs jobs."""
-
-    def start(self, name: str, machine_input: Mapping[str, Any]) -> None:
-        """Start one execution under a name."""
-
-
 @dataclass(frozen=True)
 class Tenants:
     """The tenants of one table. Threads may share it."""
 
     store: TenantTable
     item_cache: ItemCache
-    machine: DeletionMachine
+    machine: JobMachine
     now: Callable[[], dt.datetime]
 
     def check_open(self, tenant: str) -> None:
@@ -76,7 +67,7 @@ class Tenants:
 
     def open_admin(self, tenant: str, by: str) -> TenantAdmin:
         """The administration of a whole tenant, on behalf of the administrator ``by``."""
-        return TenantAdmin(self, Jobs(self.store, self.now), tenant, by)
+        return TenantAdmin(self, JobStore(self.store, self.now), tenant, by)
 
 
 @dataclass(frozen=True)
@@ -84,11 +75,11 @@ class TenantAdmin:
     """The administration of one tenant. It works for a closed tenant too."""
 
     tenants: Tenants
-    jobs: Jobs
+    jobs: JobStore
     tenant: str
     by: str
 
-    def delete(self, archive: Archive = "keep") -> Job:
+    def delete(self, archive: Archive = "keep") -> DeletionJob:
         """Close the tenant for good, and start a job that removes everything of it.
 
         A repeated call returns the same job. A job that has failed or stalled is started again. A
@@ -106,21 +97,22 @@ class TenantAdmin:
         self.tenants.machine.start(f"{job.id}-{job.starts}", machine_input)
         return job
 
-    def get_job(self, id: str) -> Job:
+    def get_job(self, id: str) -> DeletionJob:
         """A job of the tenant.
 
         Raises:
             NotFound: the tenant has no job with that id.
         """
-        job = self.jobs.find(self.tenant, id) if JOB_ID.fullmatch(id) else None
+        is_id = JOB_ID.fullmatch(id)
+        job = find_deletion(self.tenants.store, self.tenant, id) if is_id else None
         if job is None:
             raise NotFound(f"no job {id}")
         return job
 
-    def _close(self, archive: Archive) -> Job:
+    def _close(self, archive: Archive) -> DeletionJob:
         now = self.tenants.now()
         at = keys.render_instant(now)
-        job = Job(str(ULID.from_datetime(now)), self.tenant, self.by, at, archive)
+        job = DeletionJob(str(ULID.from_datetime(now)), self.tenant, self.by, at, archive)
         values = attributes.to_image({"job": job.id, "at": at, "by": self.by or None})
         mark = {**to_key_image(build_closed_mark_key(self.tenant)), **values}
         writes = [Put(mark, "attribute_not_exists(PK)"), self.jobs.build_put(job)]
@@ -133,12 +125,12 @@ class TenantAdmin:
             return self._restart(_get_job_id(existing), archive)
         return job
 
-    def _restart(self, id: str, archive: Archive) -> Job:
+    def _restart(self, id: str, archive: Archive) -> DeletionJob:
         for _ in range(ATTEMPTS):
             job = self.get_job(id)
-            since, now = max(job.waits, job.updated_at), self.tenants.now()
-            is_working = job.state == "running" and not _is_past(since, STALLED_AFTER, now)
-            is_proven = job.state == "succeeded" and not _is_past(job.finished_at, PROVEN_FOR, now)
+            now = self.tenants.now()
+            is_working = is_under_way(job, now)
+            is_proven = job.state == "succeeded" and _is_proven(job, now)
             if (is_working or is_proven) and archive in ("keep", job.archive):
                 return job
             if archive == "forget":
@@ -156,8 +148,8 @@ class TenantAdmin:
         raise UnavailableError(f"job {id} is changed by others again and again")
 
 
-def _is_past(instant: str, period: dt.timedelta, now: dt.datetime) -> bool:
-    return dt.datetime.fromisoformat(instant) + period < now
+def _is_proven(job: DeletionJob, now: dt.datetime) -> bool:
+    return now <= dt.datetime.fromisoformat(job.finished_at) + PROVEN_FOR
 
 
 def _get_job_id(mark: Image) -> str:

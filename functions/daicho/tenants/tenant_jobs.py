@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from ulid import ULID
 
 from daicho.errors import NotFound, StoreError, refuse
+from daicho.jobs.lease import JobStore, is_under_way
+from daicho.jobs.state_machine import RESTORE_PREFIX
+from daicho.layout.tenant_items import build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.tenants.jobs import KIND, RESTORE_PREFIX, Job, Jobs, list_job_images
-from daicho.tenants.lifecycle import JOB_ID, STALLED_AFTER, Tenants
+from daicho.tenants.deletion_job import KIND, DeletionJob, list_job_images
+from daicho.tenants.lifecycle import JOB_ID, Tenants
 from daicho.tenants.restore_job import RestoreJob
 
 MAX_LISTED = 100
 """Among so many of the newest jobs of a tenant, a restore that is under way is looked for."""
 
-AnyJob = Job | RestoreJob
+AnyJob = DeletionJob | RestoreJob
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class RestoreRequest:
 
 
 @dataclass(frozen=True)
-class TenantJobs:
+class TenantJobList:
     """The jobs of a tenant, on behalf of its administrator ``by``."""
 
     tenants: Tenants
@@ -43,8 +46,8 @@ class TenantJobs:
     by: str
 
     @property
-    def _jobs(self) -> Jobs:
-        return Jobs(self.tenants.store, self.tenants.now)
+    def _jobs(self) -> JobStore:
+        return JobStore(self.tenants.store, self.tenants.now)
 
     def get(self, id: str) -> AnyJob:
         """A job of the tenant.
@@ -52,7 +55,10 @@ class TenantJobs:
         Raises:
             NotFound: the tenant has no job with that id.
         """
-        image = self._jobs.get_image(self.tenant, id) if JOB_ID.fullmatch(id) else None
+        image = None
+        if JOB_ID.fullmatch(id):
+            key = build_job_key(self.tenant, id)
+            image = self.tenants.store.get(key, consistent=True)
         if image is None:
             raise NotFound(f"no job {id}")
         return _read_job(image)
@@ -74,7 +80,12 @@ class TenantJobs:
         self.tenants.check_open(self.tenant)
         now = self.tenants.now()
         under_way = next(
-            (job.id for job in self.list(MAX_LISTED)[0] if _is_at_work(job, now)), None
+            (
+                job.id
+                for job in self.list(MAX_LISTED)[0]
+                if isinstance(job, RestoreJob) and is_under_way(job, now)
+            ),
+            None,
         )
         if under_way is not None:
             raise refuse(409, f"the restore {under_way} is under way: wait for its end")
@@ -103,11 +114,4 @@ class TenantJobs:
 
 
 def _read_job(image: Image) -> AnyJob:
-    return RestoreJob.from_image(image) if KIND in image else Job.from_image(image)
-
-
-def _is_at_work(job: AnyJob, now: dt.datetime) -> bool:
-    """Whether a job is a restore that somebody works on."""
-    if not isinstance(job, RestoreJob) or job.state != "running":
-        return False
-    return now - dt.datetime.fromisoformat(job.updated_at) < STALLED_AFTER
+    return RestoreJob.from_image(image) if KIND in image else DeletionJob.from_image(image)

@@ -19,9 +19,10 @@ from daicho.declare.registry import Daicho
 from daicho.errors import UnavailableError
 from daicho.handlers import jobs
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.jobs.lease import ABANDONED_AFTER
 from daicho.storage.item_cache import ItemCache
 from daicho.tenants.archive_source import ArchiveSource
-from daicho.tenants.lifecycle import STALLED_AFTER, Tenants
+from daicho.tenants.lifecycle import Tenants
 from daicho.tenants.restore_job import RETENTION, RestoreJob
 from daicho.web.api import Api
 from tests.support.api_client import Client
@@ -258,7 +259,7 @@ def test_one_restore_of_a_tenant_at_a_time(administered: Administered) -> None:
     refused = client("POST", "/archive/restorations", body)
     assert (refused.status, first["id"] in refused.text) == (409, True)
     administered.client("two").good("POST", "/archive/restorations", body)
-    administered.deployed.now += STALLED_AFTER + dt.timedelta(seconds=1)
+    administered.deployed.now += ABANDONED_AFTER + dt.timedelta(seconds=1)
     client.good("POST", "/archive/restorations", body)
 
 

@@ -11,9 +11,11 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Listing, Search, Sum, month
 from daicho.handlers import project
+from daicho.jobs.lease import ABANDONED_AFTER, JobStore
+from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
-from daicho.rebuild.job import ABANDONED_AFTER, RebuildJob, RebuildStep
+from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge import Purge
 from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
 from daicho.rebuild.purged_items import is_item_of
@@ -25,7 +27,6 @@ from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Scan
 from daicho.storage.table import Table
 from daicho.stream.recount_list import build_recount_key
-from daicho.tenants.jobs import Jobs
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.killing_table import KilledError, KillingTable
 from tests.support.stream_pump import Consumer, Pump, environment
@@ -61,7 +62,7 @@ class House:
 
     def build(self, table: Table | None = None) -> Purge:
         metered = table or self.table.with_metering()
-        jobs = Jobs(metered, lambda: self.now)
+        jobs = JobStore(metered, lambda: self.now)
         return Purge(
             metered, self.stage.ledger, jobs, lambda: self.now, SETTLE, segments=2, parallelism=1
         )
@@ -71,7 +72,7 @@ class House:
         unpurged = list_unpurged(self.stage.ledger, states)
         return request_purge(self.table, unpurged, self.now, rate=1e9)
 
-    def step(self, purge: Purge, id: str) -> RebuildStep:
+    def step(self, purge: Purge, id: str) -> JobStep:
         until = self.now + dt.timedelta(seconds=300)
         budget = RetryBudget(
             lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
@@ -258,7 +259,7 @@ def test_the_proving_pass_begins_after_the_attempts_of_older_code(house: House) 
 
 def test_a_rebuild_has_priority(house: House) -> None:
     rebuild = RebuildJob("one", {"Invoice": 3}, keys.render_instant(BEGIN))
-    jobs = Jobs(house.table, lambda: house.now)
+    jobs = JobStore(house.table, lambda: house.now)
     jobs.save(rebuild)
     job = house.request()
     assert house.step(house.build(), job.id).wait == SETTLE

@@ -10,6 +10,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Listing, Unique
 from daicho.errors import BeingBuilt, NotUnique
+from daicho.jobs.lease import JobStore
 from daicho.layout.reservations import SIGN
 from daicho.plan import Decisions
 from daicho.rebuild.purge import Purge
@@ -17,7 +18,6 @@ from daicho.rebuild.purge_job import find_purge, list_unpurged, request_purge
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_key import ItemKey
-from daicho.tenants.jobs import Jobs
 from daicho.testing.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.killing_table import KilledError, KillingTable
@@ -163,7 +163,7 @@ def test_a_removed_unique_is_kept_until_it_is_disabled_and_then_purged(house: Ho
     purge = Purge(
         table := house.table,
         house.stage.ledger,
-        Jobs(table, lambda: house.now),
+        JobStore(table, lambda: house.now),
         lambda: house.now,
         60,
         segments=2,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho.redrive.jobs import RedriveJobs
+from daicho.redrive.redrives import Redrives
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.testing.aws.client_errors import build_error
 from tests.integration.stream.test_redrive import Deployed, deployed, objects
@@ -30,11 +30,11 @@ class Machine:
         self.given = given
 
 
-def open_jobs(deployed: Deployed, machine: Machine) -> RedriveJobs:
+def open_jobs(deployed: Deployed, machine: Machine) -> Redrives:
     dependencies = deployed.dependencies(Turns())
     table, bucket = dependencies.table(deployed.name), dependencies.bucket("failures")
     records = SetAsideRecords(table, bucket, "project", "archive")
-    return RedriveJobs(table, records, machine, dependencies.now)
+    return Redrives(table, records, machine, dependencies.now)
 
 
 @pytest.fixture

@@ -15,11 +15,12 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.forget_requests import ForgetRequest, build_request_key
 from daicho.errors import UnansweredError
-from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.jobs.lease import JobStore, OvertakenError
+from daicho.jobs.record import JobRecord
+from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import ShardClaims, build_shard_key
-from daicho.tenants.jobs import Job, Jobs, OvertakenError
-from daicho.tenants.lifecycle import CLOSED_CACHE_S
+from daicho.tenants.deletion_job import find_deletion
 from daicho.tenants.tombstones import DeletionAction, choose_action
 from tests.support.api_client import Client
 from tests.support.sample_ledger import build_image
@@ -334,19 +335,19 @@ def test_a_step_meanwhile_does_not_lose_what_was_said(
     admin = deployment.client(LEAVES, "admin")
     admin("DELETE", "/tenant")
     given = list(deployment.machine.started.values())[-1]
-    jobs = Jobs(deployment.table, lambda: deployment.now)
-    save, once = Jobs.save, iter([True])
+    jobs = JobStore(deployment.table, lambda: deployment.now)
+    save, once = JobStore.save, iter([True])
 
-    def late(self: Jobs, job: Job) -> None:
+    def late(self: JobStore, job: JobRecord) -> None:
         if next(once, False):
-            other = jobs.find(LEAVES, given["job"])
+            other = find_deletion(deployment.table, LEAVES, given["job"])
             assert other is not None
             save(jobs, other)
         save(self, job)
 
-    monkeypatch.setattr(Jobs, "save", late)
+    monkeypatch.setattr(JobStore, "save", late)
     assert admin.good("DELETE", "/tenant?archive=forget")["archive"] == "forget"
-    found = jobs.find(LEAVES, given["job"])
+    found = find_deletion(deployment.table, LEAVES, given["job"])
     assert found is not None
     assert found.archive == "forget"
 
@@ -355,8 +356,8 @@ def test_of_two_who_work_on_one_job_one_gives_up(deployment: Deployment) -> None
     filled(deployment, 1, 0, random.Random(1))
     deployment.client(LEAVES, "admin").good("DELETE", "/tenant")
     given = list(deployment.machine.started.values())[-1]
-    jobs = Jobs(deployment.table, lambda: deployment.now)
-    mine, other = (jobs.find(LEAVES, given["job"]) for _ in range(2))
+    jobs = JobStore(deployment.table, lambda: deployment.now)
+    mine, other = (find_deletion(deployment.table, LEAVES, given["job"]) for _ in range(2))
     assert mine is not None
     assert other is not None
     other.add_counts(items=1)

@@ -16,13 +16,13 @@ from daicho.archive.restored_image import (
     build_restored_image,
     to_storable,
 )
-from daicho.archive.restorer import RECHECK_S, Restorer, RestoreReport
+from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.errors import UnansweredError
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
-from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.plan import FieldPlan, Generation, Ledger, Migration, MigrationPlan
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
@@ -345,7 +345,7 @@ def test_an_item_with_an_unknown_mark_is_left_alone_and_the_rest_comes_back(kept
 
 def stop_monotonic_clock() -> Callable[[], ClockReading]:
     """Clocks of a laptop that sleeps between any two readings: only the wall clock moves."""
-    return (ClockReading(0.0, wall) for wall in itertools.count(0, RECHECK_S)).__next__
+    return (ClockReading(0.0, wall) for wall in itertools.count(0, CLOSED_CACHE_S)).__next__
 
 
 def test_a_tenant_that_is_closed_meanwhile_gets_nothing_more(kept: Kept) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from daicho.handlers import jobs
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.jobs.step import JobStep
 from daicho.plan import Ledger
-from daicho.rebuild.job import RebuildStep
 from daicho.rebuild.stack_jobs import StackJobs
 from tests.support.metric_lines import read_values
 from tests.support.stream_pump import Context, environment
@@ -21,12 +21,12 @@ STEP = {"tenant": "", "job": "20261123T000000-0"}
 @pytest.mark.parametrize(
     ("step", "metrics"),
     [
-        (RebuildStep(done=False, wait=60, blocked=True), {"JobsBlocked": 1}),
-        (RebuildStep(done=False, wait=60), {}),
+        (JobStep(done=False, wait=60, blocked=True), {"JobsBlocked": 1}),
+        (JobStep(done=False, wait=60), {}),
     ],
 )
 def test_a_blocked_step_is_counted(
-    step: RebuildStep,
+    step: JobStep,
     metrics: dict[str, float],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -13,6 +13,7 @@ import pytest
 from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnansweredError
+from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
@@ -27,7 +28,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Write, to_key_image
 from daicho.stream.records import Batch
-from daicho.tenants.jobs import Jobs
 from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.delivery.sample_values import LEDGER
 from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
@@ -214,7 +214,7 @@ def test_an_aggregate_that_lacked_expired_items_is_complete_after_another_rebuil
     apply_update(table, build_record_update("arn", frozenset({"Download"})))
     apply_update(table, build_deployed_update("arn", NOW - dt.timedelta(days=1)))
     now = [NOW]
-    empty, jobs = MemoryBucket(lambda: NOW), Jobs(table, lambda: now[0])
+    empty, jobs = MemoryBucket(lambda: NOW), JobStore(table, lambda: now[0])
     rebuild = Rebuild(table, stage, empty, LEDGER, jobs, lambda: now[0], 60, parallelism=1)
     rebuild = replace(rebuild, archive=ArchiveReader(stage.bucket))
     job = request_rebuild(table, {"Download": 2}, NOW, rate=1e9)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError
+from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import NewerGenerationError
 from daicho.rebuild import rebuild as rebuild_module
@@ -27,7 +28,6 @@ from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.requests import ItemPage, Scan
-from daicho.tenants.jobs import Jobs
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
@@ -103,7 +103,7 @@ class Stage:
     def __init__(self) -> None:
         self.table = WatchedTable()
         self.now = BEGIN
-        table, jobs = self.table, Jobs(self.table, lambda: self.now)
+        table, jobs = self.table, JobStore(self.table, lambda: self.now)
         table.batch_write(make_member(n) for n in range(ITEMS))
         table.batch_write(to_image({"PK": f"t#~row#{n}", "SK": "-"}) for n in range(ROWS))
         table.batch_write([BackfillState("Member", 1, 2).to_item()])
@@ -306,7 +306,7 @@ def test_an_archived_row_of_a_newer_release_blocks_a_function_with_an_older_lock
     stage = Stage()
     job = stage.run()
     job.phase = "fill"
-    Jobs(stage.table, lambda: stage.now).save(job)
+    JobStore(stage.table, lambda: stage.now).save(job)
     monkeypatch.setattr(KeptPhase, "fill", fill)
     assert not stage.step()
     job = stage.find_job()

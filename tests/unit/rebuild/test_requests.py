@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from daicho.errors import UnavailableError
+from daicho.jobs.lease import ABANDONED_AFTER, JobStore, OvertakenError
 from daicho.layout.backfill_state import BackfillState
-from daicho.rebuild.job import ABANDONED_AFTER
 from daicho.rebuild.purge_job import (
     MAX_INSTANCES,
     choose_instances,
@@ -30,7 +30,6 @@ from daicho.rebuild.requests import (
 )
 from daicho.release.states import build_record_update, read_deployed
 from daicho.storage.protocols import apply_update
-from daicho.tenants.jobs import Jobs, OvertakenError
 from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.sample_members import CHANGED, PLAIN, WITH_LIST, disable, number
 
@@ -88,10 +87,10 @@ def test_a_request_is_one_job_of_the_table() -> None:
     assert second.targets == {"Member": 2, "Other": 3}
     assert (second.rate, second.without, second.id != first.id) == (200, True, True)
     second.state = "succeeded"
-    Jobs(table, lambda: NOW).save(second)
+    JobStore(table, lambda: NOW).save(second)
     assert request_rebuild(table, {"Other": 4}, NOW, rate=1).targets == {"Other": 4}
     with pytest.raises(OvertakenError):
-        Jobs(table, lambda: NOW).save(first)
+        JobStore(table, lambda: NOW).save(first)
 
 
 def find_older(entity: str = "Member", oldest: int = 1) -> MemoryTable:
@@ -114,11 +113,11 @@ def test_an_older_item_that_was_found_starts_a_rebuild_once() -> None:
     # Its execution may not have been started. The state machine starts none of the same name.
     assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
     assert machine.started == [execution] * 2
-    Jobs(table, lambda: NOW).save(job)  # a step
+    JobStore(table, lambda: NOW).save(job)  # a step
     assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
     assert machine.started == [execution] * 2
     job.state = "succeeded"
-    Jobs(table, lambda: NOW).save(job)
+    JobStore(table, lambda: NOW).save(job)
     assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
     assert len(machine.started) == 3
 
@@ -130,7 +129,7 @@ def test_a_rebuild_that_was_stopped_is_left_alone_although_an_older_item_was_fou
     table, machine = find_older(), Machine()
     job = request_rebuild(table, {"Other": 2}, NOW, rate=100)
     job.state = stopped
-    Jobs(table, lambda: NOW).save(job)
+    JobStore(table, lambda: NOW).save(job)
     assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
     assert machine.started == []
     assert find_job(table) == job
@@ -164,7 +163,7 @@ def test_a_change_keeps_the_position_of_a_job_that_is_saved_meanwhile() -> None:
     request_rebuild(table, {"Member": 2}, NOW, rate=100)
     job = find_job(table)
     assert job is not None
-    jobs, behind = Jobs(table, lambda: NOW), replace(job)
+    jobs, behind = JobStore(table, lambda: NOW), replace(job)
     job.seen, job.segments = 500, {"total": 2, "starts": {"1": None}}
     jobs.save(job)
     changed = change_job(table, behind, NOW, rate=50, without=True)
@@ -246,7 +245,7 @@ def test_a_deployment_is_repeated_if_a_rebuild_has_just_saved_its_job() -> None:
         def put(self, item: Any, **named: Any) -> Any:
             job = find_job(table)
             assert job is not None
-            Jobs(table, lambda: NOW).save(job)
+            JobStore(table, lambda: NOW).save(job)
             return table.put(item, **named)
 
     overtaken = Overtaken()

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from daicho.cdk.settings import STAGES
+from daicho.jobs.step import SAVE_INTERVAL
+from daicho.layout.tenant_items import CLOSED_CACHE_S
 from daicho.runtime.retry import END_RESERVE_S
 from daicho.runtime.settings import Settings
 from daicho.tenants.deletion import (
     MAX_PARALLELISM,
-    SAVE_INTERVAL,
     WRITES_PER_SECOND,
-    TenantDeletionJob,
+    DeletionWorker,
 )
 from daicho.tenants.item_remover import is_of_tenant
-from daicho.tenants.lifecycle import CLOSED_CACHE_S
 
 REQUEST_S = 29
 """The timeout of the API's function."""
@@ -34,7 +34,7 @@ def compute_wait(settle: int, upload: int, *, has_objects: bool = True, passes: 
     settings = Settings("table", "local", settle_seconds=settle, upload_seconds=upload)
     objects: Any = object() if has_objects else None
     now = dt.datetime.now
-    job = TenantDeletionJob.build(settings, store, store, objects, threads=1, now=now)
+    job = DeletionWorker.build(settings, store, store, objects, threads=1, now=now)
     return job.compute_pause(passes)
 
 

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 
+from daicho.jobs.state_machine import StateMachine
 from daicho.release.stack_status import is_going_back
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -14,7 +15,6 @@ from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.stream_shards import open_stream_describer
 from daicho.storage.table import Table, open_table
-from daicho.tenants.state_machine import StateMachine
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from daicho.stream.shard_progress import EmulatedStream
-from daicho.tenants.jobs import RESTORE_PREFIX
 
 if TYPE_CHECKING:
     from daicho.rebuild.stack_jobs import StackJobs
-    from daicho.tenants.deletion import TenantDeletionJob
-    from daicho.tenants.restore_jobs import RestoreJobs
+    from daicho.tenants.deletion import DeletionWorker
+    from daicho.tenants.restore_worker import RestoreWorker
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class JobKinds:
     ledger: Ledger | None
 
     @cached_property
-    def deletion(self) -> TenantDeletionJob:
+    def deletion(self) -> DeletionWorker:
         """Deletions of tenants."""
-        from daicho.tenants.deletion import TenantDeletionJob  # noqa: PLC0415
+        from daicho.tenants.deletion import DeletionWorker  # noqa: PLC0415
 
         name, threads = self.settings.object_bucket, self.dependencies.parallelism
-        return TenantDeletionJob.build(
+        return DeletionWorker.build(
             self.settings,
             self.table,
             self._failures,
@@ -44,16 +44,16 @@ class JobKinds:
             now=self.dependencies.now,
         )
 
-    def choose_of_tenant(self, job: str) -> TenantDeletionJob | RestoreJobs:
+    def choose_of_tenant(self, job: str) -> DeletionWorker | RestoreWorker:
         """What works on a tenant's job, by its name in the input of the state machine."""
         return self.restores if job.startswith(RESTORE_PREFIX) else self.deletion
 
     @cached_property
-    def restores(self) -> RestoreJobs:
+    def restores(self) -> RestoreWorker:
         """Restores of archived items. They write as the API does."""
         from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
         from daicho.release.older_writers import OlderWriters  # noqa: PLC0415
-        from daicho.tenants.restore_jobs import RestoreJobs  # noqa: PLC0415
+        from daicho.tenants.restore_worker import RestoreWorker  # noqa: PLC0415
 
         settings, dependencies, table = self.settings, self.dependencies, self.table
         ledger = self.ledger or Ledger.load_newest(settings.lock_file)
@@ -61,7 +61,7 @@ class JobKinds:
         older = OlderWriters(table, ledger, dependencies.sleep, ledger.archived_types)
         table = older.announce_writes(table)
         archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
-        return RestoreJobs(table, archive, ledger, dependencies.now, dependencies.parallelism)
+        return RestoreWorker(table, archive, ledger, dependencies.now, dependencies.parallelism)
 
     @cached_property
     def stack_jobs(self) -> StackJobs:

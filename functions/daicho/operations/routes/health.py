@@ -8,6 +8,7 @@ from annotated_types import Ge
 
 from daicho.archive.audit import ROUND_KEY, AuditRound
 from daicho.errors import Conflict, NotFound
+from daicho.jobs.lease import OvertakenError, is_under_way
 from daicho.operations.declarations import describe_rebuild, list_generations
 from daicho.operations.deletions import list_deletions
 from daicho.operations.operator_session import OperatorSession
@@ -15,7 +16,6 @@ from daicho.operations.routes.answers import build_route, get_session, reply_jso
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job, pause_job, resume_job, start_execution
 from daicho.storage import keys
-from daicho.tenants.jobs import OvertakenError
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.schema.wire_types import add_limits, to_text_type
@@ -105,7 +105,7 @@ def _resume(call: Call) -> Reply:
 
     def resume() -> RebuildJob:
         job = _find_rebuild(session, call.values["job"])
-        if job.state == "succeeded" or job.is_under_way(tools.now()):
+        if job.state == "succeeded" or is_under_way(job, tools.now()):
             raise Conflict(f"the rebuild is {job.state}")
         try:
             resumed = resume_job(tools.store, job, tools.now())

@@ -11,7 +11,7 @@ from daicho.errors import Invalid, NotFound
 from daicho.operations.routes.answers import build_route, get_session, reply_json, reply_page
 from daicho.redrive.claim_ids import ClaimId, parse_claim_id, render_claim_id
 from daicho.redrive.job import RedriveJob
-from daicho.redrive.jobs import MAX_CHOSEN
+from daicho.redrive.redrives import MAX_CHOSEN
 from daicho.web.http.operation import Call, Operation, Parameter, Reply
 from daicho.web.http.paging import PAGING
 

@@ -15,6 +15,7 @@ from typing import Any
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.jobs.lease import JobStore
 from daicho.plan import Ledger
 from daicho.rebuild.requests import (
     find_job,
@@ -29,7 +30,6 @@ from daicho.release.states import read_stage_states
 from daicho.runtime.retry import retry
 from daicho.runtime.settings import Settings
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.tenants.jobs import Jobs
 from daicho.testing.choices import Choices
 from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
@@ -367,7 +367,7 @@ class Rebuilds:
         job = find_job(table)
         if job is not None and job.state in ("running", "blocked"):
             job.state = "paused"
-            Jobs(table, dependencies.now).save(job)
+            JobStore(table, dependencies.now).save(job)
             self.note("the rebuild is paused")
 
     def _is_over(self) -> bool:

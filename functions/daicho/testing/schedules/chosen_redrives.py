@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-from daicho.redrive import job_steps
+from daicho.jobs.lease import JobStore
+from daicho.redrive import worker
 from daicho.redrive.claim_ids import ClaimId
-from daicho.redrive.job import RedriveJob, find_redrive, group_by_shard, save_redrive
-from daicho.runtime.retry import RetryBudget
+from daicho.redrive.job import RedriveJob, find_redrive, group_by_shard
 from daicho.storage import keys
 from daicho.testing.choices import Choices
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
@@ -60,7 +60,7 @@ class ChosenRedrives:
             if self._check is not None:
                 stack.enter_context(self._check.watch())
             for name, limit in self._limits.items():
-                stack.enter_context(mock.patch.object(job_steps, name, limit))
+                stack.enter_context(mock.patch.object(worker, name, limit))
             yield
 
     def redrive_chosen(self) -> None:
@@ -108,7 +108,7 @@ class ChosenRedrives:
         grouped = group_by_shard(chosen)
         job = RedriveJob(id, len(chosen), "operator", at, grouped, len(chosen))
         table = self._deployment.open_table()
-        save_redrive(table, job, now, RetryBudget(lambda: 1.0, reserve=0))
+        JobStore(table, lambda: now).save(job)
         self._jobs.append(id)
         self._note(f"redrive {id} of {sorted(chosen)}")
         return id

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from daicho.layout.retention import TOMBSTONE_RETENTION
-from daicho.tenants.jobs import Archive, Job
+from daicho.tenants.deletion_job import Archive, DeletionJob
 from daicho.tenants.restore_job import RestoreJob
 
 
@@ -146,7 +146,7 @@ class JobPage(BaseModel):
     cursor: str | None
 
 
-def build_any_view(job: Job | RestoreJob) -> AnyJobView:
+def build_any_view(job: DeletionJob | RestoreJob) -> AnyJobView:
     """A job of any kind as it is shown."""
     return build_restore_view(job) if isinstance(job, RestoreJob) else build_view(job)
 
@@ -175,7 +175,7 @@ def build_restore_view(job: RestoreJob) -> RestoreJobView:
     )
 
 
-def build_view(job: Job) -> JobView:
+def build_view(job: DeletionJob) -> JobView:
     """A job as it is shown."""
     counts, succeeded = job.counts, job.state == "succeeded"
     return JobView(
@@ -201,7 +201,7 @@ def build_view(job: Job) -> JobView:
     )
 
 
-def _build_proof(job: Job) -> Proof:
+def _build_proof(job: DeletionJob) -> Proof:
     ended = _parse_instant(job.finished_at)
     return Proof(
         began=_parse_instant(job.began),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from daicho.declare.registry import Daicho
 from daicho.query.paging import CursorBinding, CursorPosition
-from daicho.tenants.jobs import Archive
+from daicho.tenants.deletion_job import Archive
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.routes.tenant import archive

@@ -9,7 +9,7 @@ from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tenants.lifecycle import TenantAdmin, Tenants
-from daicho.tenants.tenant_jobs import TenantJobs
+from daicho.tenants.tenant_jobs import TenantJobList
 
 if TYPE_CHECKING:
     from daicho.archive.reader import ArchiveReader
@@ -43,6 +43,6 @@ class TenantSession:
         return self.tenants.open_admin(self.tenant, self.subject)
 
     @property
-    def jobs(self) -> TenantJobs:
+    def jobs(self) -> TenantJobList:
         """Its jobs."""
-        return TenantJobs(self.tenants, self.tenant, self.subject)
+        return TenantJobList(self.tenants, self.tenant, self.subject)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from ulid import ULID
 
 from daicho.errors import BadCursor, Conflict, Invalid, StoreError
+from daicho.jobs.lease import JobStore, is_under_way
+from daicho.jobs.state_machine import JobMachine
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.job import (
     PARTITION,
     RedriveJob,
     find_redrive,
     group_by_shard,
-    save_redrive,
 )
 from daicho.redrive.set_aside import SetAsideRecords, SetAsideTable
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -32,15 +33,8 @@ JOB_ID = re.compile("[0-9A-Z]{26}")
 """A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
 
 
-class RedriveJobsTable(SetAsideTable, PutsItems, Protocol):
+class RedrivesTable(SetAsideTable, PutsItems, Protocol):
     """The operations of the table that starting and reading redrives needs."""
-
-
-class RedriveMachine(Protocol):
-    """The state machine that runs jobs."""
-
-    def start(self, name: str, given: Mapping[str, Any]) -> None:
-        """Start one execution under a name."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +58,17 @@ class JobPage:
 
 
 @dataclass(frozen=True)
-class RedriveJobs:
+class Redrives:
     """The redrives of one stack. ``records``: what was set aside."""
 
-    store: RedriveJobsTable
+    store: RedrivesTable
     records: SetAsideRecords
-    machine: RedriveMachine
+    machine: JobMachine
     now: Callable[[], dt.datetime]
+
+    @property
+    def _jobs(self) -> JobStore:
+        return JobStore(self.store, self.now)
 
     def preview(self, chosen: Sequence[ClaimId] | None, retry_budget: RetryBudget) -> Preview:
         """Count what a redrive of ``chosen`` would work on; None stands for everything.
@@ -111,12 +109,12 @@ class RedriveJobs:
             chosen=None if closed is None else group_by_shard(closed),
             claims=None if closed is None else len(closed),
         )
-        save_redrive(self.store, job, now, retry_budget)
+        self._jobs.save(job, retry_budget)
         try:
             self.machine.start(job.machine_input["job"], job.machine_input)
         except StoreError:  # it may have been started: then its first step ends it
             job.state, job.error = "failed", "the state machine of jobs could not be started"
-            save_redrive(self.store, job, now, retry_budget)
+            self._jobs.save(job, retry_budget)
             raise
         return job
 
@@ -162,7 +160,7 @@ class RedriveJobs:
 
     def _judge(self, job: RedriveJob) -> RedriveJob:
         """The job; failed if nobody works on it any more."""
-        if not job.is_abandoned(self.now()):
+        if job.state != "running" or is_under_way(job, self.now()):
             return job
         return replace(job, state="failed", error="no step was saved for an hour: start another")
 

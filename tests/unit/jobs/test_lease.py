@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from daicho.errors import ConditionFailedError, UnavailableError
+from daicho.jobs.lease import JobStore, OvertakenError
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.tenants.jobs import Jobs, OvertakenError
 from daicho.testing.aws.memory_stores import MemoryTable
 
 NOW = dt.datetime(2026, 11, 28, 10, tzinfo=dt.UTC)
@@ -48,9 +48,9 @@ def _succeeds(put: Callable[[], object]) -> bool:
     return True
 
 
-def begin() -> tuple[LateTable, Jobs, RebuildJob]:
+def begin() -> tuple[LateTable, JobStore, RebuildJob]:
     table = LateTable()
-    jobs, job = Jobs(table, lambda: NOW), RebuildJob("1", {}, keys.render_instant(NOW))
+    jobs, job = JobStore(table, lambda: NOW), RebuildJob("1", {}, keys.render_instant(NOW))
     jobs.save(job)
     return table, jobs, job
 

@@ -1,17 +1,30 @@
-"""State machines: the only module of the library that talks to Step Functions."""
+"""The state machine of jobs: the only module of the library that calls Step Functions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.sessions import open_client
+
+RESTORE_PREFIX = "restore-"
+PURGE_PREFIX = "purge-"
+REDRIVE_PREFIX = "redrive-"
+"""With the id of a job of this kind: what the state machine gets as the job. Deletions of tenants
+and rebuilds have their id alone."""
+
+
+class JobMachine(Protocol):
+    """The state machine that runs jobs."""
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        """Start an execution; nothing happens if one of that name was started before."""
 
 
 class StateMachine:

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, UnavailableError
-from daicho.redrive import job_steps, jobs
-from daicho.redrive.job import JOB_PREFIX, RedriveJob
-from daicho.redrive.job_steps import OVERTAKEN_WAIT_S, RedriveStep, RedriveSteps
-from daicho.redrive.jobs import RedriveJobs
+from daicho.jobs.state_machine import REDRIVE_PREFIX
+from daicho.jobs.step import JobStep
+from daicho.redrive import redrives, worker
+from daicho.redrive.job import RedriveJob
 from daicho.redrive.redrive import Redrive
+from daicho.redrive.redrives import Redrives
 from daicho.redrive.set_aside import SetAsideRecords
+from daicho.redrive.worker import OVERTAKEN_WAIT_S, RedriveWorker
 from daicho.storage.item_key import get_key
 from daicho.stream import claims
 from tests.support.redrive_setup import (
@@ -45,13 +47,13 @@ class Machine:
         self.started.append((name, given))
 
 
-def open_jobs(house: House, machine: Machine | None = None) -> RedriveJobs:
+def open_jobs(house: House, machine: Machine | None = None) -> Redrives:
     table, bucket = house.stores(Turns())
     records = SetAsideRecords(table, bucket, "project", "archive")
-    return RedriveJobs(table, records, machine or Machine(), lambda: house.now)
+    return Redrives(table, records, machine or Machine(), lambda: house.now)
 
 
-def open_steps(house: House, turns: Turns | None = None) -> RedriveSteps:
+def open_steps(house: House, turns: Turns | None = None) -> RedriveWorker:
     table, bucket = house.stores(turns or Turns())
     redrive = Redrive(
         *(table, bucket, house.ledger),
@@ -59,7 +61,7 @@ def open_steps(house: House, turns: Turns | None = None) -> RedriveSteps:
         dirty_shards=1,
         now=lambda: house.now,
     )
-    return RedriveSteps(redrive, table, lambda: house.now)
+    return RedriveWorker(redrive, table, lambda: house.now)
 
 
 def find(house: House, id: str) -> RedriveJob:
@@ -107,7 +109,7 @@ def test_a_job_applies_what_was_confirmed(claimed: House) -> None:
     jobs_of_house = open_jobs(claimed, machine)
     chosen = [(SHARD, render_number(6))]
     job = jobs_of_house.start(chosen, count=2, user="ops", retry_budget=retry_budget())
-    name = f"{JOB_PREFIX}{job.id}"
+    name = f"{REDRIVE_PREFIX}{job.id}"
     assert machine.started == [(name, {"tenant": "", "job": name})]
     assert (find(claimed, job.id).state, job.claims, job.asked_by) == ("running", 2, "ops")
     assert run(claimed, job.id) == 1
@@ -131,7 +133,7 @@ def test_wrong_choices_are_refused(claimed: House, monkeypatch: pytest.MonkeyPat
         start(claimed, 1)
     with pytest.raises(Invalid, match="no record is chosen"):
         open_jobs(claimed).preview([], retry_budget())
-    monkeypatch.setattr(jobs, "MAX_CHOSEN", 1)
+    monkeypatch.setattr(redrives, "MAX_CHOSEN", 1)
     with pytest.raises(Invalid, match="with the older ones"):
         start(claimed, 6)
     with pytest.raises(Invalid, match="records are chosen;"):
@@ -144,7 +146,7 @@ def test_a_machine_that_does_not_start_fails_the_job(claimed: House) -> None:
         open_jobs(claimed, machine).start(None, count=3, user="", retry_budget=retry_budget())
     (job,) = open_jobs(claimed).list().items
     assert (job.state, job.asked_by) == ("failed", "")
-    assert open_steps(claimed).run_step(job.id, retry_budget()) == RedriveStep(done=True)
+    assert open_steps(claimed).run_step(job.id, retry_budget()) == JobStep(done=True)
     assert claimed.states == ["open"] * 3
 
 
@@ -209,7 +211,7 @@ def test_a_step_that_is_killed_anywhere_is_repeated(
     house: House, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No record is counted twice, neither in the tallies nor in the job."""
-    monkeypatch.setattr(job_steps, "RECORDS_PER_CALL", 1)
+    monkeypatch.setattr(worker, "RECORDS_PER_CALL", 1)
 
     def kill() -> None:
         raise Killed
@@ -246,7 +248,7 @@ def test_a_step_that_always_ends_its_process_fails_the_job(claimed: House) -> No
         raise Killed
 
     job = start(claimed)
-    for _ in range(job_steps.MAX_STEPS_WITHOUT_PROGRESS):
+    for _ in range(worker.MAX_STEPS_WITHOUT_PROGRESS):
         with pytest.raises(Killed):
             open_steps(claimed, Turns(4, kill)).run_step(job.id, retry_budget())
     assert open_steps(claimed).run_step(job.id, retry_budget()).done
@@ -257,14 +259,14 @@ def test_a_step_that_always_ends_its_process_fails_the_job(claimed: House) -> No
 
 def test_two_steps_at_once_count_nothing_twice(claimed: House) -> None:
     job = start(claimed)
-    other: list[RedriveStep] = []
+    other: list[JobStep] = []
 
     def run_other() -> None:
         other.append(open_steps(claimed).run_step(job.id, retry_budget()))
 
     first = open_steps(claimed, Turns(6, run_other)).run_step(job.id, retry_budget())
-    assert other == [RedriveStep(done=True)]
-    assert first == RedriveStep(done=False, wait=OVERTAKEN_WAIT_S)
+    assert other == [JobStep(done=True)]
+    assert first == JobStep(done=False, wait=OVERTAKEN_WAIT_S)
     assert get_counts(find(claimed, job.id)) == (3, 0, 0)
     assert claimed.differences() == []
 

@@ -12,13 +12,9 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from daicho.redrive.job import (
-    OvertakenError,
-    RedriveJob,
-    RedriveJobTable,
-    find_redrive,
-    save_redrive,
-)
+from daicho.jobs.lease import JobStore, JobTable, OvertakenError
+from daicho.jobs.step import JobStep
+from daicho.redrive.job import RedriveJob, find_redrive
 from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import RedrivePosition, RedriveRequest
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -28,34 +24,20 @@ RECORDS_PER_CALL = 100
 CALLS_PER_STEP = 10
 MAX_STEPS_WITHOUT_PROGRESS = 5
 """Steps after which the job fails: a record ends the process, or a store is unavailable."""
-
-
 OVERTAKEN_WAIT_S = 15
 """The pause of a step that met another one of the same job, in seconds."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class RedriveStep:
-    """The result of a step: whether the job is over, or how many seconds to wait."""
-
-    done: bool
-    wait: int = 0
-
-    def to_json(self) -> dict[str, object]:
-        """As the state machine reads it."""
-        return {"done": self.done, "wait": self.wait}
-
-
-@dataclass(frozen=True)
-class RedriveSteps:
+class RedriveWorker:
     """Works on the redrives of one stack."""
 
     redrive: Redrive
-    store: RedriveJobTable
+    store: JobTable
     now: Callable[[], dt.datetime]
 
-    def run_step(self, id: str, retry_budget: RetryBudget) -> RedriveStep:
+    def run_step(self, id: str, retry_budget: RetryBudget) -> JobStep:
         """Do a bounded part of a job. A job that is over, or has expired, is done.
 
         Raises:
@@ -65,12 +47,12 @@ class RedriveSteps:
             return self._run_step(id, retry_budget)
         except OvertakenError as error:
             _log.info("another step continues: %s", error)
-            return RedriveStep(done=False, wait=OVERTAKEN_WAIT_S)
+            return JobStep(done=False, wait=OVERTAKEN_WAIT_S)
 
-    def _run_step(self, id: str, retry_budget: RetryBudget) -> RedriveStep:
+    def _run_step(self, id: str, retry_budget: RetryBudget) -> JobStep:
         job = retry(partial(find_redrive, self.store, id), retry_budget)
         if job is None or job.state != "running":
-            return RedriveStep(done=True)
+            return JobStep(done=True)
         if job.begun >= MAX_STEPS_WITHOUT_PROGRESS:
             job.state = "failed"
             job.error = (
@@ -78,14 +60,14 @@ class RedriveSteps:
                 "the function's log names the record"
             )
             self._save(job, retry_budget)
-            return RedriveStep(done=True)
+            return JobStep(done=True)
         job.begun += 1  # saved first: a record may end the process
         self._save(job, retry_budget)
         for _ in range(CALLS_PER_STEP):
             self._run_call(job, retry_budget)
             if job.finished or job.begun or not retry_budget.has_time_left:
                 break
-        return RedriveStep(done=job.finished)
+        return JobStep(done=job.finished)
 
     def fail_job(self, id: str, reason: str, retry_budget: RetryBudget) -> None:
         """Record that nobody works on a job any more."""
@@ -107,4 +89,4 @@ class RedriveSteps:
         self._save(job, retry_budget)
 
     def _save(self, job: RedriveJob, retry_budget: RetryBudget) -> None:
-        save_redrive(self.store, job, self.now(), retry_budget)
+        JobStore(self.store, self.now).save(job, retry_budget)

@@ -14,16 +14,18 @@ from typing import Any, Protocol
 
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restorer import Restorer, RestoreReport, RestorerTable
+from daicho.jobs.lease import JobStore, JobTable
+from daicho.jobs.state_machine import RESTORE_PREFIX
+from daicho.jobs.step import SAVE_INTERVAL, JobStep
+from daicho.layout.tenant_items import build_job_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.tenants.jobs import RESTORE_PREFIX, Jobs, JobStep, JobTable
 from daicho.tenants.restore_job import COUNTS, RestoreJob
 
-SAVE_INTERVAL = dt.timedelta(seconds=5)
 MAX_NAMED = 20
 """The most rows and objects that a job names with the reason why they are not restored."""
 MAX_REASON_CHARACTERS = 500
@@ -34,7 +36,7 @@ class RestoreJobTable(JobTable, RestorerTable, Protocol):
 
 
 @dataclass(frozen=True)
-class RestoreJobs:
+class RestoreWorker:
     """Works on restores. ``threads``: how many items are written at once."""
 
     store: RestoreJobTable
@@ -44,13 +46,13 @@ class RestoreJobs:
     threads: int = 4
 
     @property
-    def jobs(self) -> Jobs:
-        """The items of jobs."""
-        return Jobs(self.store, self.now)
+    def jobs(self) -> JobStore:
+        """Where jobs are saved."""
+        return JobStore(self.store, self.now)
 
     def find(self, tenant: str, id: str) -> RestoreJob | None:
         """A tenant's restore."""
-        image = self.jobs.get_image(tenant, id)
+        image = self.store.get(build_job_key(tenant, id), consistent=True)
         return None if image is None else RestoreJob.from_image(image)
 
     def run_step(self, tenant: str, name: str, retry_budget: RetryBudget) -> JobStep:
