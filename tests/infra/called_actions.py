@@ -25,7 +25,6 @@ RECEIVERS = {
     "open_bucket()": "Bucket",
     "objects": "Bucket",
     "failures": "Bucket",
-    "monitoring": "CloudWatch",
     "auditor": "FunctionStarter",
 }
 """What variables and attributes with a store are called, and the class that they are of."""
@@ -33,8 +32,7 @@ STORES = {
     "Table": "daicho/storage/table.py",
     "Bucket": "daicho/storage/bucket.py",
     "StreamDescriber": "daicho/storage/stream_shards.py",
-    "StateMachine": "daicho/tenants/state_machine.py",
-    "CloudWatch": "daicho/operations/cloud_watch.py",
+    "StateMachine": "daicho/jobs/state_machine.py",
     "FunctionStarter": "daicho/operations/function_starter.py",
 }
 DEPENDENCIES = {
@@ -64,8 +62,6 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "describe_table": ("dynamodb:DescribeTable",),
     "describe_stream": ("dynamodb:DescribeStream",),
     "start_execution": ("states:StartExecution",),
-    "describe_alarms": ("cloudwatch:DescribeAlarms",),
-    "get_metric_data": ("cloudwatch:GetMetricData",),
     "invoke": ("lambda:InvokeFunction",),
     "head_object": ("s3:GetObject",),
     "get_object": ("s3:GetObject",),

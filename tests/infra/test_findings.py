@@ -45,7 +45,7 @@ def test_every_acknowledgement_answers_a_finding(
         acknowledge(construct, rule=rule, reason=reason)
 
     acknowledge = nag_suppressions.suppress_finding
-    for module in ("api", "auth", "functions.python_function", "functions.jobs", "functions.ops"):
+    for module in ("api", "auth", "functions.python_function", "functions.jobs"):
         monkeypatch.setattr(f"daicho.cdk.{module}.suppress_finding", record)
     stage = synthesise("prod", tmp_path)
 

@@ -42,7 +42,7 @@ def test_it_goes_on_waits_or_ends_as_a_step_says() -> None:
 def test_the_steps_of_a_redrive_call_its_own_function() -> None:
     assert f"{REDRIVE_PREFIX}*" == REDRIVES
     (rule,) = ASL["States"]["IsRedrive"]["Choices"]
-    assert rule["Next"] == "JobStep"
+    assert rule["Next"] == "RedriveStep"
     assert rule["And"] == [
         {"Variable": "$.tenant", "StringEquals": ""},
         {"Variable": "$.job", "StringMatches": REDRIVES},
@@ -76,7 +76,7 @@ def test_a_failure_is_repeated_for_hours_and_written_down_then() -> None:
 
 
 def test_a_step_is_told_whose_job_and_its_answer_replaces_nothing_of_that() -> None:
-    for name in ("Step", "GiveUp", "JobStep", "RedriveGiveUp"):
+    for name in ("Step", "GiveUp", "RedriveStep", "RedriveGiveUp"):
         payload = ASL["States"][name]["Parameters"]["Payload"]
         assert {"tenant.$", "job.$"} <= set(payload)
     assert ASL["States"]["Step"]["ResultPath"] == "$.said"

@@ -86,11 +86,6 @@ def expected(stage: Synthesis, name: str) -> Allowed:
             f"cloudformation:{action}" for action in grants.STACK_DESCRIBE
         }
     if name == "ops":
-        found["*"].update(f"cloudwatch:{action}" for action in grants.METRICS)
-        place = [{"Ref": f"AWS::{part}"} for part in ("Partition", "Region", "AccountId")]
-        whole = ["arn:", place[0], ":cloudwatch:", place[1], ":", place[2], ":alarm:*"]
-        alarms = text({"Fn::Join": ["", whole]})
-        found[alarms] = {f"cloudwatch:{action}" for action in grants.ALARMS}
         auditor = text({"Fn::GetAtt": [stage.function_id("audit"), "Arn"]})
         found[auditor] = {f"lambda:{action}" for action in grants.INVOKE}
     if name in ("api", "ops", "release", "sweep"):

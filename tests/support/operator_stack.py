@@ -6,7 +6,7 @@ machine does a job's steps at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from daicho.handlers import ops, project, redrive
 from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
-from daicho.operations.series import MetricRange
 from daicho.runtime.token_claims import OPERATOR
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
@@ -34,7 +33,7 @@ NAMES = {
     "ARCHIVE_FUNCTION": "archive",
     "AUDIT_FUNCTION": "audit",
     "ARCHIVE_BUCKET": "archive",
-    "STACK_NAME": "Daicho-dev",
+    "DASHBOARD": "https://dashboard.test",
 }
 
 
@@ -61,33 +60,6 @@ class StepMachine:
             given = self.started.pop()
             while not self.run_step(given)["done"]:
                 pass
-
-
-@dataclass
-class FakeMonitoring:
-    """CloudWatch: what it answers, and what it was asked. ``error``: raised by each call."""
-
-    alarms: list[Mapping[str, Any]] = field(default_factory=list)
-    values: dict[int, float] = field(default_factory=dict)
-    error: Exception | None = None
-    prefixes: list[str] = field(default_factory=list)
-    ranges: list[MetricRange] = field(default_factory=list)
-
-    def list_alarms(self, prefix: str) -> Iterator[Mapping[str, Any]]:
-        """The alarms."""
-        self._fail()
-        self.prefixes.append(prefix)
-        yield from self.alarms
-
-    def read_values(self, wanted: MetricRange) -> dict[int, float]:
-        """The values."""
-        self._fail()
-        self.ranges.append(wanted)
-        return self.values
-
-    def _fail(self) -> None:
-        if self.error:
-            raise self.error
 
 
 @dataclass
@@ -134,7 +106,7 @@ class OperatorStack:
         self.dynamodb, self.objects, self.house = dynamodb, objects, House()
         self.table = Table(dynamodb, table_name)
         self.environ = environment(table_name, **{**NAMES, "STAGE": stage})
-        self.machine, self.monitoring = StepMachine(self._run_redrive), FakeMonitoring()
+        self.machine = StepMachine(self._run_redrive)
         self.auditor = FakeStarter()
         machine: Any = self.machine
         guarded: Any = StackItemsOnly(dynamodb)
@@ -152,8 +124,7 @@ class OperatorStack:
         """The operators' API; ``changed``: dependencies."""
         table = {"table": lambda *_, **__: self.operator_table}
         dependencies = replace(self.dependencies, **{**table, **changed})
-        services = {"monitoring": self.monitoring, "auditor": self.auditor}
-        return ops.build(self.environ, LEDGER, dependencies, **services)
+        return ops.build(self.environ, LEDGER, dependencies, auditor=self.auditor)
 
     def client(self, tenant: str | None = None, **claims: str) -> Client:
         """An operator, unless there are other claims."""

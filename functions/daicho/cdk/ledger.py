@@ -143,7 +143,6 @@ class Ledger(Construct):
             "Ops",
             shared=shared,
             state_machine=machine,
-            api_id=api.http.api_id,
             projector=projector.python.function,
             archiver=archiver.python.function,
             auditor=next(python.function for python in scheduled if python.name == "audit"),

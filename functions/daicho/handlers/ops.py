@@ -18,7 +18,7 @@ with pause_garbage_collection():
     from daicho.runtime.settings import Settings
 
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION")
-NEEDED = ("FAILURE_BUCKET", "JOB_MACHINE", "DIRTY_SHARDS", "STACK_NAME", *FUNCTIONS)
+NEEDED = ("FAILURE_BUCKET", "JOB_MACHINE", "DIRTY_SHARDS", *FUNCTIONS)
 
 
 def build(

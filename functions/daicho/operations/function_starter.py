@@ -6,9 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.operations.cloud_watch import CONFIG
+from botocore.config import Config
+
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.sessions import open_on_first_use
+
+CONFIG = Config(
+    retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=1.0, read_timeout=5.0
+)
 
 
 class FunctionStarter:

@@ -1,20 +1,18 @@
-"""The health of a stack: what its table stores about its own work, and what CloudWatch knows.
+"""The health of a stack: what its table stores about its own work.
 
-A value that is not known is None, with the reason in ``unknown``.
+Alarms and metrics are on the dashboard of CloudWatch, whose address is named. A value that is not
+known is None, with the reason in ``unknown``.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from daicho.archive.audit import ROUND_KEY, AuditRound
-from daicho.errors import DaichoError, StoreError
-from daicho.operations.alarms import describe_alarm, sort_alarms
 from daicho.operations.declarations import list_declarations
-from daicho.operations.series import PROJECT_AGE, MetricRange, StackMetrics
 from daicho.plan import Ledger
 from daicho.rebuild.requests import find_job
 from daicho.release.states import read_recorded_states
@@ -29,35 +27,21 @@ from daicho.tally.slots import render_dirty_partition
 
 MAX_COUNTED = 10_000
 """The most discarded batches that are counted."""
-RECENT_S = 900
-"""The age of the oldest iterator age that is shown, in seconds."""
-T = TypeVar("T")
 
 
 class HealthTable(GetsItems, QueriesItems, Protocol):
     """The operations of the table that health needs."""
 
 
-class Monitoring(Protocol):
-    """The alarms and the metrics of the account."""
-
-    def list_alarms(self, prefix: str) -> Iterator[Mapping[str, Any]]:
-        """The alarms whose names begin with ``prefix``."""
-
-    def read_values(self, wanted: MetricRange) -> dict[int, float]:
-        """The values of a metric by epoch seconds."""
-
-
 @dataclass(frozen=True)
 class Health:
-    """Reads the health of one stack. ``alarm_prefix``: how the names of its alarms begin."""
+    """Reads the health of one stack. ``dashboard``: the address of its dashboard; empty if none."""
 
     store: HealthTable
     failures: ListsNames
     ledger: Ledger
-    monitoring: Monitoring
-    metrics: StackMetrics
-    alarm_prefix: str
+    stage: str
+    dashboard: str
     dirty_shards: int
     now: Callable[[], dt.datetime]
 
@@ -75,10 +59,9 @@ class Health:
         if age is None:
             unknown["audit_age_seconds"] = "no audit has begun"
         return {
-            "stage": self.metrics.stage,
+            "stage": self.stage,
             "at": keys.render_instant(self.now()),
-            "alarms": _try("alarms", self._list_alarms, unknown),
-            "iterator_age_seconds": _try("iterator_age_seconds", self._find_iterator_age, unknown),
+            "dashboard": self.dashboard or None,
             "rollup_lag_seconds": self._compute_rollup_lag(),
             "open_claims": self._count_open_claims(),
             "discarded": sum(
@@ -92,22 +75,6 @@ class Health:
             else None,
             "unknown": unknown,
         }
-
-    def _list_alarms(self) -> list[dict[str, Any]]:
-        return sort_alarms(
-            [describe_alarm(alarm) for alarm in self.monitoring.list_alarms(self.alarm_prefix)]
-        )
-
-    def _find_iterator_age(self) -> float | None:
-        """The newest iterator age of the projector in seconds."""
-        if PROJECT_AGE not in self.metrics.series:
-            raise UnknownError("the local AWS has no metric for it")
-        now = int(self.now().timestamp())
-        wanted = self.metrics.build_range(PROJECT_AGE, now - RECENT_S, now, self.now())
-        values = self.monitoring.read_values(wanted)
-        if not values:
-            raise UnknownError("the projector was not invoked in the last quarter of an hour")
-        return values[max(values)] / 1000
 
     def _compute_rollup_lag(self) -> float:
         """The age of the oldest dirty mark; 0 without one."""
@@ -142,16 +109,3 @@ class Health:
 
     def _read_first(self, query: Query) -> tuple[Mapping[str, Any], ...]:
         return next(iter(self.store.query_pages(query))).items
-
-
-class UnknownError(DaichoError):
-    """A value is not known, for the reason in the message."""
-
-
-def _try(name: str, read: Callable[[], T], unknown: dict[str, str]) -> T | None:
-    """A value; None if CloudWatch does not answer, with the reason in ``unknown``."""
-    try:
-        return read()
-    except (StoreError, UnknownError) as error:
-        unknown[name] = str(error)
-        return None

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from daicho.declare.rules.caller import Caller
+from daicho.jobs.state_machine import JobMachine
 from daicho.operations.action_log import ActionLog, ActionLogTable
-from daicho.operations.health import Health, Monitoring
-from daicho.operations.series import StackMetrics
+from daicho.operations.health import Health
 from daicho.plan import Ledger
 from daicho.redrive.failure_bucket import FailureObjects
 from daicho.redrive.redrives import Redrives, RedrivesTable
@@ -30,13 +30,6 @@ T = TypeVar("T")
 
 class OperatorTable(ActionLogTable, RedrivesTable, Protocol):
     """The operations of the table that operators need."""
-
-
-class JobMachine(Protocol):
-    """The state machine that runs jobs."""
-
-    def start(self, name: str, given: Mapping[str, Any]) -> None:
-        """Start one execution under a name."""
 
 
 class Starter(Protocol):
@@ -58,7 +51,6 @@ class OperatorTools:
     store: OperatorTable
     failures: FailureObjects
     machine: JobMachine
-    monitoring: Monitoring
     auditor: Starter
     now: Callable[[], dt.datetime]
     threads: int = 8
@@ -79,28 +71,14 @@ class OperatorTools:
         return ActionLog(self.store, self.now)
 
     @cached_property
-    def metrics(self) -> StackMetrics:
-        """The metrics of the stack."""
-        settings = self.settings
-        return StackMetrics(
-            settings.metrics_namespace,
-            settings.stage,
-            settings.table_name,
-            {"project": settings.project_function, "archive": settings.archive_function},
-            settings.api_id,
-            settings.job_machine,
-        )
-
-    @cached_property
     def health(self) -> Health:
         """The health of the stack."""
         return Health(
             self.store,
             self.failures,
             self.ledger,
-            self.monitoring,
-            self.metrics,
-            alarm_prefix=f"{self.settings.stack_name}-",
+            self.settings.stage,
+            self.settings.dashboard,
             dirty_shards=self.settings.dirty_shards,
             now=self.now,
         )

@@ -50,9 +50,9 @@ class Settings:
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``tenant_claim``, ``groups_claims``, ``subject_claim``: the names of
-    claims of a token. ``metrics_namespace``: of the metrics that the functions emit; ``stack_name``
-    begins the names of the alarms. ``lock_file``: the generations; a relative path begins at the
-    folder of the function's code, which holds the package `daicho`.
+    claims of a token. ``dashboard``: the address of the dashboard.
+    ``lock_file``: the generations; a relative path begins at the folder of the function's code,
+    which holds the package `daicho`.
     ``console``: the stage and the variables ``CONSOLE_*``, by the rest of their lower-case names;
     None if ``CONSOLE`` is false.
     """
@@ -68,9 +68,7 @@ class Settings:
     archive_function: str = ""
     job_machine: str = ""
     audit_function: str = ""
-    stack_name: str = ""
-    api_id: str = ""
-    metrics_namespace: str = ""
+    dashboard: str = ""
     settle_seconds: int = 0
     scan_units: int = 0
     rebuild_units: int = 0
@@ -134,9 +132,7 @@ class Settings:
             archive_function=environ.get("ARCHIVE_FUNCTION", ""),
             job_machine=environ.get("JOB_MACHINE", ""),
             audit_function=environ.get("AUDIT_FUNCTION", ""),
-            stack_name=environ.get("STACK_NAME", ""),
-            api_id=environ.get("API_ID", ""),
-            metrics_namespace=environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
+            dashboard=environ.get("DASHBOARD", ""),
             settle_seconds=settle,
             scan_units=units,
             rebuild_units=rebuild_units,

@@ -1,4 +1,4 @@
-"""Health, series, generations, rebuilds, audit, deletions and the log of actions."""
+"""Health, generations, rebuilds, audit, deletions and the log of actions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,6 @@ from tests.support.redrive_setup import BEGAN, build_song_with_artist
 from tests.support.sample_ledger import LEDGER
 
 HOUR = dt.timedelta(hours=1)
-ALARM = {
-    "AlarmName": "Daicho-dev-ObservabilityRollupLags",
-    "AlarmDescription": "Daicho: rollup lags. A slot is old. To do: Read the log. docs/x.md#rollup",
-    "StateValue": "ALARM",
-    "StateReason": "Threshold Crossed",
-    "StateUpdatedTimestamp": BEGAN,
-}
 
 
 def release(stack: OperatorStack) -> None:
@@ -61,86 +54,18 @@ def test_health_has_what_is_stored_and_nulls_with_a_reason(
     assert (health["stage"], health["open_claims"], health["discarded"]) == ("local", 1, 1)
     assert health["rollup_lag_seconds"] == HOUR.total_seconds()
     assert health["audit_age_seconds"] is None
-    assert health["iterator_age_seconds"] is None
-    assert health["unknown"].keys() == {"audit_age_seconds", "iterator_age_seconds"}
+    assert health["dashboard"] == "https://dashboard.test"
+    assert health["unknown"].keys() == {"audit_age_seconds"}
     songs = [each for each in health["declarations"] if each["entity"] == "Song"]
     assert {each["state"] for each in songs} >= {"building"}
     assert {each["rebuild"] for each in songs} == {None}
 
 
-def test_alarms_are_those_of_the_stack_with_their_remedy(stack: OperatorStack) -> None:
-    other = {**ALARM, "AlarmName": "Daicho-dev-Own", "AlarmDescription": None, "StateValue": "OK"}
-    stack.monitoring.alarms = [other, ALARM]
-    health = stack.client().good("GET", "/ops/health")
-    assert stack.monitoring.prefixes == ["Daicho-dev-"]
-    raised, own = health["alarms"]
-    assert raised == {
-        "name": "rollup lags",
-        "state": "ALARM",
-        "meaning": "A slot is old.",
-        "reason": "Threshold Crossed",
-        "since": keys.render_instant(BEGAN),
-        "remedy": "Read the log.",
-        "link": "docs/x.md#rollup",
-    }
-    assert (own["name"], own["remedy"]) == ("Daicho-dev-Own", None)
-
-
-def test_a_silent_cloudwatch_leaves_nulls_with_the_reason(
-    dynamodb: Any, table_name: str, objects: Any
-) -> None:
-    stack = OperatorStack(dynamodb, table_name, objects, stage="dev")
-    stack.monitoring.error = UnavailableError("no answer")
-    health = stack.client().good("GET", "/ops/health")
-    assert health["alarms"] is health["iterator_age_seconds"] is None
-    assert health["unknown"]["alarms"] == health["unknown"]["iterator_age_seconds"] == "no answer"
+def test_a_table_without_a_release_leaves_nulls_with_the_reason(operator: Client) -> None:
+    health = operator.good("GET", "/ops/health")
     assert health["declarations"] is None
     assert "release" in health["unknown"]["declarations"]
     assert health["open_claims"] == 0
-    assert stack.client()("GET", "/ops/series?name=RollupLag").status == 503
-
-
-def test_the_iterator_age_is_the_newest_one(dynamodb: Any, table_name: str, objects: Any) -> None:
-    stack = OperatorStack(dynamodb, table_name, objects, stage="dev")
-    at = int(BEGAN.timestamp())
-    stack.monitoring.values = {at - 600: 9_000, at - 300: 1_500}
-    assert stack.client().good("GET", "/ops/health")["iterator_age_seconds"] == 1.5
-    stack.monitoring.values = {}
-    health = stack.client().good("GET", "/ops/health")
-    assert health["iterator_age_seconds"] is None
-    assert "not invoked" in health["unknown"]["iterator_age_seconds"]
-
-
-def test_series_have_a_point_for_each_period(stack: OperatorStack, operator: Client) -> None:
-    listed = operator.good("GET", "/ops/series")["items"]
-    assert {"name": "RollupLag", "unit": "seconds", "title": "Rollup lag"} in listed
-    assert "ApiLatency" not in {each["name"] for each in listed}  # the local AWS has none
-    at = int(BEGAN.timestamp())
-    stack.monitoring.values = {at - 120: 4.0}
-    series = operator.good("GET", f"/ops/series?name=RollupLag&from={at - 180}&to={at}")
-    assert series["points"] == [[at - 180, None], [at - 120, 4.0], [at - 60, None]]
-    assert (series["unit"], series["period"]) == ("seconds", 60)
-    assert len(operator.good("GET", "/ops/series?name=RollupLag")["points"]) == 180
-    (wanted, _) = stack.monitoring.ranges
-    assert wanted.dimensions == {"stage": "local", "service": "rollup"}
-
-
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
-        ("name=Nothing", 404),
-        ("name=ApiLatency", 404),
-        ("name=RollupLag&from=2&to=1", 422),
-        ("name=RollupLag&from=x", 422),
-        ("name=RollupLag&from=-1", 422),
-        ("name=RollupLag&from=0", 422),
-        ("name=RollupLag&to=99999999999", 422),
-        ("from=1", 400),
-        ("name=RollupLag&x=1", 400),
-    ],
-)
-def test_wrong_ranges_are_refused(operator: Client, query: str, status: int) -> None:
-    assert operator("GET", f"/ops/series?{query}").status == status
 
 
 def test_generations_have_their_changes(operator: Client) -> None:

@@ -22,7 +22,7 @@ class Grants:
     ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
     objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
     table's stream; with this function's role Lambda writes discarded records into the failure
-    bucket. ``metrics``: reads metrics of CloudWatch. ``leading_keys``: how the partition keys begin
+    bucket. ``leading_keys``: how the partition keys begin
     that the actions on the table and its indexes may name; empty for all.
     """
 
@@ -35,7 +35,6 @@ class Grants:
     objects: tuple[str, ...] = ()
     object_bucket: tuple[str, ...] = ()
     stream: bool = False
-    metrics: bool = False
     leading_keys: str = ""
 
 
@@ -154,7 +153,6 @@ OPS = Grants(
     indexes={"GSI2": ("Query",)},
     failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
     failure_bucket=("ListBucket",),
-    metrics=True,
     leading_keys="#*",
 )
 # Its answer follows from the event.
@@ -163,8 +161,6 @@ STREAM_DESCRIBE = ("DescribeStream",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
 START = ("StartExecution",)  # the API and the sweep start jobs, and nothing else
 INVOKE = ("InvokeFunction",)  # operators start an audit
-ALARMS = ("DescribeAlarms",)
-METRICS = ("GetMetricData",)  # knows no resource but "*"
 
 # What a state machine needs to deliver its log and its traces; they know no resource but "*".
 MACHINE = (

@@ -137,7 +137,7 @@ def build_definition(function: str, redrive: str) -> dict[str, Any]:
             {"Variable": "$.tenant", "StringEquals": ""},
             {"Variable": "$.job", "StringMatches": REDRIVES},
         ],
-        "Next": "JobStep",
+        "Next": "RedriveStep",
     }
     return {
         "Comment": "Daicho: a job, step by step",

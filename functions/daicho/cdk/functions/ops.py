@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from aws_cdk import Aws, Duration
+from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
-from daicho.cdk.nag_suppressions import suppress_finding
+from daicho.cdk.observability.dashboard import build_dashboard_address
 
 # The gateway gives up after 30 seconds.
 TIMEOUT = Duration.seconds(29)
@@ -27,7 +27,6 @@ class Ops(Construct):
         *,
         shared: SharedResources,
         state_machine: str,
-        api_id: str,
         projector: lambda_.Function,
         archiver: lambda_.Function,
         auditor: lambda_.Function,
@@ -35,6 +34,8 @@ class Ops(Construct):
         """Create the function. ``state_machine``: the ARN of the one that executes jobs."""
         super().__init__(scope, id)
         settings = shared.settings
+        # The local CloudWatch has no dashboards.
+        dashboard = "" if settings.is_local else build_dashboard_address(settings.full_name)
         self.python = PythonFunction(
             self,
             "Function",
@@ -49,8 +50,7 @@ class Ops(Construct):
                 "ARCHIVE_FUNCTION": archiver.function_name,
                 "AUDIT_FUNCTION": auditor.function_name,
                 "JOB_MACHINE": state_machine,
-                "STACK_NAME": Aws.STACK_NAME,
-                "API_ID": api_id,
+                "DASHBOARD": dashboard,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 "EMULATED_STREAM": str(settings.is_local).lower(),
                 # See the API's function (ADR 0158).
@@ -60,12 +60,3 @@ class Ops(Construct):
         )
         self.python.allow("states", grants.START, state_machine)
         self.python.allow("lambda", grants.INVOKE, auditor.function_arn)
-        # The names of alarms are generated, and a search for a prefix is checked as one for all.
-        alarms = f"arn:{Aws.PARTITION}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm:*"
-        self.python.allow("cloudwatch", grants.ALARMS, alarms)
-        suppress_finding(
-            self.python.role,
-            rule="IAM5[Resource::arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>"
-            ":alarm:*]",
-            reason="CloudWatch lists alarms by a prefix only to whoever may list all of them.",
-        )

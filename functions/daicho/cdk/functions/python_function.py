@@ -185,8 +185,7 @@ class PythonFunction(Construct):
             rule="IAM5[Resource::*]",
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
             + ("; nor does DynamoDB's ListStreams." if permissions.stream else "")
-            + ("; nor does CloudWatch's GetMetricData." if permissions.metrics else "")
-            + ("" if permissions.stream or permissions.metrics else "."),
+            + ("" if permissions.stream else "."),
         )
 
     @property
@@ -233,8 +232,6 @@ class PythonFunction(Construct):
                 ("s3", grants.FAILURE_OBJECTS, batches),
                 ("s3", grants.FAILURE_BUCKET, failures.bucket_arn),
             ]
-        if permissions.metrics:
-            statements.append(("cloudwatch", grants.METRICS, "*"))
         if shared.key and permissions.table:
             statements.append(("kms", grants.KEY, shared.key.key_arn))
         for service, actions, resource in statements:

@@ -6,11 +6,18 @@ dollars a month (https://aws.amazon.com/cloudwatch/pricing/). This one has at mo
 
 from __future__ import annotations
 
+from aws_cdk import Aws
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from daicho.cdk.observability.alarms import CONSUMERS
 from daicho.cdk.observability.metrics import HOUR, LedgerMetrics
+
+
+def build_dashboard_address(name: str) -> str:
+    """The address at which a person opens the dashboard of a ledger."""
+    console = f"https://console.aws.amazon.com/cloudwatch/home?region={Aws.REGION}"
+    return f"{console}#dashboards/dashboard/{name}"
 
 
 def build_dashboard(scope: Construct, metrics: LedgerMetrics) -> cloudwatch.Dashboard:

@@ -15,7 +15,6 @@ from daicho.runtime.start_up import pause_garbage_collection
 
 if TYPE_CHECKING:
     from daicho.operations.api import OperatorApi
-    from daicho.operations.health import Monitoring
     from daicho.operations.operator_session import Starter
 
 ATTEMPTS = 2
@@ -26,13 +25,12 @@ ATTEMPTS = 2
 class OperatorApiOnFirstRequest:
     """An `OperatorApi` that is built when it answers its first request.
 
-    ``monitoring``, ``auditor``: by default CloudWatch, and the function of the settings.
+    ``auditor``: by default the function of the settings.
     """
 
     settings: Settings
     ledger: Ledger
     dependencies: Dependencies
-    monitoring: Monitoring | None = None
     auditor: Starter | None = None
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
@@ -43,9 +41,7 @@ class OperatorApiOnFirstRequest:
     def _api(self) -> OperatorApi:
         with pause_garbage_collection():
             from daicho.operations.api import OperatorApi  # noqa: PLC0415  # it loads the resolver
-            from daicho.operations.cloud_watch import CloudWatch  # noqa: PLC0415
             from daicho.operations.function_starter import FunctionStarter  # noqa: PLC0415
-            from daicho.operations.log_metrics import LogMetrics  # noqa: PLC0415
             from daicho.operations.operator_session import OperatorTools  # noqa: PLC0415
             from daicho.web.http.claims import ClaimNames  # noqa: PLC0415
 
@@ -56,7 +52,6 @@ class OperatorApiOnFirstRequest:
                 dependencies.table(settings.table_name, attempts=ATTEMPTS),
                 dependencies.bucket(settings.failure_bucket, attempts=ATTEMPTS),
                 dependencies.machine(settings.job_machine),
-                self.monitoring or (LogMetrics() if settings.stage == "local" else CloudWatch()),
                 self.auditor or FunctionStarter(settings.audit_function),
                 dependencies.now,
             )

@@ -1,10 +1,8 @@
-"""Health, series, generations, rebuilds, the audit and deletions: the stack as a whole."""
+"""Health, generations, rebuilds, the audit and deletions: the stack as a whole."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from annotated_types import Ge
 
 from daicho.archive.audit import ROUND_KEY, AuditRound
 from daicho.errors import Conflict, NotFound
@@ -16,28 +14,16 @@ from daicho.operations.routes.answers import build_route, get_session, reply_jso
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job, pause_job, resume_job, start_execution
 from daicho.storage import keys
-from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
+from daicho.web.http.operation import Call, Operation, Parameter, Reply
 from daicho.web.http.paging import PAGING
-from daicho.web.schema.wire_types import add_limits, to_text_type
 
 JOB = Parameter("job", str, "The id of a rebuild.", place="path")
-NAME = Parameter("name", str, "The name of a series in the list.")
-_SECONDS = add_limits(to_text_type(int), [Ge(0)])
-FROM = Parameter("from", _SECONDS, "The beginning in epoch seconds; by default three hours ago.")
-TO = Parameter("to", _SECONDS, "The end in epoch seconds; by default now.")
 
 
 def build_health_routes() -> list[Operation]:
     """The routes."""
-    series = build_route(
-        "GET", "/ops/series", "List the metrics of the stack that can be shown", _list_series
-    )
-    summary = "Show a metric of the stack, in at most 1,440 points"
-    shown = QueryVariant("series", summary, _show_series, required=(NAME,), optional=(FROM, TO))
-    series.variants.append(shown)
     return [
         build_route("GET", "/ops/health", "Show the health of the stack", _show_health),
-        series,
         build_route(
             "GET", "/ops/generations", "List the generations of all entities", _list_generations
         ),
@@ -63,19 +49,6 @@ def build_health_routes() -> list[Operation]:
 
 def _show_health(call: Call) -> Reply:
     return reply_json(get_session(call).tools.health.read())
-
-
-def _list_series(call: Call) -> Reply:
-    series = get_session(call).tools.metrics.series
-    return reply_json({"items": [each.to_json() for each in series], "cursor": None})
-
-
-def _show_series(call: Call) -> Reply:
-    tools = get_session(call).tools
-    series = tools.metrics.find(call.values["name"])
-    wanted = tools.metrics.build_range(series, call.values["from"], call.values["to"], tools.now())
-    points = wanted.fill(tools.monitoring.read_values(wanted))
-    return reply_json({**series.to_json(), "period": wanted.period, "points": points})
 
 
 def _list_generations(call: Call) -> Reply:

@@ -85,7 +85,6 @@ export const PAGES = [
     ["health", "Health", "operate"],
     ["quarantine", "Quarantine", "warning"],
     ["redrives", "Redrives", ""],
-    ["series", "Series", "chart"],
     ["generations", "Generations", "code"],
     ["audit", "Audit", "archive"],
     ["tenants", "Tenants", "table"],
@@ -103,7 +102,6 @@ function makeOperatorPage(word, name, icon) {
     health: () => import("console/pages/ops-health.js"),
     quarantine: () => import("console/pages/ops-quarantine.js"),
     redrives: () => import("console/pages/ops-redrives.js"),
-    series: () => import("console/pages/ops-series.js"),
   };
   const load = loads[/** @type {keyof typeof loads} */ (word)] ?? (() => import("console/pages/ops-stack.js"));
   return { route: `ops/${word}`, name, role: "operator", load, ...(icon && { icon, section: "Stack" }) };

@@ -1,4 +1,4 @@
-/** The health of the stack: alarms with their remedies, delays, and the states of declarations. */
+/** The health of the stack: delays, what was set aside, and the states of declarations. */
 
 import { useEffect } from "preact/hooks";
 import { html } from "console/html.js";
@@ -30,7 +30,8 @@ export default function HealthPage() {
     <//>
     ${error && html`<${ErrorState} error=${error} onRetry=${reload} compact />`}
     ${!data && !error && html`<${Skeleton} />`}
-    ${data && html`<${Figures} health=${data} /><${Alarms} alarms=${data.alarms} reason=${data.unknown.alarms} />
+    ${data?.dashboard && html`<p>Alarms and metrics: <a href=${data.dashboard} rel="noreferrer" target="_blank">the dashboard in CloudWatch</a></p>`}
+    ${data && html`<${Figures} health=${data} />
       <${Declarations} rows=${data.declarations} reason=${data.unknown.declarations} onChange=${reload} />
       <p class="freshness muted small">Read at <${Time} value=${data.at} /></p>`}
     ${config.value?.demo && html`<${Demo} />`}
@@ -40,7 +41,6 @@ export default function HealthPage() {
 /** @param {{health: any}} props */
 function Figures({ health }) {
   const figures = [
-    ["Iterator age of the projector", renderSeconds(health.iterator_age_seconds), health.unknown.iterator_age_seconds],
     ["Age of the oldest total to roll up", renderSeconds(health.rollup_lag_seconds), ""],
     ["Records set aside", renderNumber(health.open_claims), ""],
     ["Discarded batches", renderNumber(health.discarded), ""],
@@ -62,27 +62,6 @@ function renderSeconds(seconds) {
   if (seconds < 120) return `${renderNumber(Math.round(seconds * 10) / 10)} s`;
   if (seconds < 7_200) return `${renderNumber(Math.round(seconds / 60))} min`;
   return `${renderNumber(Math.round(seconds / 3_600))} h`;
-}
-
-/** @param {{alarms: any[] | null, reason?: string}} props */
-function Alarms({ alarms, reason }) {
-  const raised = (alarms ?? []).filter(({ state }) => state === "ALARM").length;
-  return html`<section>
-    <h2>Alarms</h2>
-    ${alarms === null && html`<p class="muted">Unknown: ${reason}</p>`}
-    ${alarms && html`<p>${raised ? `${raised} of ${alarms.length} alarms are raised.` : `None of ${alarms.length} alarms is raised.`}</p>`}
-    ${alarms?.map(
-      (alarm) => html`<details key=${alarm.name} open=${alarm.state === "ALARM"}>
-        <summary>
-          <bdi>${alarm.name}</bdi> <span class=${`badge ${alarm.state === "ALARM" ? "bad" : alarm.state === "OK" ? "good" : ""}`}>${alarm.state}</span>
-        </summary>
-        ${alarm.meaning && html`<p>${alarm.meaning}</p>`}
-        ${alarm.remedy && html`<p><b>Remedy</b>: ${alarm.remedy}</p>`}
-        ${alarm.reason && html`<p class="muted small">${alarm.reason}</p>`}
-        ${alarm.since && html`<p class="muted small">Since <${Time} value=${alarm.since} /></p>`}
-      </details>`,
-    )}
-  </section>`;
 }
 
 /** @param {{rows: any[] | null, reason?: string, onChange: () => void}} props */
