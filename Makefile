@@ -250,7 +250,7 @@ golden: $(VENV)/.requirements ## Record requests, answers and stored items of th
 
 synth: .local/.programs ## The templates of all stages
 	$(CDK) synth --quiet -c stage=dev --output cdk.out/dev
-	$(CDK) synth --quiet -c stage=prod -c demonstration=true -c alarms_without_action=true --output cdk.out/prod
+	$(CDK) synth --quiet -c stage=prod -c demonstration=true -c alarm_topic=none --output cdk.out/prod
 
 bootstrap: .local/.programs ## Prepare a real account for CDK, once for each Region
 	$(CDK) bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)

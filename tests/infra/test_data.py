@@ -31,7 +31,6 @@ NAMED_BY = {
     "AWS::Lambda::LayerVersion": "",
 }
 """Of each type that is retained: the property that may give it a fixed name."""
-ACCESS_LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 30, "Daicho-prod": 90}
 LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 14, "Daicho-prod": 90}
 
 
@@ -231,21 +230,15 @@ def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None
 def test_access_logs_of_buckets_are_removed_a_day_after_they_expire(on_aws: Synthesis) -> None:
     """They contain addresses of clients, so no older version of them may stay for long."""
     found = rules(on_aws, "AccessLogs")
-    assert found["expire"]["ExpirationInDays"] == ACCESS_LOG_DAYS[on_aws.name]
+    assert found["expire"]["ExpirationInDays"] == LOG_DAYS[on_aws.name]
     assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
 def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
     groups = dict(any_stage.resources("Logs::LogGroup"))
-    (access,) = (id for id in groups if id.startswith("ApiAccessLogs"))
     days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
-    assert days.pop(access) == ACCESS_LOG_DAYS[any_stage.name]
-    assert len(days) == 12  # the functions and the state machine
+    assert len(days) == 13  # the functions, the state machine and the API's access log
     assert set(days.values()) == {LOG_DAYS[any_stage.name]}
-
-
-def test_access_logs_of_buckets_are_kept_as_long_as_those_of_the_api(on_aws: Synthesis) -> None:
-    assert rules(on_aws, "AccessLogs")["expire"]["ExpirationInDays"] == ACCESS_LOG_DAYS[on_aws.name]
 
 
 def test_logs_that_services_deliver_keep_the_resource_policy_of_the_account_short(

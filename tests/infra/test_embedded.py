@@ -18,7 +18,7 @@ from daicho_cli.init.command import create_project
 from tests.infra.linting import lint
 from tests.infra.synthesis import TOPIC
 
-OWN_SETTINGS = replace(STAGES["dev"], recovery_days=7, log_days=14, memory={"api": 2048})
+OWN_SETTINGS = replace(STAGES["dev"], retain=True, log_days=30, memory={"api": 2048})
 OWN_NAMES = ("AWS::Athena::NamedQuery", "AWS::ApiGatewayV2::Authorizer")
 """Resources whose names are unique within their workgroup or API, not in the account."""
 NETWORKING = ("AWS::EC2::", "AWS::ElasticLoadBalancing")
@@ -82,7 +82,7 @@ def test_settings_reach_the_resources(embedded: Path) -> None:
         n: r["Properties"] for n, r in resources.items() if r["Type"] == "AWS::DynamoDB::Table"
     }
     (table,) = (properties for name, properties in tables.items() if name.startswith("Ledger"))
-    assert table["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"] == 7
+    assert table["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"] == 35
     (api,) = (
         r["Properties"]
         for name, r in resources.items()

@@ -6,7 +6,9 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.cdk import STAGES, CognitoPool, DaichoStack, Machine, OwnIssuer, Settings
+from daicho.cdk.alarm_settings import NO_TOPIC
 from daicho.errors import SettingsError
+from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.repository import PROJECT
 
@@ -41,12 +43,10 @@ def test_a_stage_that_the_functions_do_not_know_is_refused(tmp_path: Path) -> No
         DaichoStack(app, project=PROJECT, settings=settings)
 
 
-@pytest.mark.parametrize("seconds", [None, 0, 89])
-def test_a_release_waits_until_no_earlier_event_filter_is_used(
-    seconds: int | None, tmp_path: Path
-) -> None:
-    with pytest.raises(SettingsError, match=f"filter_spread_seconds is {seconds}; outside"):
-        synthesise("dev", tmp_path, filter_spread_seconds=seconds)
+def test_outside_of_stage_local_a_release_waits_until_no_earlier_event_filter_is_used() -> None:
+    spreads = {name: settings.filter_spread_seconds for name, settings in STAGES.items()}
+    assert spreads == {"local": None, "dev": MIN_FILTER_SPREAD_S, "prod": MIN_FILTER_SPREAD_S}
+    assert MIN_FILTER_SPREAD_S >= 90
 
 
 def test_options_come_from_the_context() -> None:
@@ -56,7 +56,7 @@ def test_options_come_from_the_context() -> None:
     assert settings.retain
     assert not settings.warm_throughput
     assert read(warm_throughput="true").warm_throughput
-    settings = read(stage="prod", alarms_without_action="true", runbook_url="https://wiki/alarms")
+    settings = read(stage="prod", alarm_topic=NO_TOPIC, runbook_url="https://wiki/alarms")
     settings.check()
     assert settings.runbook_url == "https://wiki/alarms"
     assert read(stage="prod", alarm_topic=TOPIC).alarm_topic == TOPIC
@@ -81,8 +81,8 @@ def test_memory_of_an_unknown_function_is_refused() -> None:
 
 
 def test_a_window_that_lambda_refuses_is_refused_by_the_construct(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="archive_window_seconds is 301; Lambda takes 0 to 300"):
-        synthesise("dev", tmp_path, archive_window_seconds=301)
+    with pytest.raises(SettingsError, match="project_window_seconds is 301; Lambda takes 0 to 300"):
+        synthesise("dev", tmp_path, project_window_seconds=301)
 
 
 def test_who_signs_tokens_comes_from_the_context() -> None:

@@ -10,6 +10,8 @@ TOPIC_ARN = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:[A-Za-
 Source: "Notifying users on alarm changes", Amazon CloudWatch User Guide.
 """
 
+NO_TOPIC = "none"
+"""The topic of a stage whose alarms notify nobody, because something else reads their states."""
 EMAIL = re.compile(r"[^@\s,;<>]+@[^@\s,;<>.]+(\.[^@\s,;<>.]+)+")
 
 
@@ -25,12 +27,11 @@ def list_alarm_problems(
     if needs_action and not (email or topic):
         problems.append(
             "the alarms of stage prod would notify nobody: set alarm_email to an address, or "
-            "alarm_topic to the ARN of an SNS topic; or set alarms_without_action to true, if "
-            "something else watches them"
+            "alarm_topic to the ARN of an SNS topic, or to none if something else watches them"
         )
     if email and not EMAIL.fullmatch(email):
         problems.append(f"alarm_email is {email!r}, not an address such as oncall@example.com")
-    if topic:
+    if topic and topic != NO_TOPIC:
         arn = TOPIC_ARN.fullmatch(topic)
         if arn is None:
             problems.append(f"alarm_topic is {topic!r}, not the ARN of a standard SNS topic")

@@ -197,7 +197,7 @@ class Api(Construct):
             self,
             "AccessLogs",
             log_group_name=name_log_group("http-apis", f"{settings.full_name}-access"),
-            retention=settings.access_log_retention,
+            retention=settings.log_retention,
             removal_policy=settings.rollback_removal_policy,
         )
         identity = settings.identity

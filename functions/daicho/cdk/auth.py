@@ -63,7 +63,7 @@ class Auth(Construct):
             mfa_second_factor=cognito.MfaSecondFactor(otp=True, sms=False),
             # Claims of access tokens need this plan or the next one.
             feature_plan=cognito.FeaturePlan.ESSENTIALS if trigger else None,
-            deletion_protection=settings.deletion_protection,
+            deletion_protection=settings.retain,
             removal_policy=settings.removal_policy,
         )
         # Its members may delete their tenant. Tokens carry their groups as cognito:groups.
@@ -100,8 +100,8 @@ class Auth(Construct):
             ),
             generate_secret=False,
             disable_o_auth=True,
-            id_token_validity=Duration.hours(settings.id_token_hours),
-            access_token_validity=Duration.hours(settings.id_token_hours),
+            id_token_validity=Duration.hours(settings.token_hours),
+            access_token_validity=Duration.hours(settings.token_hours),
             refresh_token_validity=Duration.days(30),
             prevent_user_existence_errors=True,
             enable_token_revocation=True,
@@ -158,12 +158,10 @@ class Auth(Construct):
                 callback_urls=[url],
                 logout_urls=[url],
             ),
-            id_token_validity=Duration.hours(self._settings.id_token_hours),
-            access_token_validity=Duration.hours(self._settings.id_token_hours),
+            id_token_validity=Duration.hours(self._settings.token_hours),
+            access_token_validity=Duration.hours(self._settings.token_hours),
             # Cognito refuses less than the validity of the ID token.
-            refresh_token_validity=Duration.hours(
-                max(CONSOLE_HOURS, self._settings.id_token_hours)
-            ),
+            refresh_token_validity=Duration.hours(max(CONSOLE_HOURS, self._settings.token_hours)),
             prevent_user_existence_errors=True,
             enable_token_revocation=True,
             **self._attributes,
@@ -235,7 +233,7 @@ class Auth(Construct):
             o_auth=cognito.OAuthSettings(
                 flows=cognito.OAuthFlows(client_credentials=True), scopes=scopes
             ),
-            access_token_validity=Duration.hours(self._settings.id_token_hours),
+            access_token_validity=Duration.hours(self._settings.token_hours),
             prevent_user_existence_errors=True,
             enable_token_revocation=True,
             write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),

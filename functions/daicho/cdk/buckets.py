@@ -128,9 +128,7 @@ class Buckets(Construct):
             minimum_tls_version=None if self._settings.is_local else 1.2,
             versioned=True,
             lifecycle_rules=[
-                s3.LifecycleRule(
-                    id="expire", expiration=Duration.days(self._settings.access_log_days)
-                ),
+                s3.LifecycleRule(id="expire", expiration=Duration.days(self._settings.log_days)),
                 # A log that expires becomes an older version first. It names addresses.
                 _leftovers(older_versions=1),
             ],

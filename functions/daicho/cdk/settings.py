@@ -48,7 +48,8 @@ RETENTION = {
 }
 """Days of logs that CloudWatch can keep, of those that a ledger may ask for."""
 
-
+MAX_REQUEST_BURST = 5_000
+"""The quota of an account. Source: "Quotas for HTTP APIs", API Gateway Developer Guide."""
 MEMORY_MB: Mapping[str, int] = {
     "api": 1024,
     "project": 1769,
@@ -68,68 +69,45 @@ MEMORY_MB: Mapping[str, int] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One stage. Names of durations include the unit; ``None`` disables a feature.
+    """One stage: what a project chooses, and what follows from the stage.
 
     ``name``: the project, which begins all names that must be unique in an account.
-    ``local_layer``, ``local_ledger``: the folders with the packages and the lock file at stage
-    local; other stages have layers.
-
-    ``retain``: data outlives the stack. ``warm_throughput``: bought by an option of the deployment
-    only, as it is paid each time that a table is created with it. ``replica_index``: a fourth index
-    with the table's own keys and all attributes, for reading much without touching the table; it
-    doubles every write.
+    ``retain``: data outlives the stack, and the table, the users and the stack are protected from
+    deletion. ``warm_throughput``: bought by an option of the deployment only, as it is paid each
+    time that a table is created with it. ``replica_index``: a fourth index with the table's own
+    keys and all attributes, for reading much without touching the table; it doubles every write.
+    ``log_days``: of all logs, also of the access logs, which name clients' addresses.
     ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
+    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
+    and the sweep if an older item was found; None starts none.
     ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
     if there are fewer than a batch. Each second makes searches and totals a second older, and
-    writes of totals fewer. ``archive_window_seconds``: how long the archive gathers before it
-    writes an object. ``console``: the API serves the console.
-    ``query_gigabytes``: what a single query may read before it is ended.
-    ``log_days``: of the functions' and the state machine's logs; ``access_log_days``: of the API's
-    and the buckets' access logs, which name clients' addresses.
-    ``cors_origins``: whose pages may call the API in a browser, and put and get objects by signed
-    URLs. ``identity``: who signs the tokens. ``domain_name``: the API's own host name, with a
-    certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
+    writes of totals fewer. ``console``: the API serves the console.
     ``memory``: megabytes of functions, by name, where they differ from `MEMORY_MB`.
-    ``settle_seconds``: whatever writes for a tenant when it is closed has ended by then, and the
-    projector has processed what was written. ``upload_seconds``: how long a URL to upload an object
-    is valid, 15 minutes at most; the deletion of a tenant waits for it. ``filter_spread_seconds``:
-    how long AWS may apply a changed event filter to some invocations only, at least
-    `MIN_FILTER_SPREAD_S` outside of stage local. ``retirement_seconds``: how long an instance is
-    kept after its successor became complete; None ends it at once. ``scan_units``: read units a
-    second of a scan.
-    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
-    and the sweep if an older item was found; None starts none. ``faults``, for stage local only:
-    how often the projector is to fail on purpose, as a share of its writes.
+    ``local_layer``, ``local_ledger``: the folders with the packages and the lock file at stage
+    local; other stages have layers. ``faults``, for stage local only: how often the projector is to
+    fail on purpose, as a share of its writes.
+    ``identity``: who signs the tokens. ``cors_origins``: whose pages may call the API in a browser,
+    and put and get objects by signed URLs. ``domain_name``: the API's own host name, with a
+    certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
-    topic; both may be given. ``alarms_without_action``: production may have neither, because
-    something else reads the states of the alarms. ``runbook_url``: the page that the description of
-    each alarm links to. ``concurrency_quota``: the account's quota of concurrent executions.
+    topic; both may be given. The topic `NO_TOPIC` says that something else reads the states of the
+    alarms. ``runbook_url``: the page that the description of each alarm links to.
+    ``concurrency_quota``: the account's quota of concurrent executions.
     """
 
     stage: str
     name: str = "Daicho"
     retain: bool
-    deletion_protection: bool
-    recovery_days: int | None
     warm_throughput: bool = False
     replica_index: bool = False
     customer_managed_key: bool = False
     log_days: int
-    access_log_days: int
     dirty_shards: int = 16
-    settle_seconds: int = 1_000
-    upload_seconds: int = UPLOAD_SECONDS
-    filter_spread_seconds: int | None = MIN_FILTER_SPREAD_S
-    retirement_seconds: int | None = RETIREMENT_S
-    scan_units: int = 1_000
     rebuild_units: int | None = 500
     project_window_seconds: int = 1
     console: bool = True
-    archive_window_seconds: int
-    query_gigabytes: int = 10
     requests_per_second: int
-    request_burst: int
-    id_token_hours: int = 1
     memory: Mapping[str, int] = field(default_factory=dict)
     local_layer: str | None = None
     local_ledger: str | None = None
@@ -142,7 +120,6 @@ class Settings:
     hosted_zone_id: str | None = None
     alarm_email: str | None = None
     alarm_topic: str | None = None
-    alarms_without_action: bool = False
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
     concurrency_quota: int = 1_000
     account: str | None = None
@@ -154,30 +131,77 @@ class Settings:
         return self.stage == "local"
 
     @property
+    def is_production(self) -> bool:
+        """Whether this is the stage of production."""
+        return self.stage == "prod"
+
+    @property
+    def recovery_days(self) -> int | None:
+        """The period of point-in-time recovery; None: there is none."""
+        if self.is_local:
+            return None
+        return 35 if self.retain else 1
+
+    @property
+    def settle_seconds(self) -> int:
+        """After so long, whatever wrote for a tenant when it was closed has ended.
+
+        The projector has processed what was written, too.
+        """
+        return 8 if self.is_local else 1_000
+
+    @property
+    def upload_seconds(self) -> int:
+        """How long a URL to upload an object is valid: a tenant's deletion waits for it."""
+        return 15 if self.is_local else UPLOAD_SECONDS
+
+    @property
+    def filter_spread_seconds(self) -> int | None:
+        """How long Lambda may apply a changed event filter to some invocations only."""
+        return None if self.is_local else MIN_FILTER_SPREAD_S
+
+    @property
+    def retirement_seconds(self) -> int | None:
+        """How long an instance is kept after its successor became complete; None: not at all."""
+        return None if self.is_local else RETIREMENT_S
+
+    @property
+    def scan_units(self) -> int:
+        """Read units a second of a tenant's deletion, a rebuild and a purge."""
+        return 6_000 if self.is_production else 1_000
+
+    @property
+    def archive_window_seconds(self) -> int:
+        """How long the archive gathers records before it writes an object."""
+        return 0 if self.is_local else 300 if self.is_production else 60
+
+    @property
+    def query_gigabytes(self) -> int:
+        """What a single query of the archive may read before it is ended."""
+        return 100 if self.is_production else 10
+
+    @property
+    def request_burst(self) -> int:
+        """Requests at once that the API accepts: at most the quota of an account."""
+        return min(self.requests_per_second, MAX_REQUEST_BURST)
+
+    @property
+    def token_hours(self) -> int:
+        """The validity of ID tokens and access tokens."""
+        return 24 if self.is_local else 1
+
+    @property
     def log_retention(self) -> logs.RetentionDays:
         """How long logs are kept.
 
         Raises:
             SettingsError: CloudWatch cannot keep logs for ``log_days`` days.
         """
-        return self._find_retention("log_days")
-
-    @property
-    def access_log_retention(self) -> logs.RetentionDays:
-        """How long the API's access log is kept.
-
-        Raises:
-            SettingsError: CloudWatch cannot keep logs for ``access_log_days`` days.
-        """
-        return self._find_retention("access_log_days")
-
-    def _find_retention(self, name: str) -> logs.RetentionDays:
-        days: int = getattr(self, name)
         try:
-            return RETENTION[days]
+            return RETENTION[self.log_days]
         except KeyError:
             choices = ", ".join(map(str, RETENTION))
-            raise SettingsError(f"{name} is {days}; it can be {choices}") from None
+            raise SettingsError(f"log_days is {self.log_days}; it can be {choices}") from None
 
     @property
     def full_name(self) -> str:
@@ -222,23 +246,14 @@ class Settings:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
         yield from list_origin_problems(self.cors_origins)
-        for name in ("project_window_seconds", "archive_window_seconds"):
-            yield from list_window_problems(name, getattr(self, name))
+        yield from list_window_problems("project_window_seconds", self.project_window_seconds)
         yield from list_custom_domain_problems(*domain, self.region)
         yield from list_alarm_problems(
             email=self.alarm_email,
             topic=self.alarm_topic,
             region=self.region,
-            needs_action=self.stage == "prod" and not self.alarms_without_action,
+            needs_action=self.is_production,
         )
-        if not self.is_local and (self.filter_spread_seconds or 0) < MIN_FILTER_SPREAD_S:
-            yield (
-                f"filter_spread_seconds is {self.filter_spread_seconds}; outside of stage local it "
-                f"is at least {MIN_FILTER_SPREAD_S}: Lambda may use an earlier event filter for so "
-                "long, which drops records for good"
-            )
-        if not 1 <= self.upload_seconds <= UPLOAD_SECONDS:
-            yield f"upload_seconds is {self.upload_seconds}; it is 1 to {UPLOAD_SECONDS}"
         if self.is_local and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.is_local and self.domain_name:
@@ -253,9 +268,9 @@ class Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``, ``alarm_topic``, ``alarms_without_action``,
-        ``replica_index``, ``console`` and ``warm_throughput`` (true or false),
-        ``runbook_url``, ``project_window_seconds``, ``cors_origins`` (separated by commas),
+        credentials of the deployment), ``alarm_email``, ``alarm_topic``,
+        ``replica_index``, ``console`` and ``warm_throughput`` (true or false), ``runbook_url``,
+        ``project_window_seconds``, ``cors_origins`` (separated by commas),
         ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage
         local ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
@@ -271,7 +286,7 @@ class Settings:
         options: dict[str, Any] = {name: parse_text(name, context(name), wrong) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
         wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
-        for name in ("replica_index", "alarms_without_action", "warm_throughput"):
+        for name in ("replica_index", "warm_throughput"):
             options[name] = parse_boolean(name, context(name), wrong)
         console = context("console")
         options["console"] = True if console is None else parse_boolean("console", console, wrong)
@@ -296,43 +311,11 @@ STAGES = {
     "local": Settings(
         stage="local",
         retain=False,
-        deletion_protection=False,
-        recovery_days=None,
         log_days=1,
-        access_log_days=1,
         dirty_shards=1,
-        settle_seconds=8,
-        upload_seconds=15,
-        filter_spread_seconds=None,
-        retirement_seconds=None,
         project_window_seconds=0,
-        archive_window_seconds=0,
-        requests_per_second=1000,
-        request_burst=1000,
-        id_token_hours=24,
+        requests_per_second=1_000,
     ),
-    "dev": Settings(
-        stage="dev",
-        retain=False,
-        deletion_protection=False,
-        recovery_days=1,
-        log_days=14,
-        access_log_days=30,
-        archive_window_seconds=60,
-        requests_per_second=500,
-        request_burst=500,
-    ),
-    "prod": Settings(
-        stage="prod",
-        retain=True,
-        deletion_protection=True,
-        recovery_days=35,
-        log_days=90,
-        access_log_days=90,
-        scan_units=6_000,
-        archive_window_seconds=300,
-        query_gigabytes=100,
-        requests_per_second=10_000,
-        request_burst=5_000,
-    ),
+    "dev": Settings(stage="dev", retain=False, log_days=14, requests_per_second=500),
+    "prod": Settings(stage="prod", retain=True, log_days=90, requests_per_second=10_000),
 }

@@ -36,7 +36,7 @@ class DaichoStack(Stack):
         defaults = {
             "env": Environment(account=settings.account, region=settings.region),
             "description": described,
-            "termination_protection": settings.deletion_protection,
+            "termination_protection": settings.retain,
         }
         super().__init__(
             scope, id or f"{project.name}-{settings.stage}", **{**defaults, **properties}

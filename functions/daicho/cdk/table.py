@@ -54,7 +54,7 @@ class LedgerTable(Construct):
                 point_in_time_recovery_enabled=settings.recovery_days is not None,
                 recovery_period_in_days=settings.recovery_days,
             ),
-            deletion_protection=settings.deletion_protection,
+            deletion_protection=settings.retain,
             removal_policy=settings.removal_policy,
             encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if key else None,
             encryption_key=key,

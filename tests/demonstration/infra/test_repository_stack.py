@@ -10,6 +10,7 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.cdk import STAGES
+from daicho.cdk.alarm_settings import NO_TOPIC
 from daicho.errors import SettingsError
 from infra.stack import build_stack
 from tests.support.repository import PROJECT
@@ -17,7 +18,7 @@ from tests.support.repository import PROJECT
 
 def build(folder: Path, stage: str, **more: Any) -> None:
     app = cdk.App(outdir=str(folder), context=more, analytics_reporting=False)
-    settings = replace(STAGES[stage], alarms_without_action=True)
+    settings = replace(STAGES[stage], alarm_topic=NO_TOPIC)
     build_stack(app, project=PROJECT, settings=settings)
 
 

@@ -10,6 +10,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from daicho.cdk.alarm_settings import NO_TOPIC
 from daicho.cdk.observability.alarms import AlarmProps, list_alarms
 from daicho.cdk.observability.dashboard import build_dashboard
 from daicho.cdk.observability.metrics import LedgerMetrics
@@ -47,7 +48,7 @@ class Observability(Construct):
     def _list_topics(self) -> list[sns.ITopic]:
         settings = self._settings
         topics: list[sns.ITopic] = []
-        if settings.alarm_topic:
+        if settings.alarm_topic and settings.alarm_topic != NO_TOPIC:
             topics.append(sns.Topic.from_topic_arn(self, "Existing", settings.alarm_topic))
         if settings.alarm_email:
             topics.append(self._create_topic(settings.alarm_email))
