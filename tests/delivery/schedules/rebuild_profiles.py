@@ -71,13 +71,13 @@ BY_CHANGE = replace(DUE_1, expires=ExpiryPlan(300, archive=False, of="_changed_a
 BY_CREATION = replace(DUE_1, expires=ExpiryPlan(900, archive=False, where=DONE))
 MOVED = build_history((BY_CHANGE,), Decisions(), (BY_CREATION,), (BY_FIELD,))
 STAMPED = build_history((BY_FIELD,), Decisions(), (DUE_1,), (BY_CHANGE,))
-# Touches that also reserve a value, which a write may change. The value of no two items is alike.
-OF_ITS_TEAM = (UniquePlan("of_its_team", 0, ("id", "team")),)
+# Touches that also reserve values, which a write may change. Those of no two items are alike.
+ALL_VALUES = (UniquePlan("all_values", 0, ("id", "name", "team", "state")),)
 RESERVED = build_history(
-    (replace(CARD_2, uniques=OF_ITS_TEAM),),
+    (replace(CARD_2, uniques=ALL_VALUES),),
     Decisions(),
     (CARD_1,),
-    (replace(CARD_1, uniques=OF_ITS_TEAM),),
+    (replace(CARD_1, uniques=ALL_VALUES),),
 )
 # Aggregates that keep what expired, and that are newer than archived rows (rule 33).
 OF_TEAM = AggregatePlan("of_team", 0, "count", None, TEAM, (), on_expiry="keep")
