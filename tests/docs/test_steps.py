@@ -1,7 +1,7 @@
 """The how-to pages of single changes: their edits apply to the example, and the lock file follows.
 
-`tests/e2e/test_six_changes.py` also deploys the changes. `tests/integration/commands/test_key_change.py`
-follows the page about keys, which has an example of its own.
+`tests/e2e/test_six_changes.py` also deploys the changes. The page about keys has its own example,
+which `tests/integration/commands/test_key_change.py` follows.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class Daicho:
             if spec in entity.declarations_["key"].key_fields:
                 raise DeclarationError(
                     f"{migration.id} writes {spec}, a field of the key; "
-                    "remove it from writes=, and move the items to another entity by export and load"
+                    "remove it from writes=. Export the items, and load them as another entity"
                 )
             if spec.frozen or spec.role == "object":
                 raise DeclarationError(
