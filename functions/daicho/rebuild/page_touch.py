@@ -110,4 +110,5 @@ class PageTouch:
             StoreError: the table does not answer.
         """
         generation = self.targets[image["type"]["S"]]
-        return plan_touch(self.ledger, image, generation, self.now()).check(self.store)
+        touch = plan_touch(self.ledger, image, generation, self.now())
+        return touch.check(self.store)
