@@ -90,9 +90,6 @@ def generation(
     else:
         for change in changes:
             typer.echo(change.sentence)
-        for source, copy in sorted(after.copies.items()):
-            if before.copies.get(source) != copy:
-                typer.echo(copy.sentence)
         _check_accepted(changes, accept=accept)
         if after != before or unreleased:
             write_lock_file(replace(after, project=project.name), project.lock_file)

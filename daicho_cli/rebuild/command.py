@@ -33,7 +33,6 @@ from daicho_cli.aws.table_size import read_table_size
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
 from daicho_cli.plan.table_scan import ScanOptions
 from daicho_cli.project import load_ledger
-from daicho_cli.rebuild.copies import check_copy, describe_switch
 from daicho_cli.rebuild.dry_run import describe_dry_run, preview_rebuild
 from daicho_cli.rebuild.report import build_document, describe_job, describe_purge
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
@@ -70,14 +69,6 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
         bool,
         typer.Option("--without", help="Accept that items are missing that cannot be derived."),
     ] = False,
-    copy: Annotated[
-        str | None,
-        typer.Option("--copy", metavar="ENTITY", help="Copy the items of this entity."),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="ENTITY", help="The entity of the copies, with another key."),
-    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
     ] = True,
@@ -101,8 +92,6 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
             raise OptionError("--scan is an option of --dry-run")
         if dry_run:
             _print_dry_run(StageOptions(stack, stage=stage), rate, scan=scan, confirmed=yes)
-        if copy or to:
-            check_copy(load_ledger(), copy or "", to or "")
         found = Stack.find(stage, stack)
         connection = Connection(found["TableName"], found.endpoint, found.region)
         table = connection.open(2)
@@ -121,8 +110,6 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
         typer.echo(describe_job(job) if job else NOTHING_TO_DO)
         if purge is not None:
             typer.echo(describe_purge(purge))
-        if copy and to and (job is None or job.state == "succeeded"):
-            typer.echo(describe_switch(copy, to))
     raise typer.Exit(SUCCESS if job is None or job.state == "succeeded" else INCOMPLETE)
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from daicho.declare.figures.measures import explicit as explicit
     from daicho.declare.figures.measures import linear as linear
     from daicho.declare.figures.measures import logarithmic as logarithmic
-    from daicho.declare.keys import CopiedTo as CopiedTo
     from daicho.declare.keys import Edge as Edge
     from daicho.declare.keys import Key as Key
     from daicho.declare.listings import Listing as Listing
@@ -90,7 +89,7 @@ _NAMES = {
         "changed_at", "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs",
         "uid",
     ),
-    "declare.keys": ("CopiedTo", "Edge", "Key"),
+    "declare.keys": ("Edge", "Key"),
     "declare.listings": ("Listing",),
     "declare.parts": (
         *("band", "day", "each", "folded", "hour", "month", "one_of", "quarter", "week", "year"),

@@ -170,12 +170,6 @@ class NotUnique(Conflict):
     type = "not-unique"
 
 
-class Unwritable(Conflict):
-    """The entity moves to another key: it is a copy, or was switched to its copy."""
-
-    type = "unwritable"
-
-
 class ForbiddenTransition(Conflict):
     """The state field ``field`` may not change from its state to the new one."""
 

@@ -19,7 +19,6 @@ from daicho.errors import SettingsError
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import ExpiryPlan, Generation, Ledger
 from daicho.plan.expiry import CHANGED_AT
-from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.page_touch import PageTouch, TouchRate
 from daicho.release.older_writers import OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
@@ -156,14 +155,8 @@ def test_difference_3_a_touch_that_was_planned_too_long_ago_is_not_sent() -> Non
             now[0] += dt.timedelta(seconds=301)
             return super().write(units, send)
 
-    page_touch = PageTouch(
-        table,
-        ledger,
-        ItemCopier(table, ledger, {"Member": 2}),
-        lambda: now[0],
-        SlowRate(RateLimiter(None), budget),
-        lambda image, new: (),
-    )
+    rate = SlowRate(RateLimiter(None), budget)
+    page_touch = PageTouch(table, ledger, {"Member": 2}, lambda: now[0], rate)
     assert page_touch.run(ItemPage((image,), 1, None, 0.0)).touched == 1
     touched = table.get(get_key(image))
     assert touched is not None

@@ -14,7 +14,7 @@ from daicho.declare.base import Declaration
 from daicho.declare.expires import INSTANT_KINDS, Expires
 from daicho.declare.fields import FieldSpec, changed_at, created_at
 from daicho.declare.figures.measures import Sum
-from daicho.declare.keys import Key, compile_copied_to
+from daicho.declare.keys import Key
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.rules import references
@@ -70,7 +70,6 @@ class _Compiler:
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
-            copied_to=compile_copied_to(self.declarations.values()),
             uniques=compile_uniques(self.entity),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}

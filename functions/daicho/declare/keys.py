@@ -1,21 +1,15 @@
-"""``Key`` and ``Edge``: the primary key of an entity; ``CopiedTo``: its items get another key."""
+"""``Key`` and ``Edge``: the primary key of an entity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVarTuple
 
-from daicho.declare.aggregates import Counter
 from daicho.declare.base import Declaration
-from daicho.declare.entity import E, Entity
-from daicho.declare.expires import Expires
+from daicho.declare.entity import E
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.parts import check_value_count, get_spec
 from daicho.declare.queries import ItemRef, ListQuery
-from daicho.declare.rules.unique import Unique
 from daicho.errors import DeclarationError
-from daicho.plan import CopyPlan
 
 Ts = TypeVarTuple("Ts")
 
@@ -120,127 +114,3 @@ class EdgeQueries(KeyQueries[E, *Ts]):
     def inverse(self, far_end: Any) -> ListQuery[E]:
         """The edges that lead to ``far_end``."""
         return ListQuery(self.entity, "inverse", "key", (far_end,))
-
-
-@dataclass
-class CopiedTo(Declaration):
-    """Each item has a copy in another entity, which has another key and the same fields.
-
-    Args:
-        target: the name of the other entity. Its items cannot be written until the switch.
-        switched: from now on, the copies are written, and the items of this entity are not.
-    """
-
-    duplicate_error = "is copied twice"
-
-    target: str
-    switched: bool = False
-
-
-def compile_copied_to(declarations: Iterable[Declaration]) -> CopyPlan | None:
-    """What an entity declares about its copy; None if its items have none."""
-    declared = (each for each in declarations if isinstance(each, CopiedTo))
-    return next((CopyPlan(each.target, each.switched) for each in declared), None)
-
-
-def check_copies(entities: Iterable[type[Entity]]) -> None:
-    """Check the copies of all entities.
-
-    Raises:
-        DeclarationError: a copy could not be made, or would lack something.
-    """
-    by_name = {entity.__name__: entity for entity in entities}
-    sources: dict[str, CopiedTo] = {}
-    for source in by_name.values():
-        for declared in source.declarations_.values():
-            if not isinstance(declared, CopiedTo):
-                continue
-            target = by_name.get(declared.target)
-            if target is None or target is source:
-                raise DeclarationError(
-                    f"{declared} needs another entity of this project, not {declared.target!r}; "
-                    'write the name of one: CopiedTo("Person")'
-                )
-            if declared.target in sources:
-                raise DeclarationError(
-                    f"{declared}: {declared.target} is a copy of "
-                    f"{sources[declared.target].entity}; copy to another entity, or remove one of "
-                    "the two"
-                )
-            sources[declared.target] = declared
-            _check_copy(declared, source, target)
-    for name, declared in sources.items():
-        if any(isinstance(each, CopiedTo) for each in by_name[name].declarations_.values()):
-            raise DeclarationError(f"{declared}: {name} is copied too; switch one after the other")
-
-
-def _check_copy(declared: CopiedTo, source: type[Entity], target: type[Entity]) -> None:
-    for entity in (source, target):
-        reason = _find_exclusion(entity)
-        if reason:
-            raise DeclarationError(
-                f"{declared}: {entity.__name__} {reason}, which cannot be copied. Export its items "
-                "and load them instead"
-            )
-    expiries = [_find_expiry(entity) for entity in (source, target)]
-    if expiries[0] != expiries[1]:
-        raise DeclarationError(
-            f"{declared}: {target.__name__} and {source.__name__} must expire alike, because a "
-            "copy expires with its item; "
-            "declare the same Expires in both"
-        )
-    _check_fields(declared, source, target)
-
-
-def _find_exclusion(entity: type[Entity]) -> str:
-    """What of an entity is stored outside of its items; empty if nothing is."""
-    key: Any = entity.declarations_["key"]
-    if entity.versioned_:
-        return "keeps versions"
-    if entity.split_field_ is not None:
-        return "has sections"
-    if entity.object_fields_:
-        return "has objects"
-    if any(isinstance(each, Counter) for each in entity.declarations_.values()):
-        return "has fast counters"
-    if any(isinstance(each, Unique) for each in entity.declarations_.values()):
-        return "has unique values"
-    if key.salt is not None or not (key.shards is None or isinstance(key.shards, int)):
-        return "has a key with shards of another item"
-    return ""
-
-
-def _find_expiry(entity: type[Entity]) -> object:
-    """When items expire, and whether they are archived; None if they do not expire."""
-    expiries = (each for each in entity.declarations_.values() if isinstance(each, Expires))
-    return next((each.retention for each in expiries), None)
-
-
-def _check_fields(declared: CopiedTo, source: type[Entity], target: type[Entity]) -> None:
-    """Check that a copy has all that its entity declares, in the same form."""
-    key: Any = source.declarations_["key"]
-    for name, spec in target.fields_.items():
-        copied = source.fields_.get(name)
-        if copied is None:
-            if spec.is_required_in_items:
-                raise DeclarationError(
-                    f"{declared}: {source.__name__} has no field {name!r}, which {spec} requires; "
-                    "add the field there, or give it a default here"
-                )
-            continue
-        if copied.kind != spec.kind:
-            raise DeclarationError(
-                f"{declared}: {spec} is {spec.kind}, but {copied} {copied.kind}; "
-                "give both the same type"
-            )
-        is_present = copied.is_required_in_items or copied in key.parts
-        if spec.is_required_in_items and not is_present:
-            raise DeclarationError(
-                f"{declared}: {spec} is required, but {copied} may be absent; "
-                f"give {spec.name} a default, or require it in both"
-            )
-        if spec.literals and not (copied.literals and set(copied.literals) <= set(spec.literals)):
-            raise DeclarationError(
-                f"{declared}: {copied} takes values that {spec} does not take; "
-                f"add them to the Literal of {spec}"
-            )

@@ -13,8 +13,7 @@ from typing import Any
 from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.declare.keys import check_copies
-from daicho.declare.rules.access import AccessRule, build_default_rules, check_copied_access
+from daicho.declare.rules.access import AccessRule, build_default_rules
 from daicho.errors import DeclarationError
 from daicho.plan import (
     NO_DECISIONS,
@@ -45,8 +44,6 @@ class Daicho:
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate:
             raise DeclarationError(f"two entities are called {duplicate}; rename one of them")
-        check_copies(self.entities)
-        check_copied_access(self.entities, self.access_rules)
         for each in self.migrations.values():
             self._check_migration(each)
 
@@ -160,7 +157,7 @@ class Daicho:
             if spec in entity.declarations_["key"].key_fields:
                 raise DeclarationError(
                     f"{migration.id} writes {spec}, a field of the key; "
-                    "remove it from writes=, and move the items to another entity: CopiedTo"
+                    "remove it from writes=. Export the items, and load them as another entity"
                 )
             if spec.frozen or spec.role == "object":
                 raise DeclarationError(

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 
 from daicho.layout.base_item import is_expired
 from daicho.layout.components import render_field
-from daicho.layout.item_copies import parse_owner, render_owner
 from daicho.plan import EntityPlan, Ledger, UniquePlan
 from daicho.search.normalise import fold, fold_case
 from daicho.storage import attributes, keys
@@ -141,10 +140,22 @@ def is_unchanged(ledger: Ledger, stored: Image, image: Image, plan: EntityPlan, 
     return is_exact and not is_expired(stored, now) and before == build_reservations(plan, image)
 
 
+def render_owner(key: ItemKey) -> AttributeValue:
+    """The key of an item as the value of the attribute `OWNER` of its reservations."""
+    return {"S": keys.render(key.pk, key.sk)}
+
+
 def get_owner(reservation: Image) -> ItemKey | None:
     """The key of the item that owns a reservation; None if the item at its key is none."""
     text = attributes.get_text(reservation, OWNER)
-    return None if text is None else parse_owner(text)
+    return None if text is None else ItemKey(*keys.parse(text))
+
+
+def describe_key(key: ItemKey) -> str:
+    """The entity and the key of an item, for a message: ``User 7``."""
+    _, entity, *partition = keys.parse(key.pk)
+    sort = [] if key.sk == EMPTY_SORT_KEY else keys.parse(key.sk)
+    return f"{entity} {'/'.join((*partition, *sort))}"
 
 
 def is_held(ledger: Ledger, owner: Image | None, key: ItemKey, now: int) -> bool:

@@ -1,7 +1,6 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
 from daicho.plan.conditions import Condition as Condition
-from daicho.plan.copies import ItemCopy as ItemCopy
 from daicho.plan.decisions import NO_DECISIONS as NO_DECISIONS
 from daicho.plan.decisions import Decisions as Decisions
 from daicho.plan.expiry import ExpiryPlan as ExpiryPlan
@@ -16,7 +15,6 @@ from daicho.plan.migrations import Migration as Migration
 from daicho.plan.migrations import load_migrations as load_migrations
 from daicho.plan.migrations import migration as migration
 from daicho.plan.model import AggregatePlan as AggregatePlan
-from daicho.plan.model import CopyPlan as CopyPlan
 from daicho.plan.model import CounterPlan as CounterPlan
 from daicho.plan.model import EntityPlan as EntityPlan
 from daicho.plan.model import KeyPlan as KeyPlan

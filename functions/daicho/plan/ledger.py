@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from daicho.plan.copies import ItemCopy, find_copies
 from daicho.plan.disabled import Instance, list_disabled, remove_instances
 from daicho.plan.migrations import Migration, explain_lost, load_migrations
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
@@ -283,21 +282,6 @@ class Ledger:
             for entity, generations in self.entities.items()
             for generation in generations
         }
-
-    @cached_property
-    def copies(self) -> Mapping[str, ItemCopy]:
-        """The entities whose items are copied into another one, or were, by name."""
-        return find_copies(
-            {
-                entity: [(generation.number, generation.plan) for generation in generations]
-                for entity, generations in self.entities.items()
-            }
-        )
-
-    @cached_property
-    def copies_by_target(self) -> Mapping[str, ItemCopy]:
-        """The same, by the name of the entity of the copies."""
-        return {copy.target: copy for copy in self.copies.values()}
 
     def _render_fields(self) -> dict[str, dict[str, str]]:
         return {

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from daicho.errors import DeclarationError
-from daicho.plan.copies import check_copy_change, check_removed_sources, check_unchanged_items
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.instances import (
     can_be_derived,
@@ -93,8 +92,7 @@ def append_generations(
 
     Raises:
         DeclarationError: a key changed, so stored items would not be found under the new one;
-            versions by pointer were introduced or removed; an entity cannot be switched to its
-            copies, or was removed before that; stored items would lack a required
+            versions by pointer were introduced or removed; stored items would lack a required
             field, or could not be read any more; a declaration would have two instances that
             retire; a decision has no effect; or a migration is lost, or would change what earlier
             generations read.
@@ -126,7 +124,6 @@ def append_generations(
             if earlier is not None:  # the code was rolled back
                 _check_nothing_decided(plan.name, decisions, earlier.number, newest.number)
                 continue
-        check_copy_change(plan.name, plan.copied_to, newest.plan.copied_to)
         if plan.name not in decisions.reverted:
             check_kept(plan, newest.plan, decisions.list_disabled(plan.name))
         check_migrations(plan, [each.plan for each in generations], declared)
@@ -135,17 +132,7 @@ def append_generations(
         stored = list_stored_fields(plan.name, ledger)
         numbered = number_migrations(numbered, newest.plan, number, stored)
         entities[plan.name] = (*generations, Generation(number, numbered))
-    appended = Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
-    check_removed_sources((plan.name for plan in plans), appended.copies)
-    check_unchanged_items(
-        [copy for copy in appended.copies.values() if ledger.copies.get(copy.source) == copy],
-        {
-            name: (ledger.newest_generation(name).plan, generations[-1].plan)
-            for name, generations in entities.items()
-            if generations != ledger.entities.get(name, generations)
-        },
-    )
-    return appended
+    return Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
 
 
 def write_lock_file(ledger: Ledger, path: Path) -> None:
@@ -198,7 +185,7 @@ def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
         return
     raise DeclarationError(
         f"{plan.name}.key changed: its items would not be found under the new one; "
-        f"declare another entity, and move them: daicho rebuild --copy {plan.name} --to Other "
+        "declare another entity, export the items, and load them as items of that one "
         "(while nothing is deployed: daicho generation --unreleased)"
     )
 
@@ -233,8 +220,6 @@ def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
         return f"{new.name}.{new.split or old.split}"
     if new.versions != old.versions:
         return f"{new.name}.versions"
-    if new.copied_to != old.copied_to:
-        return f"{new.name}.copied_to"
     fields = {each.name: each.fields for each in old.migrations}
     for each in new.migrations:
         if fields.pop(each.name, None) != each.fields:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from daicho.errors import DeclarationError
 from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
 from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
@@ -174,17 +175,6 @@ class CounterPlan:
 
 
 @dataclass(frozen=True)
-class CopyPlan:
-    """Each item of the entity has a copy of another ``entity``.
-
-    ``switched``: the copies are written now, and the items are not.
-    """
-
-    entity: str
-    switched: bool = False
-
-
-@dataclass(frozen=True)
 class MigrationPlan:
     """A function of the project that computes ``fields`` of items of generations before ``since``.
 
@@ -234,8 +224,6 @@ class EntityPlan:
     """The field whose sections are items of their own, so that no image holds it."""
     versions: VersionMode | None = None
     retiring: RetiringPlan = RetiringPlan()
-    copied_to: CopyPlan | None = None
-    """The entity of the copies of its items; None if they are not copied."""
     migrations: tuple[MigrationPlan, ...] = ()
     uniques: tuple[UniquePlan, ...] = ()
 
@@ -329,14 +317,24 @@ class EntityPlan:
         for name in ("retiring", "migrations"):
             if not getattr(self, name):
                 del plain[name]
-        if self.copied_to is None:
-            del plain["copied_to"]
         return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EntityPlan:
-        """Read what `to_json` wrote."""
-        expires, copied_to = data["expires"], data.get("copied_to")
+        """Read what `to_json` wrote.
+
+        Raises:
+            DeclarationError: the lock file declares what this version of Daicho does not have, so
+                it would derive something else from items of this generation.
+        """
+        unknown = sorted(data.keys() - {each.name for each in fields(cls)})
+        if unknown:
+            raise DeclarationError(
+                f"the lock file has {data['name']}.{unknown[0]}, which this version of Daicho does "
+                "not have: use the version that wrote the lock file, or read 'Upgrading' in the "
+                "changelog"
+            )
+        expires = data["expires"]
         return cls(
             name=data["name"],
             fields=dict(data["fields"]),
@@ -347,7 +345,6 @@ class EntityPlan:
             split=data.get("split"),
             versions=data.get("versions"),
             retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
-            copied_to=CopyPlan(**copied_to) if copied_to else None,
             migrations=tuple(
                 MigrationPlan(**_lists_to_tuples(each)) for each in data.get("migrations", ())
             ),

@@ -34,7 +34,6 @@ from daicho.plan import (
     UniquePlan,
 )
 from daicho.plan.instances import can_answer_for
-from daicho.query.copy_gate import check_copied
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
@@ -86,7 +85,6 @@ class InstanceChooser:
 
         ``ranked``: with a ranking, if the aggregate is declared with one.
         """
-        self.check_copied(plan.name)
         return self._choose(
             plan,
             name,
@@ -99,10 +97,6 @@ class InstanceChooser:
     def choose_unique(self, plan: EntityPlan, name: str) -> UniquePlan:
         """The instance of a unique value whose reservations answer; see `_choose`."""
         return self._choose(plan, name, plan.uniques, plan.retiring.uniques, skip_from=None)
-
-    def check_copied(self, entity: str) -> None:
-        """See `daicho.query.copy_gate.check_copied`."""
-        check_copied(self.table, self.ledger, self.item_cache, entity)
 
     def is_complete(self, plan: EntityPlan, instance: tuple[str, int]) -> bool:
         """Whether an instance, by name and ``since``, includes every item of an entity."""

@@ -21,7 +21,6 @@ from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.layout.migrations import read_migrated
 from daicho.plan import EntityPlan, Ledger
-from daicho.query.copy_gate import check_copied
 from daicho.storage.attributes import AttributeValue, Image, get_integer
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
@@ -52,11 +51,9 @@ class KeyResolver:
 
         Raises:
             Invalid: a field does not accept its value, or the key is too long.
-            BeingBuilt: the entity is a copy of another one, and items may lack their copies.
         """
         if isinstance(ref, UniqueRef):
             raise TypeError(f"{display_name(ref)} is read by get or find, and written by its key")
-        check_copied(self.table, self.ledger, self.item_cache, ref.entity.__name__)
         current = self.ledger.current_generation(ref.entity.__name__).plan
         names = current.key.fields
         arguments = parse_arguments(ref.entity, names, ref.parts)
@@ -94,7 +91,6 @@ class KeyResolver:
         An item with a frozen field may come from the cache. Any other is read again, consistently.
         """
         target: type[Entity] = spec.target.target
-        check_copied(self.table, self.ledger, self.item_cache, target.__name__)
         plan = self.ledger.current_generation(target.__name__).plan
         (name,) = plan.key.fields
         key = self.resolve_checked_key(plan, {name: value})

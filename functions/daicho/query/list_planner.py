@@ -128,7 +128,6 @@ class ListPlanner:
             raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
         entity = queries[0].entity
         plan = self.ledger.current_generation(entity.__name__).plan
-        self.instances.check_copied(plan.name)
         list_plan = ListPlan(entity, limit, is_reversed=queries[0].is_reversed)
         if list_plan.is_reversed:
             list_plan.query_identity = ("reversed",)
@@ -289,7 +288,6 @@ class ListPlanner:
             choices = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             cursors.append(choices[0] if len(choices) == 1 else SparsestOf(choices))
         for through, related in zip(search.through, related_matches, strict=True):
-            self.instances.check_copied(through.entity)
             ids = related.ids_by_term[index]
             if not ids:
                 continue

@@ -1,19 +1,18 @@
-"""The touch of one item that changes more than its generation: fields, expiry, companion items.
+"""The touch of one item that changes more than its generation: fields, expiry, reservations.
 
 A touch writes values that were computed from the image as it was read. So it is sent on condition
 that the item still is that image: its ``version`` and ``gen``, and also ``created_at`` and ``ttl``,
 because an item that was deleted and created again may have the same version and generation. A touch
 that changes the generation alone needs no more than a lower generation (rule 24).
 
-Companion items belong to the item, such as the reservations of its unique values. They are written
-in one transaction with the touch, each where no item is, or one of the same owner. A reservation
-whose owner does not have the value is taken over, as any writer does it (ADR 0148).
+The reservations of its unique values are written in one transaction with the touch, each where no
+item is, or one of the same owner. A reservation whose owner does not have the value is taken over,
+as any writer does it (ADR 0148).
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -21,9 +20,8 @@ from daicho.errors import ContendedError, TransactionFailedError
 from daicho.layout import reservations
 from daicho.layout.base_item import is_expired
 from daicho.layout.expiry import EXPIRY, build_touched_expiry, has_older_retention
-from daicho.layout.item_copies import describe_key, parse_owner, render_owner
 from daicho.layout.migrations import list_pending, migrate_image
-from daicho.layout.reservations import ReservedValueError
+from daicho.layout.reservations import ReservedValueError, render_owner
 from daicho.plan import EntityPlan, Generation, Ledger
 from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -33,14 +31,12 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, try_update
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 
-OWNER = "owner"
-"""The attribute of a companion item that names its item."""
 READ = ("version", "gen", "created_at", "ttl")
 """The attributes of an item that identify the image that was read."""
 MAX_TOUCH_AGE_S = 240.0
 """How long ago a touch may have been planned that is sent, in seconds. Whether an item has expired,
 and who holds a unique value, was decided when it was planned."""
-MAX_COMPANIONS = 99
+MAX_RESERVATIONS = 99
 """The limit of one transaction, without the touch itself."""
 
 
@@ -57,14 +53,16 @@ class NotUniqueError(ObstacleError):
 
 
 @dataclass(frozen=True)
-class Companion:
-    """An item that is written in one transaction with a touch.
+class ReservedValue:
+    """The reservation of a unique value, written in one transaction with a touch.
 
-    ``owner``: the attribute that names the touched item. The condition of ``put`` compares it.
+    ``now``: when it is decided which owners have expired.
     """
 
     put: Put
-    owner: str
+    ledger: Ledger
+    plan: EntityPlan
+    now: int
 
     @property
     def key(self) -> ItemKey:
@@ -72,33 +70,8 @@ class Companion:
         return get_key(self.put.item)
 
     def has_owner_of(self, existing: Image) -> bool:
-        """Whether an item that exists at the same key is of the same owner."""
-        return existing.get(self.owner) == self.put.item[self.owner]
-
-    def describe_conflict(self, existing: Image) -> str:
-        """The message if the item that exists is not of the same owner."""
-        owner = attributes.get_text(existing, self.owner)
-        name = describe_key(get_key(self.put.item))
-        if owner is None:
-            return f"{name} exists, and belongs to no other item"
-        return f"{name} belongs to {describe_key(parse_owner(owner))}"
-
-    def displace(self, store: GetsItems, existing: Image) -> tuple[Companion, ConditionCheck]:
-        """Take the place of an item of another owner, on a condition.
-
-        Raises:
-            ObstacleError: that is not possible.
-        """
-        raise ObstacleError(self.describe_conflict(existing))
-
-
-@dataclass(frozen=True)
-class ReservedValue(Companion):
-    """The reservation of a unique value. ``now``: when it is decided which owners have expired."""
-
-    ledger: Ledger
-    plan: EntityPlan
-    now: int
+        """Whether a reservation that exists at the same key is of the same item."""
+        return existing.get(reservations.OWNER) == self.put.item[reservations.OWNER]
 
     def describe_conflict(self, existing: Image) -> str:
         """The message if another item has the value."""
@@ -107,9 +80,9 @@ class ReservedValue(Companion):
         if unique is None or owner is None:
             return f"{self.key.pk} exists, and belongs to no other item"
         fields = " and ".join((*unique.within, *unique.fields))
-        return f"{unique.name}: {describe_key(owner)} has the same {fields}"
+        return f"{unique.name}: {reservations.describe_key(owner)} has the same {fields}"
 
-    def displace(self, store: GetsItems, existing: Image) -> tuple[Companion, ConditionCheck]:
+    def displace(self, store: GetsItems, existing: Image) -> tuple[ReservedValue, ConditionCheck]:
         """Take over the reservation of an owner that does not have the value.
 
         Raises:
@@ -120,15 +93,8 @@ class ReservedValue(Companion):
         is_held = reservations.is_held(self.ledger, owner, self.key, self.now)
         if owner_key is None or is_held:
             raise NotUniqueError(self.describe_conflict(existing))
-        put = reservations.take_over(self.put.item, existing[self.owner])
+        put = reservations.take_over(self.put.item, existing[reservations.OWNER])
         return replace(self, put=put), reservations.check_not_held(owner_key, owner)
-
-
-ListCompanions = Callable[[Image, Image], Sequence[Companion]]
-"""The companion items of an image as it was read, and as the touch makes it.
-
-It raises `ObstacleError` if one of them cannot be stored.
-"""
 
 
 @dataclass(frozen=True)
@@ -142,32 +108,32 @@ class Touch:
 
     update: Update
     planned: dt.datetime
-    companions: tuple[Companion, ...] = ()
+    reserved: tuple[ReservedValue, ...] = ()
     units: float = 1.0
     removed: tuple[Delete, ...] = ()
     checks: tuple[ConditionCheck, ...] = ()
     end: int | None = None
 
     def check(self, store: TouchTable) -> Touch:
-        """Check, before the pass counts the item, that no other item owns a companion item.
+        """Check, before the pass counts the item, that no other item has one of its unique values.
 
         Returns the touch to send, which takes over reservations whose owner has gone.
 
         Raises:
-            ObstacleError: another item owns one.
+            NotUniqueError: another item has one.
             StoreError: the table does not answer.
         """
-        companions: list[Companion] = []
+        reserved: list[ReservedValue] = []
         checks: dict[ItemKey, ConditionCheck] = {}
-        for each in self.companions:
+        for each in self.reserved:
             existing = store.get(each.key, consistent=True)
             if existing is None or each.has_owner_of(existing):
-                companions.append(each)
+                reserved.append(each)
                 continue
-            companion, check = each.displace(store, existing)
-            companions.append(companion)
+            displacing, check = each.displace(store, existing)
+            reserved.append(displacing)
             checks[check.key] = check
-        return replace(self, companions=tuple(companions), checks=tuple(checks.values()))
+        return replace(self, reserved=tuple(reserved), checks=tuple(checks.values()))
 
     def is_outdated(self, now: dt.datetime) -> bool:
         """Whether the touch was planned too long ago to be sent, or the clock was set back."""
@@ -178,37 +144,22 @@ class Touch:
         return self.end is not None and self.end <= now.timestamp()
 
     def send(self, store: TouchTable) -> bool:
-        """Touch the item; False if it is not as it was read any more.
+        """Touch the item; False if another writer was faster: the next pass reads the item again.
 
         Raises:
-            ObstacleError: another item owns a companion item.
             StoreError: the table does not answer.
         """
-        if not self.companions and not self.removed:
+        if not self.reserved and not self.removed:
             return try_update(store, self.update)
-        puts = (each.put for each in self.companions)
+        puts = (each.put for each in self.reserved)
         try:
             store.transact([self.update, *puts, *self.removed, *self.checks])
-        except ContendedError:
+        except (ContendedError, TransactionFailedError):
             return False
-        except TransactionFailedError as error:
-            if 0 in error.refused or not error.refused:
-                return False
-            place, existing = next(iter(error.refused.items()))
-            refused = self.companions[place - 1 : place]
-            if not refused or isinstance(refused[0], ReservedValue):
-                return False  # another writer was faster: the next pass reads the item again
-            raise ObstacleError(refused[0].describe_conflict(existing or {})) from error
         return True
 
 
-def plan_touch(
-    ledger: Ledger,
-    image: Image,
-    generation: int,
-    now: dt.datetime,
-    list_companions: ListCompanions = lambda image, new: (),
-) -> Touch:
+def plan_touch(ledger: Ledger, image: Image, generation: int, now: dt.datetime) -> Touch:
     """The touch that gives an item a newer generation, with what that generation changes in it.
 
     Raises:
@@ -222,24 +173,23 @@ def plan_touch(
         raise ObstacleError(obstacle)
     seconds = int(now.timestamp())
     reserved, removed, owns_all = _list_reservations(ledger, plan, image, new, seconds)
-    companions = (*list_companions(image, new), *reserved)
-    if len(companions) > MAX_COMPANIONS:
-        raise ObstacleError(f"{len(companions)} companion items; at most {MAX_COMPANIONS}")
+    if len(reserved) > MAX_RESERVATIONS:
+        raise ObstacleError(f"{len(reserved)} reservations; at most {MAX_RESERVATIONS}")
     units = max(estimate_units(image), estimate_units(new))
-    if companions or removed:
-        units += len(removed) + sum(estimate_units(each.put.item) for each in companions)
+    if reserved or removed:
+        units += len(removed) + sum(estimate_units(each.put.item) for each in reserved)
         units *= 2
     # Code of an older generation may give the item a value meanwhile, and would not reserve it.
-    is_plain = owns_all and not companions and not removed
+    is_plain = owns_all and not reserved and not removed
     is_plain = is_plain and not _depends_on_image(ledger, plan, image, generation)
     update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
     end = attributes.get_integer(image, "ttl") if image.get("ttl") != new.get("ttl") else None
-    return Touch(update, now, companions, units, removed, end=end)
+    return Touch(update, now, reserved, units, removed, end=end)
 
 
 def _list_reservations(
     ledger: Ledger, plan: EntityPlan, image: Image, new: Image, now: int
-) -> tuple[list[ReservedValue], tuple[Delete, ...], bool]:
+) -> tuple[tuple[ReservedValue, ...], tuple[Delete, ...], bool]:
     """The reservations that an item gets with its new image, and those that it loses.
 
     Also whether its own generation reserves all values that it has, or gets.
@@ -248,10 +198,10 @@ def _list_reservations(
         ObstacleError: a value cannot be reserved.
     """
     if not plan.derived_uniques:
-        return [], (), True
+        return (), (), True
     before, owns_all = reservations.list_stored(ledger, image)
     if is_expired(image, now):
-        return [], (), owns_all
+        return (), (), owns_all
     try:
         after = reservations.build_reservations(plan, new)
     except ReservedValueError as error:
@@ -259,15 +209,13 @@ def _list_reservations(
     if not owns_all:
         before = {}
     owner = render_owner(get_key(image))
-    reserved = [
-        ReservedValue(
-            reservations.put_reservation(item, (owner,)), reservations.OWNER, ledger, plan, now
-        )
+    reserved = (
+        ReservedValue(reservations.put_reservation(item, (owner,)), ledger, plan, now)
         for key, item in after.items()
         if before.get(key) != item
-    ]
+    )
     removed = (reservations.remove_reservation(key, (owner,)) for key in before.keys() - after)
-    return reserved, tuple(removed), owns_all
+    return tuple(reserved), tuple(removed), owns_all
 
 
 def build_exact_touch(image: Image, new: Image) -> Update:
@@ -348,15 +296,3 @@ def _list_pending(plan: EntityPlan, image: Image) -> list[object]:
     if plan.versions == "pointer":
         return []
     return [*list_pending(plan, attributes.get_integer(image, "gen") or 0)]
-
-
-def build_companion(image: Image, item: Image) -> Companion:
-    """A companion item of an image, written where no item is, or one of the same owner."""
-    owner = render_owner(get_key(image))
-    put = Put(
-        {**item, OWNER: owner},
-        "attribute_not_exists(PK) OR #owner = :owner",
-        {"#owner": OWNER},
-        {":owner": owner},
-    )
-    return Companion(put, OWNER)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
-from daicho.rebuild.copies import ItemCopier
 from daicho.rebuild.item_touch import (
-    Companion,
-    ListCompanions,
     NotUniqueError,
     ObstacleError,
     Touch,
@@ -64,27 +61,27 @@ class TouchRate:
 
 @dataclass(frozen=True)
 class PageTouch:
-    """The touches of a page. ``record_finding`` is called before anything is written."""
+    """The touches of a page of older items.
+
+    ``targets``: the generation that the items of each entity get. ``record_finding`` is called
+    before anything is written.
+    """
 
     store: TouchTable
     ledger: Ledger
-    copier: ItemCopier
+    targets: Mapping[str, int]
     now: Callable[[], dt.datetime]
     rate: TouchRate
-    list_companions: ListCompanions
     record_finding: Callable[[], None] = lambda: None
 
     def run(self, page: ItemPage) -> PageCounts:
-        """Touch the older items, and remove copies whose item has gone.
+        """Touch the items.
 
         Raises:
             StoreError: the table does not answer.
         """
         counts = PageCounts()
-        for removal in self.copier.list_removals(page.items, self.now()):
-            self.record_finding()
-            self.copier.apply(removal)
-        for image in self.copier.select_touched(page.items):
+        for image in page.items:
             try:
                 counts.touched += self._touch_item(image)
             except ObstacleError as obstacle:
@@ -112,12 +109,6 @@ class PageTouch:
             ObstacleError: it cannot be touched.
             StoreError: the table does not answer.
         """
-        generation = self.copier.targets[image["type"]["S"]]
-        touch = plan_touch(self.ledger, image, generation, self.now(), self._list_companions)
+        generation = self.targets[image["type"]["S"]]
+        touch = plan_touch(self.ledger, image, generation, self.now())
         return touch.check(self.store)
-
-    def _list_companions(self, image: Image, new: Image) -> list[Companion]:
-        return [
-            *self.list_companions(image, new),
-            *self.copier.list_companions(image, new),
-        ]

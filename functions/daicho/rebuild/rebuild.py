@@ -32,8 +32,7 @@ from daicho.layout.backfill_state import (
     progress_update,
 )
 from daicho.plan import Ledger, NewerGenerationError
-from daicho.rebuild.copies import ItemCopier
-from daicho.rebuild.item_touch import ListCompanions, TouchTable
+from daicho.rebuild.item_touch import TouchTable
 from daicho.rebuild.job import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
@@ -85,8 +84,7 @@ class Rebuild:
 
     ``settle``: seconds after which every writer has ended that was running when the rebuild was
     asked for. ``read`` limits read units a second. ``archive``: None without an archive.
-    ``dirty_shards``: how many partitions dirty marks are spread over. ``list_companions``: the
-    items that a touch writes too.
+    ``dirty_shards``: how many partitions dirty marks are spread over.
     """
 
     store: RebuildTable
@@ -101,7 +99,6 @@ class Rebuild:
     read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     archive: ArchiveReader | None = None
     dirty_shards: int = 1
-    list_companions: ListCompanions = lambda image, new: ()
 
     @classmethod
     def build(
@@ -154,8 +151,7 @@ class Rebuild:
         """The work on a page of older items. It does not change the job."""
         limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
         rate = TouchRate(limiter, retry_budget)
-        copier = ItemCopier(self.store, self.ledger, job.targets)
-        return PageTouch(self.store, self.ledger, copier, self.now, rate, self.list_companions)
+        return PageTouch(self.store, self.ledger, job.targets, self.now, rate)
 
     def fail_job(self, reason: str, id: str | None = None) -> None:
         """Record that nobody works on the rebuild any more. A new request continues it."""
@@ -266,8 +262,6 @@ class _Step(TableStep):
         self._speed.begin(job)
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_older_items(job.targets, consistent=job.passes > 1)
-        if job.passes > 1:
-            scan = self._page_touch.copier.add_copies(scan)
         return ParallelScan(on.store, scan, self._page_touch.run, on.parallelism, on.read).run(
             position, self._budget, save_round
         )
@@ -291,7 +285,7 @@ class _Step(TableStep):
             job.state, job.reason = "blocked", reason
             self.save()
             return JobStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S), blocked=True)
-        entities = self._page_touch.copier.list_entities()
+        entities = tuple(job.targets)
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         # The event filter passes no heartbeat of an entity that derives nothing.
         derived = tuple(each for each in entities if each in on.ledger.derived_types)

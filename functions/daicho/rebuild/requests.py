@@ -271,13 +271,10 @@ def start_execution(machine: JobMachine, job: RebuildJob) -> None:
 
 
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:
-    """Whether an instance lacks items, rows lack fields, or items lack values or their copies.
+    """Whether an instance lacks items, rows lack fields, or items lack values.
 
     Not if it lacks expired items alone that are not in the archive, because nothing has these.
     """
-    copy = ledger.copies.get(state.entity)
-    if copy is not None and not copy.is_switched and state.oldest < copy.since:
-        return True
     newest, touchable = (
         ledger.newest_generation(state.entity).plan,
         replace(state, lacking=frozenset()),

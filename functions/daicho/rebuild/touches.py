@@ -53,8 +53,8 @@ def build_touch(image: Image, generation: int) -> Update:
     """The touch of an item, on condition that it exists and is of the generation that was read.
 
     An unconditional touch would create items that were deleted meanwhile. Code that was rolled
-    back may have written an even older generation since, whose touch also writes a copy, or
-    migrates fields: a later pass reads the item again.
+    back may have written an even older generation since, whose touch also migrates fields, or
+    changes the expiry: a later pass reads the item again.
     """
     return Update(
         get_key(image),

@@ -66,8 +66,6 @@ class CommandAdmission:
 
     def _check_entity(self, entity: str) -> None:
         ledger = self._ledger
-        if entity in ledger.copies or entity in ledger.copies_by_target:
-            _check_copy(ledger, entity)
         item = self._store.get(build_backfill_key(entity), consistent=True)
         if item is None and self._store.get(RECORDED_KEY, consistent=True) is None:
             return
@@ -88,15 +86,3 @@ class CommandAdmission:
                 f"this checkout would write {entity} generation {newest}, but the stage has "
                 f"generation {state.newest}, so its stream would stop: deploy first"
             )
-
-
-def _check_copy(ledger: Ledger, entity: str) -> None:
-    """Refuse to write items that have copies or are copies: a command writes one of the two."""
-    source = ledger.copies.get(entity)
-    copy = source or ledger.copies_by_target[entity]
-    if source is None and copy.is_switched:
-        return
-    raise ReleaseRefusedError(
-        f"{copy.source} moves to {copy.target}, so this command cannot write {entity}: write "
-        f"{copy.target} after the switch"
-    )

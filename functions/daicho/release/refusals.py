@@ -105,21 +105,6 @@ def _list_entity_refusals(ledger: Ledger, state: BackfillState) -> Iterator[str]
     yield from list_returns(ledger, entity, state.disabled)
     yield from _list_early_ends(ledger, state)
     yield from _list_lost_migrations(ledger, state)
-    yield from _list_early_switch(ledger, state)
-
-
-def _list_early_switch(ledger: Ledger, state: BackfillState) -> Iterator[str]:
-    """A switch to copies that not all items of this stage have."""
-    copy = ledger.copies.get(state.entity)
-    if copy is None or not copy.is_switched or state.oldest >= copy.since:
-        return
-    deployed = ledger.find_plan(state.entity, state.newest).copied_to
-    if deployed is None or not deployed.switched:
-        yield (
-            f"{state.entity} is switched to {copy.target}, but not all of its items in this stage "
-            f"have a copy. Deploy generation {copy.since} first, and wait until daicho rebuild "
-            f"--copy {state.entity} --to {copy.target} is complete"
-        )
 
 
 def list_returns(ledger: Ledger, entity: str, disabled: frozenset[str]) -> Iterator[str]:

@@ -158,13 +158,10 @@ def if_absent() -> ConditionalWrite:
     return write
 
 
-def if_unchanged(image: Image, *more: str) -> ConditionalWrite:
-    """The condition that the item still has the version, creation and expiry of ``image``.
-
-    ``more``: names of further attributes.
-    """
+def if_unchanged(image: Image) -> ConditionalWrite:
+    """The condition that the item still has the version, creation and expiry of ``image``."""
     write = ConditionalWrite()
-    names = ("version", "created_at", "ttl", *more)
+    names = ("version", "created_at", "ttl")
     equalities = [_equals(write, name, image.get(name)) for name in names]
     write.condition = " AND ".join(equalities)
     return write

@@ -37,7 +37,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions
-from daicho.write.copy_writer import check_writable, is_copied
 from daicho.write.field_changes import PlannedWrite, build_successor
 from daicho.write.planner import ItemPlanner
 from daicho.write.refusals import explain_taken, to_seconds
@@ -166,7 +165,6 @@ class ItemWriter:
         if self._needs_transaction(ref.entity) or self._reserves(ref.entity):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
-        check_writable(self.ledger, ref.entity)
         key, now = self.key_resolver.resolve_key(ref), self.clock()
         if key is None:
             raise build_not_found(ref)
@@ -187,12 +185,10 @@ class ItemWriter:
     def _needs_transaction(self, entity: type[Entity], names: Iterable[str] = ()) -> bool:
         """Whether an item is written together with other items.
 
-        This is so in an open transaction, for an item with versions or a copy, and if one of the
-        fields that are set refers to an item that must exist.
+        This is so in an open transaction, for an item with versions, and if one of the fields that
+        are set refers to an item that must exist.
         """
         if self.open_transaction is not None or entity.versioned_ is not None:
-            return True
-        if is_copied(self.ledger, entity.__name__):
             return True
         fields = entity.fields_
         return any(fields[name].must_exist for name in names if name in fields)

@@ -36,7 +36,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
 from daicho.write import conditions, validation
-from daicho.write.copy_writer import check_writable
 from daicho.write.field_changes import (
     PlannedWrite,
     apply_changes,
@@ -325,7 +324,6 @@ class ItemPlanner:
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
         """The write of an item with these fields at ``now``, after the checks of its image."""
-        check_writable(self.ledger, entity)
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
         image = base_item.build_base_item(self.tenant, generation, fields, created, now)

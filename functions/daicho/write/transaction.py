@@ -20,7 +20,7 @@ from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
 from daicho.layout.migrations import read_migrated
-from daicho.layout.reservation_writer import ReservationWriter
+from daicho.layout.reservation_writer import ItemChange, ReservationWriter
 from daicho.layout.reservations import is_held
 from daicho.query.key_resolver import build_not_found
 from daicho.query.unique_finder import UniqueFinder
@@ -37,8 +37,6 @@ from daicho.storage.requests import (
     get_write_key,
 )
 from daicho.write import conditions
-from daicho.write.conditions import ConditionalWrite
-from daicho.write.copy_writer import CopyWriter, ItemChange, check_writable, explain_refusal
 from daicho.write.field_changes import PlannedWrite
 from daicho.write.planner import ItemPlanner
 from daicho.write.refusals import (
@@ -166,7 +164,6 @@ class Transaction:
 
     def remove(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """Delete the base item and mark its versions; the caller deletes sections and objects."""
-        check_writable(self._planner.ledger, ref.entity)
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
@@ -239,11 +236,10 @@ class Transaction:
         Raises:
             Invalid: the writes exceed the limits of a transaction.
             Raced: a concurrent writer changed one of the items; nothing was written.
-            Conflict: the key of a copy is taken (ADR 0123).
             NotUnique: another item has a value that is unique.
         """
         writes: list[Write] = [*self._build_writes(), *self._complete_writes.values()]
-        writes += (*self.idempotency_record, *self._build_copy_writes())
+        writes += self.idempotency_record
         if all(isinstance(write, ConditionCheck) for write in writes):
             return  # it has only read: no write depends on what was read
         reservations = ReservationWriter.build(
@@ -257,7 +253,7 @@ class Transaction:
             else:
                 reservations.send(writes, self._send)
         except TransactionFailedError as error:
-            raise explain_refusal(writes, error) or Raced(CHANGED_MEANWHILE) from error
+            raise Raced(CHANGED_MEANWHILE) from error
 
     def _read_item(self, ref: ItemRef[Any]) -> Image | None:
         key = self._key_resolver.resolve_key(ref)
@@ -329,27 +325,13 @@ class Transaction:
             if key in self._complete_writes:
                 continue  # that write has its own condition
             image = self.images[key]
-            write = conditions.if_absent() if stored is None else self._if_unchanged(stored)
+            write = conditions.if_absent() if stored is None else conditions.if_unchanged(stored)
             if image is stored:
                 yield write.to_check(key)
             elif image is not None:
                 yield write.to_put(self._versions.build_base_item(key, image))
             elif stored is not None:
                 yield write.to_delete(key)
-
-    def _if_unchanged(self, stored: Image) -> ConditionalWrite:
-        """The condition of a write. The generation of an item shows whether it has a copy."""
-        entity = attributes.get_text(stored, "type")
-        if entity in self._planner.ledger.copies:
-            return conditions.if_unchanged(stored, "gen")
-        return conditions.if_unchanged(stored)
-
-    def _build_copy_writes(self) -> list[Write]:
-        """The writes of the copies of all items that are changed (ADR 0123)."""
-        ledger = self._planner.ledger
-        if not ledger.copies:
-            return []
-        return CopyWriter(ledger, self._table).build_writes(self._list_changes(), self._clock())
 
     def _list_changes(self) -> list[ItemChange]:
         """The items that are changed: as they were read, and as they will be."""

@@ -10,12 +10,11 @@ from typing import Any
 from daicho.plan import (
     AggregatePlan,
     Condition,
-    CopyPlan,
     Decisions,
     EntityPlan,
     ExpiryPlan,
     KeyPlan,
-    ListingPlan,
+    UniquePlan,
 )
 from daicho.testing.faults.code_versions import POISON_FOR_BOTH, POISON_SOMETIMES
 from daicho.testing.schedules.code_history import CodeHistory, simulate_history
@@ -28,7 +27,6 @@ from tests.delivery.schedules.lifecycle_profiles import (
     CHANGED,
     DRAFT_1,
     DRAFT_2,
-    NEWEST,
     STATE,
     TEAM,
     VISIT_1,
@@ -73,33 +71,13 @@ BY_CHANGE = replace(DUE_1, expires=ExpiryPlan(300, archive=False, of="_changed_a
 BY_CREATION = replace(DUE_1, expires=ExpiryPlan(900, archive=False, where=DONE))
 MOVED = build_history((BY_CHANGE,), Decisions(), (BY_CREATION,), (BY_FIELD,))
 STAMPED = build_history((BY_FIELD,), Decisions(), (DUE_1,), (BY_CHANGE,))
-# Touches that also write a copy, whose key contains what a write may change.
-BADGE = EntityPlan(
-    name="Badge",
-    fields=CARD_1.fields,
-    key=KeyPlan(("team",), ("id",)),
-    listings=(ListingPlan("of_state", 0, STATE, NEWEST),),
-)
-TO_BADGE = CopyPlan("Badge")
-COPIED = build_history(
-    (replace(CARD_2, copied_to=TO_BADGE), BADGE),
+# Touches that also reserve values, which a write may change. Those of no two items are alike.
+ALL_VALUES = (UniquePlan("all_values", 0, ("id", "name", "team", "state")),)
+RESERVED = build_history(
+    (replace(CARD_2, uniques=ALL_VALUES),),
     Decisions(),
     (CARD_1,),
-    (replace(CARD_1, copied_to=TO_BADGE), BADGE),
-)
-# Copies have the expiry of their items, and the time of their last change.
-OPEN_FOR_5_MINUTES = BY_CHANGE.expires
-COPIED_STAMPED = build_history(
-    (
-        replace(CARD_2, copied_to=TO_BADGE, expires=OPEN_FOR_5_MINUTES),
-        replace(BADGE, expires=OPEN_FOR_5_MINUTES),
-    ),
-    Decisions(),
-    (replace(CARD_1, expires=OPEN_FOR_5_MINUTES),),
-    (
-        replace(CARD_1, copied_to=TO_BADGE, expires=OPEN_FOR_5_MINUTES),
-        replace(BADGE, expires=OPEN_FOR_5_MINUTES),
-    ),
+    (replace(CARD_1, uniques=ALL_VALUES),),
 )
 # Aggregates that keep what expired, and that are newer than archived rows (rule 33).
 OF_TEAM = AggregatePlan("of_team", 0, "count", None, TEAM, (), on_expiry="keep")
@@ -188,14 +166,13 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild undated", 12, UNDATED, draw_exact_values),
     rebuild_profile("rebuild moved expiry", 12, MOVED, draw_due_values),
     rebuild_profile("rebuild last change", 12, STAMPED, draw_due_values),
-    rebuild_profile("rebuild copied", 25, COPIED, draw_exact_values),
-    rebuild_profile("rebuild copied expiry", 10, COPIED_STAMPED, draw_exact_values),
+    rebuild_profile("rebuild reserved", 25, RESERVED, draw_exact_values),
     # A quarter to a third of all writes meets another transaction: passes leave items to those that
     # follow.
     rebuild_profile(
         "rebuild contended",
         10,
-        COPIED,
+        RESERVED,
         draw_exact_values,
         faults=("conflict",),
         fault_levels=(0.33, 0.5),

@@ -12,10 +12,8 @@ import pytest
 from daicho import migration
 from daicho.errors import DeclarationError
 from daicho.plan import (
-    CopyPlan,
     Decisions,
     EntityPlan,
-    ExpiryPlan,
     FieldPlan,
     Ledger,
     MigrationPlan,
@@ -160,16 +158,3 @@ def test_a_migration_writes_something() -> None:
             @migration("Member", writes=wrong)
             def split(member: Mapping[str, Any]) -> Mapping[str, Any]:
                 return member
-
-
-def test_items_that_are_being_copied_are_not_migrated() -> None:
-    other = replace(PLAIN, name="Person")
-    copied = replace(PLAIN, copied_to=CopyPlan("Person"))
-    fields = dict.fromkeys(("Member", "Person"), FIELDS)
-    ledger = append_generations([copied, other], FIRST, fields=fields)
-    migrated = replace(copied, migrations=(SPLIT,))
-    kept = replace(copied, expires=ExpiryPlan(60, archive=False))
-    more = {**fields, "Member": {**FIELDS, **GIVEN}}
-    for plan in (migrated, kept):
-        with pytest.raises(DeclarationError, match="Switch to Person first"):
-            append_generations([plan, other], ledger, fields=more if plan is migrated else fields)

@@ -20,6 +20,12 @@ def test_a_plan_reads_what_it_wrote() -> None:
     assert "copies" not in next(e for e in plan.to_json()["listings"] if e["name"] == "none")
 
 
+def test_a_lock_file_with_an_unknown_declaration_is_refused() -> None:
+    written = {**SONG.to_json(), "copied_to": {"entity": "Track", "switched": False}}
+    with pytest.raises(DeclarationError, match=r"Song\.copied_to, which this version of Daicho"):
+        EntityPlan.from_json(written)
+
+
 def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
     chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
     ledger = append_generations([replace(SONG, aggregates=(chart,))], Ledger())

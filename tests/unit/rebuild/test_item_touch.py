@@ -70,7 +70,7 @@ def test_an_item_without_the_value_is_touched_as_it_was_read() -> None:
     ledger = make_ledger(uniques=(unique,), fields={**PLAIN.fields, "label": "str"})
     table = MemoryTable()
     planned = touch(ledger)
-    assert not planned.companions
+    assert not planned.reserved
     table.put({**IMAGE, "label": {"S": "taken"}, "version": {"N": "5"}})
     assert not planned.send(table)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.declare.keys import CopiedTo
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
 
@@ -146,26 +145,3 @@ def build_default_rules(entities: Collection[type[Entity]]) -> dict[str, AccessR
         for entity in entities
         if entity.owner_field_ is not None
     }
-
-
-def check_copied_access(
-    entities: Collection[type[Entity]], rules: Mapping[str, AccessRule]
-) -> None:
-    """Check that the copies of items are read and written by the same callers.
-
-    Raises:
-        DeclarationError: the entity of the copies has another rule.
-    """
-    for entity in entities:
-        for declared in entity.declarations_.values():
-            if not isinstance(declared, CopiedTo):
-                continue
-            own, copied = (
-                rules.get(name, AccessRule(name)) for name in (entity.__name__, declared.target)
-            )
-            if (own.read, own.write, own.owner) != (copied.read, copied.write, copied.owner):
-                raise DeclarationError(
-                    f"{declared}: {declared.target} must have the owner and the access of "
-                    f"{entity.__name__}: domain.access({declared.target}, read={own.read}, "
-                    f"write={own.write})"
-                )

@@ -28,7 +28,7 @@ from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly
 from daicho.testing.oracle.settled_contents import SettledContents, has_older_image
 from daicho.testing.oracle.stream_history import is_base_item
-from daicho.testing.oracle.touched_items import TouchedItems, is_copy
+from daicho.testing.oracle.touched_items import TouchedItems
 
 JOBS = "jobs"
 """The process of a step of a rebuild."""
@@ -100,19 +100,11 @@ class CompletionCheck:
         return left
 
     def find_wrong_items(self) -> list[str]:
-        """The items of complete entities whose expiry or copy is wrong, in a line each."""
-        wrong = []
-        for state in read_stage_states(self._deployment.open_table()).states.values():
-            wrong += self._list_wrong_items(state)
+        """The items of complete entities with a wrong expiry or no reservation, in a line each."""
+        wrong = self._touched.list_unreserved()
+        for entity in read_stage_states(self._deployment.open_table()).states:
+            wrong += self._touched.list_wrong_lifetimes(entity)
         return wrong
-
-    def _list_wrong_items(self, state: BackfillState) -> list[str]:
-        copy = self._deployment.entities.ledger.copies.get(state.entity)
-        is_copied = copy is not None and state.oldest >= copy.since
-        return [
-            *self._touched.list_wrong_lifetimes(state.entity),
-            *(self._touched.list_wrong_copies(state.entity) if is_copied else ()),
-        ]
 
     def _list_items_of(self, instance: Instance) -> list[str]:
         return [
@@ -131,9 +123,7 @@ class CompletionCheck:
     def _check_touch(
         self, key: ItemKey, old: Image | None, new: Image | None, process: SimulatedProcess
     ) -> None:
-        """A rebuild raises the generation of an item that exists, and writes copies of items."""
-        if is_copy(new or old or {}):
-            return  # they are compared with their items once the rebuild is complete
+        """A rebuild raises the generation of an item that exists."""
         if old is None or new is None or not self._touched.is_right_touch(old, new):
             self._judge.report(f"a touch changes {key} from {old} to {new}")
         elif int(new["gen"]["N"]) <= int(old["gen"]["N"]):
@@ -154,7 +144,7 @@ class CompletionCheck:
                 continue
             if int(item["gen"]["N"]) < oldest:
                 self._judge.report(f"{key} is of generation {item['gen']['N']}, not {oldest}")
-        for line in self._list_wrong_items(state):
+        for line in (*self._touched.list_wrong_lifetimes(entity), *self._touched.list_unreserved()):
             self._judge.report(f"{entity} is complete, but {line}")
         for record in self._settled.list_waiting_records():
             if has_older_image(record, entity, oldest):
@@ -166,7 +156,8 @@ class CompletionCheck:
         ledger = self._deployment.entities.ledger
         plan = ledger.find_plan(entity, oldest)
         rows = frozenset(each.row for each in self._contents.list_kept_items(entity))
-        for name, since in sorted(plan.derived_instances):
+        reserved = {(unique.name, unique.since) for unique in plan.derived_uniques}
+        for name, since in sorted(plan.derived_instances - reserved):
             if is_complete((name, since), state, ledger):
                 instance = Instance(entity, name, since)
                 self._deployment.filled[entity, name, since] = rows

@@ -1,17 +1,14 @@
-"""What touches write besides the generation: the expiry of items, and their copies.
+"""What touches write besides the generation: the expiry of items, and their reservations.
 
-Items and copies are compared field by field, and times are computed from the declared seconds.
+Items are compared field by field, and times are computed from the declared seconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from daicho.layout.item_keys import build_base_key
 from daicho.plan import EntityPlan, Ledger
-from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.expiry_rules import (
     CHANGED_AT,
@@ -20,24 +17,15 @@ from daicho.testing.oracle.expiry_rules import (
     read_epoch,
 )
 from daicho.testing.oracle.stream_history import is_base_item
-from daicho.testing.simulated_entities import TENANT
+from daicho.testing.oracle.unique_values import compare_unique_values
 
-COPY_OF = "_copy_of"
 TOUCH_S = 300
 """How long ago a touch was planned at most, in seconds: none is sent that was planned four minutes
 ago, and a request takes less than another minute."""
-_KEYS = {f"{index}{end}" for index in ("", "GSI1", "GSI2", "GSI3") for end in ("PK", "SK")}
-_OWN = {*_KEYS, "type", "gen"}
-"""The attributes in which an item and its copy differ."""
-
-
-def is_copy(image: Image) -> bool:
-    """Whether an image is a copy of an item of another entity."""
-    return COPY_OF in image
 
 
 class TouchedItems:
-    """Checks the expiry and the copies of the items of a table."""
+    """Checks the expiry and the reservations of the items of a table."""
 
     def __init__(self, deployment: SimulatedDeployment) -> None:
         self._deployment = deployment
@@ -76,28 +64,11 @@ class TouchedItems:
             if item.get("ttl") != right:
                 yield f"{key} has ttl {item.get('ttl')}, not {right}"
 
-    def list_wrong_copies(self, entity: str) -> Iterator[str]:
-        """The items that differ from their copies, and copies without an item, in a line each."""
-        copy = self._ledger.copies.get(entity)
-        if copy is None:
-            return
-        plan = self._ledger.newest_generation(copy.target).plan
-        right = dict[ItemKey, Image]()
-        copies = dict[ItemKey, Image]()
-        for key, item in self._deployment.dynamodb.items:
-            if not is_base_item(item):
-                continue
-            if item["type"]["S"] == copy.target:
-                copies[key] = _select_fields(item)
-            elif item["type"]["S"] == entity:
-                owner = {COPY_OF: {"S": keys.render(key.pk, key.sk)}}
-                right[build_base_key(TENANT, plan, item)] = {**_select_fields(item), **owner}
-        for key in sorted(right.keys() | copies.keys()):
-            present = [images[key] for images in (right, copies) if key in images]
-            if all(map(self._has_expired, present)):
-                continue  # the TTL process removes an item and its copy at different times
-            if right.get(key) != copies.get(key):
-                yield f"the copy {key} is {copies.get(key)}, not {right.get(key)}"
+    def list_unreserved(self) -> list[str]:
+        """The items that lack a reservation of their generation, in a line each."""
+        images = (item for _, item in self._deployment.dynamodb.items)
+        now = int(self._deployment.clock.now().timestamp())
+        return compare_unique_values(images, self._ledger, now).lacking
 
     def _has_changed_lifetime(self, old: Image, new: Image) -> bool:
         """Whether a generation from the old one of an item to its new one has another lifetime."""
@@ -122,7 +93,3 @@ class TouchedItems:
         """Whether an item has expired, so many seconds ago or earlier."""
         now = self._deployment.clock.now().timestamp()
         return "ttl" in image and int(image["ttl"]["N"]) <= now - seconds
-
-
-def _select_fields(image: Image) -> Image:
-    return {name: value for name, value in image.items() if name not in _OWN}

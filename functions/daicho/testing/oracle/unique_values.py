@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from daicho.layout.base_item import is_expired
-from daicho.layout.item_copies import render_owner
-from daicho.layout.reservations import OWNER, SIGN, Reservations, build_reservations
+from daicho.layout.reservations import OWNER, SIGN, Reservations, build_reservations, render_owner
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -18,14 +17,21 @@ from daicho.storage.item_key import ItemKey, get_key
 class UniqueValues:
     """The result of a comparison.
 
-    ``differences``: two live items with one value, a live item without its reservation, or a
-    reservation that a live item owns and should not. ``unowned``: reservations that have expired,
-    or whose owner does not exist or has expired; the next writer that meets one takes it over.
+    ``lacking``: two live items with one value, or a live item without its reservation. ``left``:
+    reservations that a live item owns and should not; code that does not know of them leaves some.
+    ``unowned``: reservations that have expired, or whose owner does not exist or has expired. The
+    next writer that meets one of ``left`` or ``unowned`` takes it over.
     """
 
     items: int = 0
-    differences: list[str] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
     unowned: list[ItemKey] = field(default_factory=list)
+
+    @property
+    def differences(self) -> list[str]:
+        """What code that knows of the reservations never causes."""
+        return [*self.lacking, *self.left]
 
 
 def is_reservation(image: Image) -> bool:
@@ -49,20 +55,18 @@ def compare_unique_values(images: Iterable[Image], ledger: Ledger, now: int) -> 
         for key, wanted in _list_expected(image, ledger).items():
             compared.items += 1
             if key in expected:
-                compared.differences.append(f"{key.pk}: two items have the value")
+                compared.lacking.append(f"{key.pk}: two items have the value")
             expected[key] = wanted
     for key, should_be in expected.items():
         if reserved.get(key) != should_be:
-            compared.differences.append(
-                f"{key.pk}: is {reserved.get(key)}, and should be {should_be}"
-            )
+            compared.lacking.append(f"{key.pk}: is {reserved.get(key)}, and should be {should_be}")
     for key, reservation in reserved.items():
         if key in expected:
             continue
         # DynamoDB may delete an expired item first. Then nobody knows its value, if it is created
         # again with another one.
         if reservation[OWNER]["S"] in live and not is_expired(reservation, now):
-            compared.differences.append(f"{key.pk}: its owner does not have the value")
+            compared.left.append(f"{key.pk}: its owner does not have the value")
         else:
             compared.unowned.append(key)
     return compared

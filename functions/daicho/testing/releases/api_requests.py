@@ -25,7 +25,6 @@ from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.waiting_processes import WaitingProcesses
 from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.oracle.touched_items import is_copy
 from daicho.testing.releases.item_writes import write_item
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import TABLE
@@ -150,7 +149,7 @@ class ApiRequests:
             return None
         self.writer.list_generations = instance.list_generations
         item = self.writer.draw_image(entity)
-        existing = sorted(key for key, each in self.writer.items.items() if not is_copy(each))
+        existing = sorted(self.writer.items)
         is_removed = bool(existing) and self.choices.draw_bool(0.25)
         key = self.choices.pick(existing) if is_removed else get_key(item)
         is_replaced = "version" in item and key == get_key(item) and self.choices.draw_bool(0.5)

@@ -1,4 +1,4 @@
-"""Writes of one item as the API does them: on condition that it is as read, and with its copy."""
+"""Writes of one item as the API does them: if it is as it was read, and with its reservations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import datetime as dt
 
 from daicho.errors import Conflict, ContendedError, TransactionFailedError
 from daicho.layout.base_item import is_expired
+from daicho.layout.reservation_writer import ReservationWriter
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Delete, Put, Write
+from daicho.storage.requests import Delete, Put
 from daicho.storage.table import Table
 from daicho.testing.oracle.expiry_rules import CHANGED_AT, RESTORED, build_right_ttl
 from daicho.write.conditions import if_absent, if_unchanged
-from daicho.write.copy_writer import CopyWriter, is_copied
 
 
 def write_item(
@@ -37,13 +37,14 @@ def write_item(
         item = {**item, "version": {"N": str(int(stored["version"]["N"]) + 1)}}
         if not has_expired:
             item = _keep_creation(ledger, item, stored)
-    more = ("gen",) if is_copied(ledger, entity) else ()
-    condition = if_absent() if stored is None else if_unchanged(stored, *more)
+    condition = if_absent() if stored is None else if_unchanged(stored)
+    write: Put | Delete = condition.to_delete(key) if item is None else condition.to_put(item)
+    reserving = ReservationWriter.build(ledger, table, [(stored, item)], int(now.timestamp()))
     try:
-        copies = CopyWriter(ledger, table).build_writes([(stored, item)], now)
-        own: Put | Delete = condition.to_delete(key) if item is None else condition.to_put(item)
-        writes: list[Write] = [own, *copies]
-        table.transact(writes)
+        if reserving is None:
+            table.transact([write])
+        else:
+            reserving.send([write], table.transact)
     except (Conflict, ContendedError, TransactionFailedError):
         return False
     return True

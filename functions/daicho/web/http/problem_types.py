@@ -112,14 +112,6 @@ TYPES: tuple[ProblemType, ...] = (
         "Not Unique",
     ),
     ProblemType(
-        "unwritable",
-        409,
-        "The items of this kind move to another key. Until the switch, their copies cannot be "
-        "written; after it, the original items cannot.",
-        "Write the other kind of item, which detail names.",
-        "Unwritable",
-    ),
-    ProblemType(
         "tenant-closed",
         410,
         "An administrator deleted the tenant. Its data is removed, or is being removed.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho import CopiedTo, Domain, Entity, Key, field, owned_by_caller, uid
+from daicho import Domain, Entity, Key, field, owned_by_caller, uid
 from daicho.declare.registry import Daicho
 from daicho.declare.rules.access import read_names, read_verb_roles
 from daicho.errors import DeclarationError
@@ -98,25 +98,3 @@ def test_roles_by_verb() -> None:
         read_verb_roles({"PUT": "a"}, verbs, "/x")
     assert read_names(("a", "b", "a"), "/x") == ("a", "b")
     assert read_names(None, "/x") == ()
-
-
-def test_copies_have_the_access_of_their_items() -> None:
-    class Moved(Entity):
-        id: str = uid()
-        owner: str = owned_by_caller()
-
-        key = Key(id, partition=0)
-
-    class Kept(Entity):
-        id: str = uid()
-        owner: str = owned_by_caller()
-
-        key = Key(id)
-        moved = CopiedTo("Moved")
-
-    domain = Domain("d", Kept, Moved)
-    domain.access(Kept, read="owner", write="owner")
-    with pytest.raises(DeclarationError, match="Moved must have the owner and the access of Kept"):
-        Daicho(domain)
-    domain.access(Moved, read="owner", write="owner")
-    assert Daicho(domain).access_rules["Moved"].read == ("owner",)

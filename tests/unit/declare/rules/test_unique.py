@@ -9,7 +9,6 @@ import pytest
 from pydantic import JsonValue
 
 from daicho import (
-    CopiedTo,
     Domain,
     Entity,
     Key,
@@ -139,25 +138,6 @@ def test_entities_whose_items_have_no_reservations() -> None:
         compile_entity(Document)
     with refused(r"Manual is versioned by pointer.*use Versioned\('copy'\)"):
         compile_entity(Manual)
-
-
-def test_an_entity_with_unique_values_is_not_copied() -> None:
-    class Source(Entity):
-        id: str = uid()
-        number: str = field()
-
-        key = Key(id)
-        one = Unique(number)
-        copied_to = CopiedTo("Target")
-
-    class Target(Entity):
-        number: str = field()
-        id: str = field()
-
-        key = Key(number)
-
-    with refused("Source has unique values, which cannot be copied"):
-        Daicho(Domain("copied", Source, Target))
 
 
 def declare_users(*, unique: Unique | None, listed: bool = False) -> Daicho:

@@ -34,7 +34,6 @@ def failing(error: Exception) -> Client:
         (errors.BadCursor(), "bad-cursor"),
         (errors.Conflict("x"), "conflict"),
         (errors.Raced("x"), "raced"),
-        (errors.Unwritable("x"), "unwritable"),
         (errors.NotUnique("x"), "not-unique"),
         (errors.TenantClosed("x"), "tenant-closed"),
         (errors.PreconditionFailed("x"), "precondition-failed"),
