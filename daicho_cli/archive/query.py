@@ -17,7 +17,7 @@ from daicho_cli.archive.options import Entities, KeyParts, Since, Tenant, Until
 from daicho_cli.archive.query_result import QueryResult
 from daicho_cli.archive.session import ArchiveSession, show_progress
 from daicho_cli.archive.sql import Statement, select_rows, select_statement
-from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.options import LOCAL, StackFile, Stage
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
 
 Engine = Literal["athena", "duckdb"]
@@ -36,10 +36,6 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         typer.Option(
             help="A SELECT statement over the selected rows: SELECT … FROM archive.",
         ),
-    ] = None,
-    engine: Annotated[
-        Engine | None,
-        typer.Option(help="Default: Athena for a deployed stage, DuckDB for the local stack."),
     ] = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="The output format.")] = "table",
     limit: Annotated[
@@ -63,10 +59,6 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
             session.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
         entities = sorted(selection.folders or session.archive.list_entities())
-        if engine is None:
-            engine = "duckdb" if session.stack.is_local else "athena"
-        if engine == "athena" and session.stack.is_local:
-            raise OptionError("--engine athena: the local AWS's Athena takes no parameters")
         max_rows = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
         if sql is None:
             statement = select_rows(None if max_rows is None else max_rows + 1)
@@ -75,7 +67,7 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         broken: list[str] = []
         more: list[bool] = []
         lines: list[str] = []
-        with _run_statement(session, engine, selection, entities, statement, broken) as result:
+        with _run_statement(session, selection, entities, statement, broken) as result:
             answer = result if sql is not None else formatting.skip_unreadable(result, lines)
             if sql is None and output == "json":
                 answer = formatting.format_rows(answer, session.find_entities())
@@ -92,10 +84,14 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
     raise typer.Exit(INCOMPLETE if broken or lines else SUCCESS)
 
 
+def choose_engine(session: ArchiveSession) -> Engine:
+    """Athena for a deployed stage. The local AWS's Athena takes no parameters: DuckDB there."""
+    return "duckdb" if session.stack.is_local else "athena"
+
+
 @contextmanager
 def _run_statement(
     session: ArchiveSession,
-    engine: Engine,
     selection: Selection,
     entities: Sequence[str],
     sql: str,
@@ -110,7 +106,7 @@ def _run_statement(
     def report_corrupt(name: str, error: CorruptObjectError) -> None:
         report_broken(name, error)
 
-    if engine == "athena" and entities:
+    if choose_engine(session) == "athena" and entities:
         athena = AthenaEngine.open(session.stack)
         objects = list(session.archive.list_selected(selection))
         partitions = {entry.name.rpartition("/")[0] for entry in objects}

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from daicho.archive.reader import Selection
+from daicho_cli.archive import query
 from daicho_cli.archive.athena_engine import AthenaEngine
 from daicho_cli.archive.sql import select_rows, select_statement
 from tests.support.archive_commands import TEXTS, Commanded
@@ -103,6 +104,17 @@ def engine(made: Commanded, monkeypatch: pytest.MonkeyPatch) -> Engine:
 Ask = Callable[..., Any]
 
 
+@pytest.fixture
+def ask(made: Commanded, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Runs ``archive query`` with an engine: a deployed stage has Athena, the local one DuckDB."""
+
+    def run(engine: str, *arguments: str) -> Any:
+        monkeypatch.setattr(query, "choose_engine", lambda _session: engine)
+        return made.run("query", *arguments)
+
+    return run
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -116,32 +128,28 @@ Ask = Callable[..., Any]
         ("--sql", "with x AS (SELECT tenant FROM archive) SELECT * FROM x ORDER BY 1"),
     ],
 )
-def test_both_engines_answer_alike(
-    made: Commanded, engine: Engine, arguments: Sequence[str]
-) -> None:
-    one = made.run("query", "-o", "csv", "--engine", "duckdb", *arguments)
-    other = made.run("query", "-o", "csv", "--engine", "athena", *arguments)
+def test_both_engines_answer_alike(ask: Ask, engine: Engine, arguments: Sequence[str]) -> None:
+    one, other = (ask(each, "-o", "csv", *arguments) for each in ("duckdb", "athena"))
     assert (one.exit_code, other.exit_code) == (0, 0), other.output
     assert one.stdout == other.stdout
     assert one.stdout.count("\n") > 1
     if "--sql" not in arguments:
         whole = [
-            json.loads(made.run("query", "-o", "json", "--engine", each, *arguments).stdout)
-            for each in ("duckdb", "athena")
+            json.loads(ask(each, "-o", "json", *arguments).stdout) for each in ("duckdb", "athena")
         ]
         assert whole[0] == whole[1]
 
 
 @pytest.mark.parametrize("value", TEXTS)
 def test_a_key_with_quotes_is_a_value_and_finds_its_item(
-    made: Commanded, engine: Engine, value: str
+    made: Commanded, ask: Ask, engine: Engine, value: str
 ) -> None:
     # Its key is the one that its id gives it.
     old = build_download(value)  # type: ignore[arg-type]
     made.kept.append(7, **{name: old[name] for name in ("PK", "SK", "id")})
     key = ("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", f"id={value}")
     for each in ("duckdb", "athena"):
-        result = made.run("query", "-o", "json", "--engine", each, *key)
+        result = ask(each, "-o", "json", *key)
         (row,) = json.loads(result.stdout)
         assert row["item"]["id"] == value
     (asked,) = engine.asked
@@ -150,17 +158,17 @@ def test_a_key_with_quotes_is_a_value_and_finds_its_item(
     assert asked["QueryExecutionContext"] == {"Database": "daicho_test"}
 
 
-def test_what_it_scanned_is_said(made: Commanded, engine: Engine) -> None:
+def test_what_it_scanned_is_said(ask: Ask, engine: Engine) -> None:
     engine.scanned = 12_345
-    result = made.run("query", "--engine", "athena", "--until", "2026-11-21", "-o", "json")
+    result = ask("athena", "--until", "2026-11-21", "-o", "json")
     assert "Athena scanned 12,345 bytes of 2 objects in 1 partitions" in result.stderr
 
 
 def test_an_object_that_it_breaks_off_at_is_named_and_the_rest_is_shown(
-    made: Commanded, engine: Engine
+    ask: Ask, engine: Engine
 ) -> None:
     engine.stumbles = [render_link_name(0), render_link_name(2)]
-    result = made.run("query", "--engine", "athena", "-o", "json")
+    result = ask("athena", "-o", "json")
     assert result.exit_code == 1
     for name in engine.stumbles:
         assert f"skipped: {name}: HIVE_CURSOR_ERROR" in result.stderr
@@ -169,8 +177,8 @@ def test_an_object_that_it_breaks_off_at_is_named_and_the_rest_is_shown(
     assert "scanned 300 bytes" in result.stderr  # all three attempts are paid
 
 
-def test_a_statement_that_it_does_not_take_is_said(made: Commanded, engine: Engine) -> None:
-    result = made.run("query", "--engine", "athena", "--sql", "SELECT nothing FROM archive")
+def test_a_statement_that_it_does_not_take_is_said(ask: Ask, engine: Engine) -> None:
+    result = ask("athena", "--sql", "SELECT nothing FROM archive")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Athena failed: SYNTAX_ERROR" in result.stderr
     assert len(engine.asked) == 1
@@ -202,7 +210,7 @@ def test_lines_that_are_no_rows_are_said(made: Commanded, engine: Engine) -> Non
         yield {"ResultSet": {"Rows": [{"Data": [{} for _ in COLUMNS]}]}}
 
     engine.paginate = answered  # type: ignore[method-assign]
-    result = made.run("query", "--engine", "athena", "-o", "json")
+    result = ask("athena", "-o", "json")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == []
     assert "1 lines are not JSON: daicho archive verify names their objects" in result.stderr

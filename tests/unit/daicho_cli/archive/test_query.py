@@ -233,7 +233,6 @@ def test_what_the_model_cannot_read_is_shown_all_the_same(made: Commanded) -> No
         (("--entity", "Song"), "'Song' is not archived; these are: Download"),
         (("--entity", "x'y"), "is not archived"),
         (("--tenant", "A b"), "a-z, 0-9 and -"),
-        (("--engine", "athena"), "the local AWS's Athena takes no parameters"),
         (("--since", "yesterday"), "is no day"),
         (("--since", "2026-13-01"), "is no day"),
         (("--since", "0001-01-01T00:00:00+09:00"), "is no day"),
