@@ -204,7 +204,7 @@ def test_a_query_that_is_broken_off_is_stopped(made: Commanded) -> None:
     assert engine.stopped == ["q1"]
 
 
-def test_lines_that_are_no_rows_are_said(made: Commanded, engine: Engine) -> None:
+def test_lines_that_are_no_rows_are_said(ask: Ask, engine: Engine) -> None:
     def answered(QueryExecutionId: str) -> Iterator[dict[str, Any]]:
         yield {"ResultSet": {"Rows": [{"Data": [{"VarCharValue": c} for c in COLUMNS]}]}}
         yield {"ResultSet": {"Rows": [{"Data": [{} for _ in COLUMNS]}]}}
