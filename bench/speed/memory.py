@@ -26,7 +26,6 @@ from bench.speed.figures import Figure
 from bench.speed.invocation import ENVIRON
 from bench.speed.stream_events import SHARD, STREAM, build_event
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, field, uid
-from daicho.cost.footprint import STACK
 from daicho.declare.registry import Daicho
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.layout import item_keys
@@ -35,6 +34,7 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image, to_image, to_value
 from daicho.tally import slots
+from daicho_cli.cost.footprint import STACK
 
 ROOT = Path(__file__).parents[2]
 TENANT, DEVICE = "acme", "pump-7"

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 from bench.speed.figures import Figure
 from bench.tally import Counting
-from daicho.cost.counting import POLLS_A_SECOND, compute_batch_size
-from daicho.cost.footprint import STACK
-from daicho.cost.prices import load_prices
+from daicho_cli.cost.counting import POLLS_A_SECOND, compute_batch_size
+from daicho_cli.cost.footprint import STACK
+from daicho_cli.cost.prices import load_prices
 from tests.support.dynoxide import serving
 
 POLL_S = 1 / POLLS_A_SECOND

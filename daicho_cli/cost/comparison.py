@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from daicho.cost.reads import COLLECTION, INVERSE, VERSIONS
-from daicho.cost.traffic import EntityTraffic, Traffic
 from daicho.plan import EntityPlan, Ledger
+from daicho_cli.cost.reads import COLLECTION, INVERSE, VERSIONS
+from daicho_cli.cost.traffic import EntityTraffic, Traffic
 
 V = TypeVar("V")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import tomlkit
 
-from daicho.cost.traffic import MONTH_DAYS
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import EntityPlan, Ledger
 from daicho.web.openapi.examples import UNKNOWN, Examples
+from daicho_cli.cost.traffic import MONTH_DAYS
 
 ITEMS, CREATES, READS, CHANGES, DELETES = 10_000, 10_000, 30_000, 3_000, 1_000
 PAGES, SHOWN, GROUPS, FIGURES, TOPS = 10_000, 20, 100, 10_000, 1_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from daicho.cost.events import EntityShape
 from daicho.declare.entity import Entity
 from daicho.plan import Ledger
+from daicho_cli.cost.events import EntityShape
 
 
 def describe_entities(entities: Iterable[type[Entity]], ledger: Ledger) -> dict[str, EntityShape]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from daicho.cost.bill import Bill
+from daicho_cli.cost.bill import Bill
 from daicho_cli.cost.report import CostReport, format_dollars, sum_declarations
 
 WIDTH, LEFT, RIGHT, TOP, BAR, GAP = 900, 260, 110, 70, 18, 10

@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from daicho.cost.bill import Bill
-from daicho.cost.estimate import STACK
-from daicho.cost.units import Units
+from daicho_cli.cost.bill import Bill
+from daicho_cli.cost.estimate import STACK
+from daicho_cli.cost.units import Units
 
 UNITS_SERVICE = "DynamoDB"
 SMALLEST = 0.005

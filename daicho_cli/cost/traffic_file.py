@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from daicho.cost.traffic import EntityTraffic, Traffic, TrafficError, parse_traffic
 from daicho.declare.entity import Entity, get_values
 from daicho.errors import Invalid
 from daicho.items import mapper
 from daicho.storage.attributes import from_image
+from daicho_cli.cost.traffic import EntityTraffic, Traffic, TrafficError, parse_traffic
 
 
 def read_traffic(file: Path, entities: Iterable[type[Entity]]) -> Traffic:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
-from daicho.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.plan.instances import list_declarations, list_retiring
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
+from daicho_cli.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck

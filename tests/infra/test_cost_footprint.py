@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from daicho.cost import footprint
-from daicho.cost.bill import compute_idle_bill
-from daicho.cost.prices import load_prices
-from daicho.cost.units import PROJECTIONS
+from daicho_cli.cost import footprint
+from daicho_cli.cost.bill import compute_idle_bill
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.units import PROJECTIONS
 from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import list_dashboards, read_footprint, render_idle_table
 from tests.support.repository import ROOT

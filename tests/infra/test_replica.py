@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from daicho.cdk.settings import Settings
-from daicho.cost.footprint import FREE_DASHBOARD_METRICS
 from daicho.errors import SettingsError
+from daicho_cli.cost.footprint import FREE_DASHBOARD_METRICS
 from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import list_dashboards
 

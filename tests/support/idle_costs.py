@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.cost.bill import Bill
-from daicho.cost.footprint import (
+from daicho_cli.cost.bill import Bill
+from daicho_cli.cost.footprint import (
     FREE_DASHBOARD_METRICS,
     STACK,
     Footprint,

@@ -33,7 +33,7 @@ CODE = (
 )
 
 STREAM_SIDE = (
-    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "cost", "tally"),
+    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
     *("stream", "release", "redrive", "archive", "tenants", "rebuild", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
@@ -50,7 +50,7 @@ ORDER = (*ORDER, "domains", "handlers")
 ``daicho`` is the public names, which are loaded when they are asked for. ``daicho.testing`` runs
 the handlers, so it is the last of the library: nothing else of it imports it.
 """
-PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
+PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
 HOMES_OF_THE_SDK = {"daicho.storage.sessions", "daicho.storage.sdk_data"}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.cost.estimate import estimate_units
-from daicho.cost.traffic import Traffic, TransactionTraffic, parse_traffic
 from daicho.plan import Ledger
 from daicho_cli.cost.comparison import select_declared
 from daicho_cli.cost.default_traffic import build_default_traffic
+from daicho_cli.cost.estimate import estimate_units
+from daicho_cli.cost.traffic import Traffic, TransactionTraffic, parse_traffic
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 
 

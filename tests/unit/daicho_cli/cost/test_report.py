@@ -8,10 +8,8 @@ import json
 import pytest
 from rich.console import Console
 
-from daicho.cost.bill import compute_bill, compute_idle_bill
-from daicho.cost.prices import load_prices
-from daicho.cost.traffic import parse_traffic
-from daicho.cost.units import Units
+from daicho_cli.cost.bill import compute_bill, compute_idle_bill
+from daicho_cli.cost.prices import load_prices
 from daicho_cli.cost.report import (
     CostReport,
     build_document,
@@ -19,6 +17,8 @@ from daicho_cli.cost.report import (
     print_report,
     sum_declarations,
 )
+from daicho_cli.cost.traffic import parse_traffic
+from daicho_cli.cost.units import Units
 from tests.unit.daicho_cli.cost.shop import LEDGER
 
 EXAMPLE = {"title": "chair", "price": "24.90"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daicho.cost.traffic import TrafficError
+from daicho_cli.cost.traffic import TrafficError
 from daicho_cli.cost.traffic_file import complete_example, read_traffic
 from tests.unit.daicho_cli.cost.shop import SHOP, Page, Product, Sale
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.prices import load_prices
-from daicho.cost.rebuild import estimate_rebuild
 from daicho.plan import Condition, EntityPlan, ExpiryPlan, FieldPlan, Migration, MigrationPlan
 from daicho.plan.changes import Effect
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import get_key
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.rebuild import estimate_rebuild
 from daicho_cli.plan.assessment import EntityChange, list_entity_changes
 from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck

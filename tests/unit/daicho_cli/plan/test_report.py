@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from daicho.cost.prices import load_prices
-from daicho.cost.rebuild import RebuildEstimate
 from daicho.storage.item_key import ItemKey
 from daicho_cli.contract.change import ContractChange
 from daicho_cli.contract.committed import ContractCheck
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.rebuild import RebuildEstimate
 from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.deployment_plan import (
     CHANGES,

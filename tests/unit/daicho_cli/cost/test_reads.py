@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.events import EntityShape
-from daicho.cost.examples import build_image
-from daicho.cost.reads import (
+from daicho.plan import Generation, KeyPlan
+from daicho_cli.cost.events import EntityShape
+from daicho_cli.cost.examples import build_image
+from daicho_cli.cost.reads import (
     estimate_figures,
     estimate_item_read,
     estimate_page,
     estimate_section_read,
     estimate_vote_reads,
 )
-from daicho.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
-from daicho.cost.units import Units
-from daicho.plan import Generation, KeyPlan
-from tests.unit.cost.plans import CHART, OF_ARTIST, REVENUE, TITLED, VALUES, generation
+from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
+from daicho_cli.cost.units import Units
+from tests.unit.daicho_cli.cost.plans import CHART, OF_ARTIST, REVENUE, TITLED, VALUES, generation
 
 PLAIN = EntityShape()
 MISSING = Assumptions(cache_misses=1.0)

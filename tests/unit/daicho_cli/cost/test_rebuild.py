@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.cost import rebuild
-from daicho.cost.examples import build_image
-from daicho.cost.prices import load_prices
-from daicho.cost.rebuild import estimate_rebuild
-from daicho.cost.traffic import StreamTraffic
 from daicho.plan import KeyPlan
 from daicho.rebuild import touches
-from tests.unit.cost.plans import CHART, OF_ARTIST, TITLED, VALUES, generation
+from daicho_cli.cost import rebuild
+from daicho_cli.cost.examples import build_image
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.rebuild import estimate_rebuild
+from daicho_cli.cost.traffic import StreamTraffic
+from tests.unit.daicho_cli.cost.plans import CHART, OF_ARTIST, TITLED, VALUES, generation
 
 PRICES = load_prices()
 SONG = generation(listings=(OF_ARTIST,), searches=(TITLED,), aggregates=(CHART,))

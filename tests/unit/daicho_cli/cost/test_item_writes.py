@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.events import EntityShape, ItemEvent, list_events
-from daicho.cost.item_writes import RECORD, estimate_item_write, estimate_section_change
-from daicho.cost.traffic import Assumptions, ChangeTraffic, EntityTraffic, Traffic
-from daicho.cost.units import Units
 from daicho.plan import Generation, KeyPlan, UniquePlan
-from tests.unit.cost.plans import VALUES, WEEK, generation
+from daicho_cli.cost.events import EntityShape, ItemEvent, list_events
+from daicho_cli.cost.item_writes import RECORD, estimate_item_write, estimate_section_change
+from daicho_cli.cost.traffic import Assumptions, ChangeTraffic, EntityTraffic, Traffic
+from daicho_cli.cost.units import Units
+from tests.unit.daicho_cli.cost.plans import VALUES, WEEK, generation
 
 PLAIN = EntityShape()
 

@@ -6,17 +6,17 @@ changed. So the units follow from the number of groups, and of records in a batc
 
 from __future__ import annotations
 
-from daicho.cost.derived_writes import SEQUENCE, Touches
-from daicho.cost.expectation import count_distinct
-from daicho.cost.footprint import MAX_BATCH_RECORDS
-from daicho.cost.traffic import FigureTraffic, Traffic
-from daicho.cost.units import Units, measure_read, measure_write
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.plan import AggregatePlan
 from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.plan.figures.series import CHUNK_BUCKETS
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, measure_image
+from daicho_cli.cost.derived_writes import SEQUENCE, Touches
+from daicho_cli.cost.expectation import count_distinct
+from daicho_cli.cost.footprint import MAX_BATCH_RECORDS
+from daicho_cli.cost.traffic import FigureTraffic, Traffic
+from daicho_cli.cost.units import Units, measure_read, measure_write
 
 POLLS_A_SECOND = 4
 """How often Lambda reads a shard of a table's stream ("Process DynamoDB records with Lambda")."""

@@ -16,9 +16,8 @@ from math import ceil
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, equal_images, measure_image
+from daicho.storage.capacity import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 
-WRITE_UNIT_BYTES = 1024
-READ_UNIT_BYTES = 4096
 STORAGE_OVERHEAD_BYTES = 100
 """What DynamoDB adds to the stored size of each item, and of each entry of an index."""
 

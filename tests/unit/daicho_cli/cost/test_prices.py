@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.prices import PRICE_FILE, PriceError, list_regions, load_prices, parse_prices
+from daicho_cli.cost.prices import PRICE_FILE, PriceError, list_regions, load_prices, parse_prices
 
 
 def test_each_region_of_the_file_is_complete_and_dated() -> None:

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from daicho.cost.expectation import count_distinct
+from daicho_cli.cost.expectation import count_distinct
 
 
 @pytest.mark.parametrize(("groups", "draws"), [(10, 5), (100, 1_000), (1_000, 1_000), (3, 2)])

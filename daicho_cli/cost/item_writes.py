@@ -1,28 +1,28 @@
 """Units of writing base items, with everything that the same request reads and writes: pure.
 
 Versions, sections, reservations and the marks of leftovers are written by that request. Derived
-items are not: `daicho.cost.derived_writes`.
+items are not: `daicho_cli.cost.derived_writes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from daicho.cost.events import EntityShape, ItemEvent, is_moved
-from daicho.cost.examples import (
+from daicho.layout import cleanup_marks, sections, versions
+from daicho.layout.reservations import build_reservations
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image, measure_image
+from daicho.storage.item_key import get_key
+from daicho_cli.cost.events import EntityShape, ItemEvent, is_moved
+from daicho_cli.cost.examples import (
     CREATED,
     ID,
     build_stored_item,
     build_version_item,
     split_sections,
 )
-from daicho.cost.traffic import Assumptions
-from daicho.cost.units import Units, measure_check, measure_get, measure_read, measure_write
-from daicho.layout import cleanup_marks, sections, versions
-from daicho.layout.reservations import build_reservations
-from daicho.plan import EntityPlan
-from daicho.storage.attributes import Image, measure_image
-from daicho.storage.item_key import get_key
+from daicho_cli.cost.traffic import Assumptions
+from daicho_cli.cost.units import Units, measure_check, measure_get, measure_read, measure_write
 
 RECORD = Units(read=1.0, write=2.0)
 """The record of an Idempotency-Key, of at most 1 KB: looked up, and put in the transaction."""

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from daicho.cost.traffic import TrafficError
 from daicho.errors import Invalid
 from daicho.layout import versions
 from daicho.layout.base_item import build_base_item
 from daicho.layout.sections import MANIFEST, Section, split_into_sections, start_manifest
 from daicho.plan import EntityPlan, Generation
 from daicho.storage.attributes import AttributeValue, Image, to_value
+from daicho_cli.cost.traffic import TrafficError
 
 TENANT = "tenant-one"
 ID = "01kakz0c7sj7w9v0e3m4n5p6q7"

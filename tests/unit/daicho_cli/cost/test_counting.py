@@ -7,17 +7,17 @@ from math import isclose
 
 import pytest
 
-from daicho.cost.counting import (
+from daicho_cli.cost.counting import (
     build_slot,
     compute_stream_load,
     estimate_counting,
     estimate_idle_rollups,
     estimate_votes,
 )
-from daicho.cost.derived_writes import Touches
-from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
-from daicho.cost.units import Units, measure_write
-from tests.unit.cost.plans import CHART, COUNT
+from daicho_cli.cost.derived_writes import Touches
+from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
+from daicho_cli.cost.units import Units, measure_write
+from tests.unit.daicho_cli.cost.plans import CHART, COUNT
 
 BENCH = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1_000, rollups=2))
 EVENTS = 120_000

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from daicho.cost import watermark
-from daicho.cost.counting import compute_stream_load
-from daicho.cost.traffic import StreamTraffic, Traffic
-from daicho.cost.watermark import WatermarkLoad, estimate_watermark
 from daicho.storage.protocols import StreamShard
 from daicho.stream import watermark_job
+from daicho_cli.cost import watermark
+from daicho_cli.cost.counting import compute_stream_load
+from daicho_cli.cost.traffic import StreamTraffic, Traffic
+from daicho_cli.cost.watermark import WatermarkLoad, estimate_watermark
 from tests.support.watermark_stack import Stack
 
 MONTH_MINUTES = 43_200

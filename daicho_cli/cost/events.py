@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from daicho.cost import examples
-from daicho.cost.traffic import ChangeTraffic, EntityTraffic, Traffic, TransactionTraffic
 from daicho.plan import Generation
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
+from daicho_cli.cost import examples
+from daicho_cli.cost.traffic import ChangeTraffic, EntityTraffic, Traffic, TransactionTraffic
 
 EventKind = Literal["create", "change", "delete", "expire"]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.derived_writes import (
+from daicho.plan import Condition, Generation, RetiringPlan
+from daicho_cli.cost.derived_writes import (
     Touches,
     count_touches,
     estimate_row_writes,
@@ -15,11 +16,19 @@ from daicho.cost.derived_writes import (
     list_groups,
     list_row_images,
 )
-from daicho.cost.events import EventKind, ItemEvent
-from daicho.cost.examples import build_image
-from daicho.cost.units import Units
-from daicho.plan import Condition, Generation, RetiringPlan
-from tests.unit.cost.plans import CHART, COUNT, KEPT, OF_ARTIST, TITLED, VALUES, WEEK, generation
+from daicho_cli.cost.events import EventKind, ItemEvent
+from daicho_cli.cost.examples import build_image
+from daicho_cli.cost.units import Units
+from tests.unit.daicho_cli.cost.plans import (
+    CHART,
+    COUNT,
+    KEPT,
+    OF_ARTIST,
+    TITLED,
+    VALUES,
+    WEEK,
+    generation,
+)
 
 SONG = generation(listings=(OF_ARTIST,), searches=(TITLED,), aggregates=(CHART, COUNT))
 

@@ -6,13 +6,22 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.estimate import STACK, estimate_units
-from daicho.cost.events import EntityShape
-from daicho.cost.examples import ExampleError
-from daicho.cost.traffic import Traffic, TrafficError, parse_traffic
-from daicho.cost.units import Units
 from daicho.plan import CounterPlan, Part, RetiringPlan, SearchPlan, ThroughPlan
-from tests.unit.cost.plans import CHART, COUNT, OF_ARTIST, TITLED, VALUES, WEEK, generation, ledger
+from daicho_cli.cost.estimate import STACK, estimate_units
+from daicho_cli.cost.events import EntityShape
+from daicho_cli.cost.examples import ExampleError
+from daicho_cli.cost.traffic import Traffic, TrafficError, parse_traffic
+from daicho_cli.cost.units import Units
+from tests.unit.daicho_cli.cost.plans import (
+    CHART,
+    COUNT,
+    OF_ARTIST,
+    TITLED,
+    VALUES,
+    WEEK,
+    generation,
+    ledger,
+)
 
 SONG = generation(listings=(OF_ARTIST,), aggregates=(COUNT,))
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from daicho.cost import counting, derived_writes
-from daicho.cost.derived_writes import Touches
-from daicho.cost.events import ItemEvent
-from daicho.cost.prices import Prices
-from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
-from daicho.cost.units import READ_UNIT_BYTES, measure_write
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, measure_image
+from daicho.storage.capacity import READ_UNIT_BYTES
+from daicho_cli.cost import counting, derived_writes
+from daicho_cli.cost.derived_writes import Touches
+from daicho_cli.cost.events import ItemEvent
+from daicho_cli.cost.prices import Prices
+from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
+from daicho_cli.cost.units import measure_write
 
 PASSES = (0.5, 1.0)
 """Read units for 4 KB of each scan of all items: the first one touches them, with eventually

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
-from daicho.cost import counting, derived_writes, examples, item_writes, reads
-from daicho.cost.counting import StreamLoad
-from daicho.cost.derived_writes import Touches
-from daicho.cost.events import EntityShape, ItemEvent, list_events
-from daicho.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
-from daicho.cost.units import Units, measure_read, sum_units
-from daicho.cost.watermark import WatermarkLoad, estimate_watermark
 from daicho.plan import EntityPlan, Generation, Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, measure_image
+from daicho_cli.cost import counting, derived_writes, examples, item_writes, reads
+from daicho_cli.cost.counting import StreamLoad
+from daicho_cli.cost.derived_writes import Touches
+from daicho_cli.cost.events import EntityShape, ItemEvent, list_events
+from daicho_cli.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
+from daicho_cli.cost.units import Units, measure_read, sum_units
+from daicho_cli.cost.watermark import WatermarkLoad, estimate_watermark
 
 Work = Literal["items", "rows", "slots", "rollups", "announcements", "times", "reads"]
 """What units are used for: base items with all that their requests read and write; index rows;

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from daicho.cost import footprint
-from daicho.cost.bill import compute_bill, compute_idle_bill
-from daicho.cost.prices import load_prices
-from daicho.cost.traffic import parse_traffic
-from tests.unit.cost.plans import COUNT, OF_ARTIST, VALUES, WEEK, generation, ledger
+from daicho_cli.cost import footprint
+from daicho_cli.cost.bill import compute_bill, compute_idle_bill
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.traffic import parse_traffic
+from tests.unit.daicho_cli.cost.plans import COUNT, OF_ARTIST, VALUES, WEEK, generation, ledger
 
 PRICES = load_prices("us-east-1")
 SONG = generation(listings=(OF_ARTIST,), aggregates=(COUNT,))

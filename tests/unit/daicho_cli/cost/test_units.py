@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.units import (
+from daicho.storage.attributes import Image
+from daicho_cli.cost.units import (
     Units,
     measure_check,
     measure_get,
@@ -16,7 +17,6 @@ from daicho.cost.units import (
     select_entry,
     sum_units,
 )
-from daicho.storage.attributes import Image
 
 
 def item(size: int = 100, **more: Any) -> Image:

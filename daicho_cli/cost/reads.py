@@ -6,12 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import ceil, sqrt
 from typing import Any, TypeVar
 
-from daicho.cost.counting import build_slot
-from daicho.cost.derived_writes import list_row_images
-from daicho.cost.events import EntityShape
-from daicho.cost.examples import build_stored_item, build_version_item, split_sections
-from daicho.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
-from daicho.cost.units import Units, measure_get, measure_read, select_entry
 from daicho.layout import sections
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.search.analyzer import get_steps
@@ -20,6 +14,12 @@ from daicho.search.keyword import Keyword, KeywordError
 from daicho.search.posting_lists import FIRST_BLOCK_ROWS
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import get_key
+from daicho_cli.cost.counting import build_slot
+from daicho_cli.cost.derived_writes import list_row_images
+from daicho_cli.cost.events import EntityShape
+from daicho_cli.cost.examples import build_stored_item, build_version_item, split_sections
+from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
+from daicho_cli.cost.units import Units, measure_get, measure_read, select_entry
 
 Declared = TypeVar("Declared", ListingPlan, SearchPlan)
 SCORE_BYTES = 29

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from daicho.cost import examples, footprint
-from daicho.cost.derived_writes import list_row_images
-from daicho.cost.estimate import STACK, Estimate, estimate_units
-from daicho.cost.events import EntityShape
-from daicho.cost.examples import build_stored_item, build_version_item, split_sections
-from daicho.cost.footprint import STACK as STACK_FOOTPRINT
-from daicho.cost.footprint import Footprint
-from daicho.cost.prices import Prices
-from daicho.cost.traffic import EntityTraffic, Traffic
-from daicho.cost.units import Units, measure_stored, sum_units
 from daicho.layout import sections
 from daicho.plan import Generation, Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import measure_image
 from daicho.storage.item_key import get_key
+from daicho_cli.cost import examples, footprint
+from daicho_cli.cost.derived_writes import list_row_images
+from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
+from daicho_cli.cost.events import EntityShape
+from daicho_cli.cost.examples import build_stored_item, build_version_item, split_sections
+from daicho_cli.cost.footprint import STACK as STACK_FOOTPRINT
+from daicho_cli.cost.footprint import Footprint
+from daicho_cli.cost.prices import Prices
+from daicho_cli.cost.traffic import EntityTraffic, Traffic
+from daicho_cli.cost.units import Units, measure_stored, sum_units
 
 GB = 1e9
 MONTH_DAYS = 30.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.traffic import PageTraffic, Traffic, TrafficError, parse_traffic
+from daicho_cli.cost.traffic import PageTraffic, Traffic, TrafficError, parse_traffic
 
 
 def test_everything_has_a_default_but_what_is_counted() -> None:

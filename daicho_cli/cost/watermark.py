@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from daicho.cost.counting import SECONDS_A_DAY, StreamLoad
-from daicho.cost.expectation import count_distinct
-from daicho.cost.traffic import Traffic
-from daicho.cost.units import Units, measure_read
 from daicho.layout.heartbeats import count_keys
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho_cli.cost.counting import SECONDS_A_DAY, StreamLoad
+from daicho_cli.cost.expectation import count_distinct
+from daicho_cli.cost.traffic import Traffic
+from daicho_cli.cost.units import Units, measure_read
 
 HEARTBEAT_AGE_S = 45
 """The age of the last record at which a shard gets a heartbeat while figures change

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from daicho.cost.units import Units
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho_cli.cost.units import Units
 
 FREE_DASHBOARD_METRICS = 50
 """The most metrics of a dashboard of the free tier, which has three of them.

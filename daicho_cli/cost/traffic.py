@@ -13,9 +13,9 @@ from dataclasses import field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from daicho.cost.footprint import PROJECT_WINDOW_SECONDS
 from daicho.errors import DaichoError
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho_cli.cost.footprint import PROJECT_WINDOW_SECONDS
 
 MONTH_DAYS = 30.0
 MAX_LIMIT = 100

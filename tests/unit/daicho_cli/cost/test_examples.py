@@ -6,7 +6,8 @@ import datetime as dt
 
 import pytest
 
-from daicho.cost.examples import (
+from daicho.plan import EntityPlan, Generation, KeyPlan
+from daicho_cli.cost.examples import (
     ID,
     ExampleError,
     build_image,
@@ -14,8 +15,7 @@ from daicho.cost.examples import (
     build_version_item,
     split_sections,
 )
-from daicho.plan import EntityPlan, Generation, KeyPlan
-from tests.unit.cost.plans import generation
+from tests.unit.daicho_cli.cost.plans import generation
 
 
 def test_fields_of_the_key_that_are_not_given_get_typical_values() -> None:

@@ -9,9 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from daicho.cost.events import ItemEvent
-from daicho.cost.examples import CREATED, ExampleError, build_stored_item
-from daicho.cost.units import Units, measure_write
 from daicho.derive.contributions import Amount, compute_contributions
 from daicho.derive.derived_items import compute_index_rows
 from daicho.derive.index_row import IndexRow
@@ -20,6 +17,9 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho_cli.cost.events import ItemEvent
+from daicho_cli.cost.examples import CREATED, ExampleError, build_stored_item
+from daicho_cli.cost.units import Units, measure_write
 
 T = TypeVar("T")
 SEQUENCE = "2026-11-01T00:00:00.000#" + "0" * 40

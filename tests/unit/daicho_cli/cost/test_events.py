@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from daicho.cost.events import is_moved, list_events
-from daicho.cost.traffic import (
+from daicho.plan import KeyPlan
+from daicho_cli.cost.events import is_moved, list_events
+from daicho_cli.cost.traffic import (
     ChangeTraffic,
     EntityTraffic,
     Traffic,
     TransactionTraffic,
 )
-from daicho.plan import KeyPlan
-from tests.unit.cost.plans import VALUES, generation
+from tests.unit.daicho_cli.cost.plans import VALUES, generation
 
 
 def test_each_example_has_its_share_and_keyed_requests_are_apart() -> None:
