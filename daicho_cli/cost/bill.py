@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
-from daicho.layout import sections
 from daicho.plan import Generation, Ledger
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import measure_image
-from daicho.storage.item_key import get_key
 from daicho_cli.cost import examples, footprint
 from daicho_cli.cost.derived_writes import list_row_images
+from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
-from daicho_cli.cost.events import EntityShape
-from daicho_cli.cost.examples import build_stored_item, build_version_item, split_sections
-from daicho_cli.cost.footprint import STACK as STACK_FOOTPRINT
-from daicho_cli.cost.footprint import Footprint
 from daicho_cli.cost.prices import Prices
-from daicho_cli.cost.traffic import EntityTraffic, Traffic
+from daicho_cli.cost.traffic import MONTH_DAYS, EntityTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_stored, sum_units
 
 GB = 1e9
-MONTH_DAYS = 30.0
-"""The length of the month that prices for a month are divided by."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,6 @@ def compute_bill(
     traffic: Traffic,
     prices: Prices,
     shapes: Mapping[str, EntityShape] | None = None,
-    stack: Footprint = STACK_FOOTPRINT,
 ) -> Bill:
     """The bill of a stack with these declarations and this traffic, before any free tier.
 
@@ -75,17 +67,15 @@ def compute_bill(
     lines = (
         *_list_units(estimate, prices),
         *_list_storage(ledger, traffic, prices),
-        *_list_functions(traffic, estimate, prices, stack),
-        *_list_watching(traffic, estimate, prices, stack),
+        *_list_functions(traffic, estimate, prices),
+        *_list_watching(traffic, estimate, prices),
     )
     return Bill(tuple(line for line in lines if line.quantity), estimate, prices, traffic.days)
 
 
-def compute_idle_bill(
-    ledger: Ledger, prices: Prices, days: float = MONTH_DAYS, stack: Footprint = STACK_FOOTPRINT
-) -> Bill:
+def compute_idle_bill(ledger: Ledger, prices: Prices, days: float = MONTH_DAYS) -> Bill:
     """The bill of a stack without requests and without data."""
-    return compute_bill(ledger, Traffic(days=days), prices, stack=stack)
+    return compute_bill(ledger, Traffic(days=days), prices)
 
 
 def _list_units(estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
@@ -93,11 +83,15 @@ def _list_units(estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
     for line in estimate.lines:
         name = line.declaration if line.entity == STACK else f"{line.entity}.{line.declaration}"
         sums[name] = sums.get(name, Units()) + line.units
-    for kind in ("write", "read"):
-        for name, units in sums.items():
-            quantity = getattr(units, kind)
-            dollars = prices.price_units(**{"read": 0.0, "write": 0.0, kind: quantity})
-            yield BillLine("DynamoDB", f"{name}: {kind}s", quantity, f"{kind} units", dollars)
+    yield from (_bill_units(f"{n}: writes", Units(write=u.write), prices) for n, u in sums.items())
+    yield from (_bill_units(f"{n}: reads", Units(read=u.read), prices) for n, u in sums.items())
+
+
+def _bill_units(name: str, units: Units, prices: Prices) -> BillLine:
+    """Units of one kind: either of the two is 0."""
+    kind = "write units" if units.write else "read units"
+    dollars = prices.price_units(units.read, units.write)
+    return BillLine("DynamoDB", name, units.read + units.write, kind, dollars)
 
 
 def _list_storage(ledger: Ledger, traffic: Traffic, prices: Prices) -> Iterator[BillLine]:
@@ -107,14 +101,15 @@ def _list_storage(ledger: Ledger, traffic: Traffic, prices: Prices) -> Iterator[
         generation = ledger.current_generation(name)
         stored += _measure_item(generation, entity) * entity.items
         objects += entity.object_bytes * entity.items
-    table = stored / GB
-    yield BillLine("DynamoDB", "storage", table, "GB", table * prices.table_gb * months)
-    recovery = table * prices.recovery_gb * months
-    yield BillLine("DynamoDB", "point-in-time recovery", table, "GB", recovery)
-    kept = objects / GB
-    yield BillLine("S3", "objects of items", kept, "GB", kept * prices.s3_gb * months)
+    table, kept = stored / GB, objects / GB
     uploads = sum(e.creates for e in traffic.entities.values() if e.object_bytes)
-    yield BillLine("S3", "uploads", uploads, "requests", uploads / 1e3 * prices.s3_put_thousand)
+    for service, name, quantity, unit, dollars in (
+        ("DynamoDB", "storage", table, "GB", table * prices.table_gb * months),
+        ("DynamoDB", "point-in-time recovery", table, "GB", table * prices.recovery_gb * months),
+        ("S3", "objects of items", kept, "GB", kept * prices.s3_gb * months),
+        ("S3", "uploads", uploads, "requests", uploads / 1e3 * prices.s3_put_thousand),
+    ):
+        yield BillLine(service, name, quantity, unit, dollars)
 
 
 def _measure_item(generation: Generation, entity: EntityTraffic) -> float:
@@ -123,87 +118,66 @@ def _measure_item(generation: Generation, entity: EntityTraffic) -> float:
     total = 0
     for values in samples:
         image = examples.build_image(generation, values)
-        stored = build_stored_item(plan, image)
+        stored = examples.build_stored_item(plan, image)
         total += measure_stored(stored)
         total += sum(measure_stored(row) for _, row in list_row_images(plan, stored))
         if plan.versions is not None:
-            total += measure_stored(build_version_item(plan, image))
+            total += measure_stored(examples.build_version_item(plan, image))
         if plan.split is not None:
-            partition = sections.render_sections_partition(get_key(image), plan.name)
-            total += sum(
-                measure_image(piece)
-                for section in split_sections(plan, values)
-                for piece in sections.build_piece_items(partition, "", section, "")
-            )
+            total += sum(map(measure_image, examples.build_pieces(plan, image, values, epoch="")))
     return total / len(samples)
 
 
-def _list_functions(
-    traffic: Traffic, estimate: Estimate, prices: Prices, stack: Footprint
-) -> Iterator[BillLine]:
-    assumptions, load = traffic.assumptions, estimate.load
-    archive = _count_archive_batches(traffic, estimate)
-    windows = traffic.stream.shards * traffic.days * 24 * 60 / footprint.WINDOW_MINUTES
-    runs: dict[str, tuple[float, float]] = {
-        "api": (estimate.requests, estimate.requests * assumptions.api_ms),
-        "project": (
-            load.batches + windows,
-            (load.batches + windows) * assumptions.batch_ms + load.records * assumptions.record_ms,
-        ),
-        "archive": (
-            archive + windows,
-            (archive + windows) * assumptions.batch_ms + estimate.expired * assumptions.record_ms,
-        ),
-    }
-    for scheduled in stack.scheduled:
-        count = traffic.days * 24 * 60 / scheduled.minutes
-        runs[scheduled.name] = (count, count * assumptions.scheduled_ms)
+def _list_functions(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+    load, requests, listings = estimate.load, estimate.requests, estimate.listings
+    # Each batch of expired items is an object: there is one a window and shard at most.
+    most = traffic.stream.shards * traffic.days * 86_400 / footprint.ARCHIVE_WINDOW_SECONDS
+    archive = min(estimate.expired, most)
+    runs = _list_runs(traffic, estimate, archive)
     for name, (count, milliseconds) in runs.items():
-        gb_seconds = milliseconds / 1e3 * stack.memory_mb[name] / 1024
+        gb_seconds = milliseconds / 1e3 * footprint.MEMORY_MB[name] / 1024
         dollars = count / 1e6 * prices.lambda_million + gb_seconds * prices.lambda_gb_second
         yield BillLine("Lambda", name, count, "invocations", dollars)
     yield BillLine("DynamoDB Streams", "reads by Lambda", load.records, "records", 0.0)
-    idle = sum_units(
-        footprint.IDLE_UNITS.get(scheduled.name, Units()) * runs[scheduled.name][0]
-        for scheduled in stack.scheduled
-    )
-    for kind, quantity, dollars in (
-        ("read", idle.read, prices.price_units(idle.read, 0.0)),
-        ("write", idle.write, prices.price_units(0.0, idle.write)),
+    idle = sum_units(units * runs[name][0] for name, units in footprint.IDLE_UNITS.items())
+    yield _bill_units("sweep, audit and forget", Units(read=idle.read), prices)
+    yield _bill_units("sweep, audit and forget", Units(write=idle.write), prices)
+    put = prices.s3_put_thousand  # a listing has the same price
+    for service, name, quantity, unit, dollars in (
+        ("API Gateway", "requests", requests, "requests", requests / 1e6 * prices.http_million),
+        ("S3", "archive", archive, "objects", archive / 1e3 * put),
+        ("S3", "listings of the failure bucket", listings, "requests", listings / 1e3 * put),
     ):
-        yield BillLine("DynamoDB", "sweep, audit and forget", quantity, f"{kind} units", dollars)
-    dollars = estimate.requests / 1e6 * prices.http_million
-    yield BillLine("API Gateway", "requests", estimate.requests, "requests", dollars)
-    yield BillLine("S3", "archive", archive, "objects", archive / 1e3 * prices.s3_put_thousand)
-    listings = estimate.listings
-    dollars = listings / 1e3 * prices.s3_put_thousand  # a listing has the price of a put
-    yield BillLine("S3", "listings of the failure bucket", listings, "requests", dollars)
-    written = archive * footprint.ARCHIVE_UNITS
-    dollars = prices.price_units(0, written)
-    yield BillLine("DynamoDB", "archive", written, "write units", dollars)
+        yield BillLine(service, name, quantity, unit, dollars)
+    yield _bill_units("archive", Units(write=archive * footprint.ARCHIVE_UNITS), prices)
 
 
-def _count_archive_batches(traffic: Traffic, estimate: Estimate) -> float:
-    """Batches of expired items, each of which is an object: one a window and shard at most."""
-    stream = traffic.stream
-    most = stream.shards * traffic.days * 86_400 / footprint.ARCHIVE_WINDOW_SECONDS
-    return min(estimate.expired, most)
-
-
-def _list_watching(
-    traffic: Traffic, estimate: Estimate, prices: Prices, stack: Footprint
-) -> Iterator[BillLine]:
-    months = traffic.days / MONTH_DAYS
-    metrics = stack.metrics + (footprint.BUSY_METRICS if estimate.load.records else 0)
-    for name, unit, count, price in (
-        ("alarms", "alarms", stack.alarms, prices.alarm),
-        ("metrics", "metrics", metrics, prices.metric),
-        ("dashboard", "dashboards", stack.dashboards, prices.dashboard),
-    ):
-        yield BillLine("CloudWatch", name, count, unit, count * price * months)
-    yield BillLine("KMS", "key", stack.keys, "keys", stack.keys * prices.key * months)
+def _list_runs(
+    traffic: Traffic, estimate: Estimate, archive: float
+) -> dict[str, tuple[float, float]]:
+    """The invocations of each function, and the milliseconds of all of them."""
     assumptions, load = traffic.assumptions, estimate.load
-    scheduled = sum(traffic.days * 24 * 60 / run.minutes for run in stack.scheduled)
+    windows = traffic.stream.shards * traffic.days * 24 * 60 / footprint.WINDOW_MINUTES
+    runs = {"api": (estimate.requests, estimate.requests * assumptions.api_ms)}
+    for name, batches, records in (
+        ("project", load.batches + windows, load.records),
+        ("archive", archive + windows, estimate.expired),
+    ):
+        runs[name] = (batches, batches * assumptions.batch_ms + records * assumptions.record_ms)
+    for name, minutes in footprint.SCHEDULED_MINUTES.items():
+        count = traffic.days * 24 * 60 / minutes
+        runs[name] = (count, count * assumptions.scheduled_ms)
+    return runs
+
+
+def _list_watching(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+    months, load = traffic.days / MONTH_DAYS, estimate.load
+    metrics = footprint.IDLE_METRICS + (footprint.BUSY_METRICS if load.records else 0)
+    alarms = footprint.ALARMS
+    yield BillLine("CloudWatch", "alarms", alarms, "alarms", alarms * prices.alarm * months)
+    yield BillLine("CloudWatch", "metrics", metrics, "metrics", metrics * prices.metric * months)
+    assumptions, minutes = traffic.assumptions, footprint.SCHEDULED_MINUTES
+    scheduled = sum(traffic.days * 24 * 60 / each for each in minutes.values())
     logged = estimate.requests * assumptions.request_log_bytes
     logged += (scheduled + load.batches) * assumptions.run_log_bytes
     gigabytes = logged / GB

@@ -1,4 +1,4 @@
-"""Units of counting: slots, announcements, totals and rankings. Pure.
+"""Units of counting: slots, announcements, totals and rankings, and the time of figures. Pure.
 
 A batch writes each group that it contains once, and a rollup writes each total whose slots have
 changed. So the units follow from the number of groups, and of records in a batch and a rollup.
@@ -6,14 +6,17 @@ changed. So the units follow from the number of groups, and of records in a batc
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
+from daicho.layout.heartbeats import count_keys
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.plan import AggregatePlan
 from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.plan.figures.series import CHUNK_BUCKETS
-from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image, measure_image
+from daicho.storage.attributes import AttributeValue, Image, measure_image
+from daicho.stream.watermark_job import IDLE_INTERVAL, KEYS_PER_SHARD, MAX_KEYS
 from daicho_cli.cost.derived_writes import SEQUENCE, Touches
-from daicho_cli.cost.expectation import count_distinct
 from daicho_cli.cost.footprint import MAX_BATCH_RECORDS
 from daicho_cli.cost.traffic import FigureTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_read, measure_write
@@ -21,10 +24,28 @@ from daicho_cli.cost.units import Units, measure_read, measure_write
 POLLS_A_SECOND = 4
 """How often Lambda reads a shard of a table's stream ("Process DynamoDB records with Lambda")."""
 SECONDS_A_DAY = 86_400
+AMOUNT: AttributeValue = {"N": "100000"}
 TALLY_CHARACTERS = 60
 """The length of a usual key of a tally."""
 FOLD_UNITS = 4.0
 """The transaction that deletes an idle slot and adds its amount to the total."""
+HEARTBEAT_AGE_S = 45
+"""The age of the last record at which a shard gets a heartbeat while figures change
+(``HEARTBEAT_SECONDS``)."""
+
+
+def count_distinct(groups: float, draws: float) -> float:
+    """The expected number of distinct groups among ``draws`` even draws of ``groups`` groups.
+
+    Fractions are accepted: half a draw touches half a group.
+    """
+    if groups <= 0 or draws <= 0:
+        return 0.0
+    if groups <= 1:
+        return min(1.0, draws)
+    if draws <= 1:
+        return draws
+    return groups * (1 - math.exp(draws * math.log1p(-1 / groups)))
 
 
 @dataclass(frozen=True)
@@ -64,14 +85,6 @@ def compute_batch_size(rate: float, window_s: float) -> float:
     return max(1.0, min(MAX_BATCH_RECORDS, rate * max(1 / POLLS_A_SECOND, window_s)))
 
 
-@dataclass(frozen=True)
-class CountingUnits:
-    """The units of an aggregate: its slots in batches, and its totals in rollups."""
-
-    slots: Units
-    rollups: Units
-
-
 def estimate_counting(
     aggregate: AggregatePlan,
     figure: FigureTraffic,
@@ -79,10 +92,10 @@ def estimate_counting(
     groups: float,
     traffic: Traffic,
     load: StreamLoad,
-) -> CountingUnits:
-    """The units of counting so often in one of ``groups`` groups."""
+) -> tuple[Units, Units]:
+    """The units of counting so often in one of ``groups`` groups: in batches, and in rollups."""
     if touches.live <= 0 or load.batches <= 0:
-        return CountingUnits(Units(), Units())
+        return Units(), Units()
     shards = traffic.stream.shards
     busy = max(1.0, load.busy_rollups)
     slot_writes = dirty_slots = 0.0
@@ -93,33 +106,31 @@ def estimate_counting(
     new = min(groups if figure.new_groups is None else figure.new_groups, dirty_tallies)
     # A total moves in its ranking, which is two writes of the index; a new one is put there.
     ranked = 2 * dirty_tallies - new if aggregate.ranked else 0.0
-    written, read = measure_slot_units(aggregate)
+    slot = build_slot("t" * TALLY_CHARACTERS, aggregate)  # more than a unit with many figures
+    written, read = measure_write(None, slot), measure_read(measure_image(slot))
     slot_units = Units(write=written * slot_writes + dirty_slots)
     # A mark that is removed is a write of the slot and one of the index.
     marks = (written + 1) * dirty_slots
     totals = Units(read=2 * read * dirty_tallies, write=written * dirty_tallies + ranked + marks)
     if aggregate.rolled_up == "at once":
-        immediate = slot_writes
-        ranked = 2 * immediate - new if aggregate.ranked else 0.0
-        slot_units += Units(read=2 * read * immediate, write=written * immediate + ranked)
+        ranked = 2 * slot_writes - new if aggregate.ranked else 0.0
+        slot_units += Units(read=2 * read * slot_writes, write=written * slot_writes + ranked)
         totals = Units(read=2 * read * dirty_tallies, write=written * dirty_tallies + marks)
-    return CountingUnits(slot_units, totals + _estimate_folding(touches.live, groups, traffic))
+    return slot_units, totals + _estimate_folding(touches.live, groups, traffic)
 
 
-def estimate_votes(figure: FigureTraffic, groups: float, load: StreamLoad) -> CountingUnits:
-    """The units of the votes of a fast counter, and of its rollups."""
+def estimate_votes(figure: FigureTraffic, groups: float, load: StreamLoad) -> tuple[Units, Units]:
+    """The units of the votes of a fast counter: as they come, and in rollups."""
     if figure.votes <= 0:
-        return CountingUnits(Units(), Units())
+        return Units(), Units()
     busy = max(1.0, load.busy_rollups)
     marks = busy * count_distinct(groups * figure.slots, figure.votes / busy)
     totals = busy * count_distinct(groups, figure.votes / busy)
     runs = busy * count_distinct(figure.rankings, figure.votes / busy)
     new = min(groups if figure.new_groups is None else figure.new_groups, totals)
     written = runs + totals + 2 * totals - new + 2 * marks
-    return CountingUnits(
-        Units(write=figure.votes + marks),
-        Units(read=runs * (1 + figure.slots), write=written),
-    )
+    slots = Units(write=figure.votes + marks)
+    return slots, Units(read=runs * (1 + figure.slots), write=written)
 
 
 def estimate_idle_rollups(traffic: Traffic, load: StreamLoad) -> Units:
@@ -132,20 +143,11 @@ def estimate_idle_rollups(traffic: Traffic, load: StreamLoad) -> Units:
     return Units(read=load.rollups * (measure_read(0) + partitions))
 
 
-def measure_slot_units(aggregate: AggregatePlan) -> tuple[float, float]:
-    """The write and read units of a slot or a total: more than one if it has many figures."""
-    slot = build_slot("t" * TALLY_CHARACTERS, aggregate)
-    return measure_write(None, slot), measure_read(measure_image(slot))
-
-
-def build_slot(tally: str, aggregate: AggregatePlan | None = None) -> Image:
+def build_slot(tally: str, aggregate: AggregatePlan) -> Image:
     """A slot as it is stored, with the parts of all figures.
 
     The chunk of a series has half of its buckets on average.
     """
-    slot = _build_plain_slot(tally)
-    if aggregate is None:
-        return slot
     names = ["c"] if any(figure.kind == "count" for figure in aggregate.figures) else []
     for place, measured in enumerate(aggregate.measured_fields):
         names += [f"n{place}", f"s{place}", *([f"q{place}"] if measured.has_squares else [])]
@@ -155,18 +157,12 @@ def build_slot(tally: str, aggregate: AggregatePlan | None = None) -> Image:
         buckets = (CHUNK_BUCKETS[aggregate.series.bucket or "day"] + 1) // 2
         own = [*names, "items", "total"]
         names += [f"{bucket:05}:{name}" for bucket in range(buckets) for name in own]
-    return {**slot, **{f"{PART_PREFIX}{name}": {"N": "100000"} for name in names}}
-
-
-def _build_plain_slot(tally: str) -> Image:
     return {
         "PK": {"S": tally},
         "SK": {"S": "slot#shardId-00000000000000000000-00000000"},
         "seq": {"S": SEQUENCE},
         "at": {"N": "1764000000"},
-        "items": {"N": "100000"},
-        "total": {"N": "100000"},
-        "rev": {"N": "100000"},
+        **dict.fromkeys(["items", "total", "rev", *(PART_PREFIX + name for name in names)], AMOUNT),
     }
 
 
@@ -177,3 +173,33 @@ def _estimate_folding(touches: float, groups: float, traffic: Traffic) -> Units:
         return Units()
     shards = traffic.stream.shards * hours / traffic.assumptions.shard_hours
     return Units(write=FOLD_UNITS * count_distinct(groups * shards, touches))
+
+
+def estimate_watermark(traffic: Traffic, load: StreamLoad) -> tuple[Units, float]:
+    """The work that gives figures their ``as_of`` (EXACTNESS rule 55, ADR 0174).
+
+    Each run of the rollup reads how far every shard of the stream has come. Shards without records
+    get heartbeats: soon while figures change, and rarely while they do not.
+
+    Returns:
+        the units of the table, and how often the failure bucket is listed.
+    """
+    shards, busy = traffic.stream.shards, max(1.0, load.busy_rollups)
+    # Runs that find changed figures, and times of quiet minutes at which heartbeats are sent.
+    active = busy * -math.expm1(-load.records / busy)
+    idle = max(0.0, load.rollups - active) / (IDLE_INTERVAL.total_seconds() / 60)
+    seconds = max(1.0, traffic.days * SECONDS_A_DAY * traffic.stream.hours_a_day / 24)
+    quiet = shards * math.exp(-load.records / seconds / shards * HEARTBEAT_AGE_S)
+    heartbeats = active * _count_writes(shards, quiet) + idle * _count_writes(shards, shards)
+    # Each run stores the watermark. It reads the watermark, the index of claims, and each shard's
+    # item; then the list of recounts.
+    begun = measure_read(0) + measure_read(0, consistent=False) + shards * measure_read(0)
+    read = load.rollups * begun + (active + idle) * measure_read(0)
+    return Units(read=read, write=load.rollups + heartbeats), active + idle
+
+
+def _count_writes(shards: float, quiet: float) -> float:
+    """Writes that a run causes: heartbeats, and the announcements of quiet shards."""
+    sent = min(MAX_KEYS, count_keys(round(shards), round(quiet), KEYS_PER_SHARD))
+    reached = count_distinct(shards, sent) * quiet / shards
+    return min(1.0, quiet) * sent + reached

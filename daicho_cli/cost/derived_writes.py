@@ -7,30 +7,32 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from daicho.derive.contributions import Amount, compute_contributions
 from daicho.derive.derived_items import compute_index_rows
 from daicho.derive.index_row import IndexRow
-from daicho.plan import AggregatePlan, EntityPlan
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.plan import AggregatePlan, EntityPlan, RetiringPlan
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho_cli.cost.events import ItemEvent
-from daicho_cli.cost.examples import CREATED, ExampleError, build_stored_item
+from daicho_cli.cost.examples import CREATED, ExampleError, ItemEvent, build_stored_item
 from daicho_cli.cost.units import Units, measure_write
 
-T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 SEQUENCE = "2026-11-01T00:00:00.000#" + "0" * 40
 """As long as the numbers that derived items and slots carry."""
 
 
 def estimate_row_writes(plan: EntityPlan, event: ItemEvent) -> dict[str, Units]:
     """The units of the index rows that one change writes, by the name of the declaration."""
-    before, after = (_compute_rows(plan, image) for image in (event.before, event.after))
+    before, after = (
+        _derive(compute_index_rows, plan, image) for image in (event.before, event.after)
+    )
     written: defaultdict[str, float] = defaultdict(float)
-    for key in before.keys() | after.keys():
+    for key in dict.fromkeys((*before, *after)):
         old, new = before.get(key), after.get(key)
         if old != new:
             units = measure_write(_build_row(key, old) if old else None, _build_row(key, new))
@@ -61,55 +63,44 @@ class Touches:
         return Touches(self.live * count, self.kept * count)
 
 
-def count_touches(plan: EntityPlan, event: ItemEvent) -> dict[str, Touches]:
-    """How many groups one change counts in, by the name of the aggregate."""
-    before, after = (_compute_amounts(plan, image) for image in (event.before, event.after))
-    touches: defaultdict[str, Touches] = defaultdict(Touches)
-    for tally in before.keys() | after.keys():
-        if before.get(tally, Amount()) != after.get(tally, Amount()):
-            aggregate = get_aggregate(plan, tally)
-            is_kept = event.kind == "expire" and aggregate.on_expiry == "keep"
-            touches[aggregate.name] += Touches(1.0, float(is_kept))
+def count_touches(plan: EntityPlan, event: ItemEvent) -> list[tuple[AggregatePlan, Touches]]:
+    """How many groups of each aggregate one change counts in, also of those that retire."""
+    touches = []
+    for aggregate in plan.derived_aggregates:
+        before, after = (_compute_amounts(plan, aggregate, i) for i in (event.before, event.after))
+        tallies = {*before, *after}
+        changed = sum(before.get(t, Amount()) != after.get(t, Amount()) for t in tallies)
+        is_kept = event.kind == "expire" and aggregate.on_expiry == "keep"
+        touches.append((aggregate, Touches(changed, changed * is_kept)))
     return touches
 
 
-def list_groups(plan: EntityPlan, events: Iterable[ItemEvent]) -> dict[str, set[str]]:
-    """The groups of the examples, by the name of the aggregate."""
-    groups: defaultdict[str, set[str]] = defaultdict(set)
-    for event in events:
-        for image in (event.before, event.after):
-            for tally in _compute_amounts(plan, image):
-                groups[get_aggregate(plan, tally).name].add(tally)
-    return groups
-
-
-def get_aggregate(plan: EntityPlan, tally: str) -> AggregatePlan:
-    """The aggregate that the partition key of a tally belongs to; it may be one that retires."""
-    _, declared, since, *_ = keys.parse(tally)
-    instance = (declared.partition(".")[2], int(since))
-    return next(
-        aggregate
+def list_groups(plan: EntityPlan, name: str, events: Iterable[ItemEvent]) -> list[str]:
+    """The groups of the examples in the aggregates of this name."""
+    tallies = (
+        tally
         for aggregate in plan.derived_aggregates
-        if (aggregate.name, aggregate.since) == instance
+        for event in events
+        for image in (event.before, event.after)
+        for tally in _compute_amounts(plan, aggregate, image)
+        if aggregate.name == name
     )
+    return list(dict.fromkeys(tallies))
 
 
-def list_counted(plan: EntityPlan) -> tuple[AggregatePlan, ...]:
-    """The aggregates that writes count in, one of each name: those that were removed too."""
-    declared = {aggregate.name for aggregate in plan.aggregates}
-    removed = (each for each in plan.retiring.aggregates if each.name not in declared)
-    return (*plan.aggregates, *removed)
+def _compute_amounts(
+    plan: EntityPlan, aggregate: AggregatePlan, image: Image | None
+) -> Mapping[str, Amount]:
+    alone = replace(plan, aggregates=(aggregate,), retiring=RetiringPlan())
+    return _derive(compute_contributions, alone, image)
 
 
-def _compute_rows(plan: EntityPlan, image: Image | None) -> Mapping[ItemKey, IndexRow]:
-    return {} if image is None else _derive(compute_index_rows, plan, image)
-
-
-def _compute_amounts(plan: EntityPlan, image: Image | None) -> Mapping[str, Amount]:
-    return {} if image is None else _derive(compute_contributions, plan, image)
-
-
-def _derive(derive: Callable[[EntityPlan, Image], T], plan: EntityPlan, image: Image) -> T:
+def _derive(
+    derive: Callable[[EntityPlan, Image], Mapping[K, V]], plan: EntityPlan, image: Image | None
+) -> Mapping[K, V]:
+    """What an image derives; nothing without an image."""
+    if image is None:
+        return {}
     try:
         return derive(plan, build_stored_item(plan, image))
     except (ValueError, ArithmeticError, LookupError) as error:

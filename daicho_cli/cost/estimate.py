@@ -7,20 +7,21 @@ No figure is measured. Each follows from the example items: their images, and wh
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from daicho.plan import EntityPlan, Generation, Ledger
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
 from daicho.storage.attributes import Image, measure_image
 from daicho_cli.cost import counting, derived_writes, examples, item_writes, reads
 from daicho_cli.cost.counting import StreamLoad
 from daicho_cli.cost.derived_writes import Touches
-from daicho_cli.cost.events import EntityShape, ItemEvent, list_events
+from daicho_cli.cost.entity_shapes import EntityShape
+from daicho_cli.cost.examples import ItemEvent, list_events
+from daicho_cli.cost.reads import EntityReads
 from daicho_cli.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
 from daicho_cli.cost.units import Units, measure_read, sum_units
-from daicho_cli.cost.watermark import WatermarkLoad, estimate_watermark
 
 Work = Literal["items", "rows", "slots", "rollups", "announcements", "times", "reads"]
 """What units are used for: base items with all that their requests read and write; index rows;
@@ -56,17 +57,6 @@ class Estimate:
     expired: float
     listings: float
 
-    @cached_property
-    def total(self) -> Units:
-        """The sum of all lines."""
-        return sum_units(line.units for line in self.lines)
-
-    def select(self, entity: str, work: Work | None = None) -> Units:
-        """The sum of an entity's lines, of one kind of work or of all."""
-        return sum_units(
-            line.units for line in self.lines if line.entity == entity and work in (None, line.work)
-        )
-
 
 def estimate_units(
     ledger: Ledger, traffic: Traffic, shapes: Mapping[str, EntityShape] | None = None
@@ -89,38 +79,50 @@ def estimate_units(
     lines = [line for estimator in estimators for line in estimator.list_lines(load)]
     batches = min(load.batches, sum(e.written_records for e in estimators))
     idle = counting.estimate_idle_rollups(traffic, load)
+    times, listings = Units(), 0.0
+    if ledger.derived_types:
+        times, listings = counting.estimate_watermark(traffic, load)
     lines += [
         CostLine(STACK, "announcements", "announcements", batches, Units(write=batches)),
         CostLine(STACK, "rollup", "rollups", load.rollups, idle),
+        CostLine(STACK, "as_of", "times", load.rollups, times),
     ]
-    watermark = WatermarkLoad(Units(), 0)
-    if ledger.derived_types:
-        watermark = estimate_watermark(traffic, load)
-    lines.append(CostLine(STACK, "as_of", "times", load.rollups, watermark.units))
     return Estimate(
-        tuple(line for line in lines if line.count > 0),
+        tuple(line for line in _merge_lines(lines) if line.count > 0),
         sum(estimator.request_count for estimator in estimators)
         + sum(transaction.count for transaction in traffic.transactions),
         load,
         sum(estimator.archived_count for estimator in estimators),
-        watermark.listings,
+        listings,
     )
+
+
+def _merge_lines(lines: Iterable[CostLine]) -> Iterable[CostLine]:
+    """One line for each kind of work of a declaration."""
+    merged: dict[tuple[str, str, Work], CostLine] = {}
+    for line in lines:
+        key = (line.entity, line.declaration, line.work)
+        sums = merged.get(key, CostLine(*key, 0.0, Units()))
+        merged[key] = replace(sums, count=sums.count + line.count, units=sums.units + line.units)
+    return merged.values()
 
 
 def _check_names(ledger: Ledger, traffic: Traffic) -> None:
     named: dict[str, set[str]] = {"entities": set(traffic.entities)}
-    for transaction in traffic.transactions:
-        names = {*transaction.creates, *transaction.changes, *transaction.deletes}
-        named[f"transactions {transaction.name}"] = names
+    for each in traffic.transactions:
+        named[f"transactions {each.name}"] = {*each.creates, *each.changes, *each.deletes}
     for place, names in named.items():
         if unknown := sorted(names - set(ledger.entities)):
             raise TrafficError(f"{place}: no entity is called {unknown[0]}")
     for name, entity in traffic.entities.items():
         plan = ledger.current_generation(name).plan
-        tallies = (*plan.aggregates, *(counter.tally for counter in plan.counters))
-        declared = {tally.name for tally in tallies}
-        if unknown := sorted(set(entity.figures) - declared):
+        if unknown := sorted(set(entity.figures) - list_tallies(plan).keys()):
             raise TrafficError(f"entities.{name}.figures: {name} has no figure {unknown[0]!r}")
+
+
+def list_tallies(plan: EntityPlan) -> dict[str, AggregatePlan]:
+    """What has figures that are read, by name: aggregates, and the tallies of counters."""
+    return {a.name: a for a in (*plan.aggregates, *(c.tally for c in plan.counters))}
 
 
 class _EntityEstimator:
@@ -149,20 +151,17 @@ class _EntityEstimator:
             event.count
             for event in self._events
             if derived_writes.estimate_row_writes(self._plan, event)
-            or derived_writes.count_touches(self._plan, event)
+            or any(t.live for _, t in derived_writes.count_touches(self._plan, event))
         )
 
     @property
     def request_count(self) -> float:
         """Requests of the API for this entity alone."""
         own = self._own
+        counts = [own.creates, own.deletes, own.reads, own.sections.changes, own.sections.reads]
+        counts += [*(c.count for c in own.changes), *(p.count for p in own.pages.values())]
         figures = (f.reads + f.live + f.ranks + f.tops + f.votes for f in own.figures.values())
-        return (
-            own.creates + own.deletes + own.reads + own.sections.changes + own.sections.reads
-            + sum(change.count for change in own.changes)
-            + sum(page.count for page in own.pages.values())
-            + sum(figures)
-        )  # fmt: skip
+        return sum((*counts, *figures))
 
     @property
     def archived_count(self) -> float:
@@ -181,101 +180,81 @@ class _EntityEstimator:
         return CostLine(self._plan.name, declaration, work, count, units)
 
     def _list_writes(self) -> Iterator[CostLine]:
-        assumptions = self._traffic.assumptions
-        counts: defaultdict[str, float] = defaultdict(float)
-        units: defaultdict[str, Units] = defaultdict(Units)
+        plan, assumptions = self._plan, self._traffic.assumptions
+        keyed_name = f"{ITEM}: idempotency"
         for event in self._events:
-            one = item_writes.estimate_item_write(self._plan, self._shape, event, assumptions)
-            counts[event.kind] += event.count
-            units[event.kind] += one * event.count
+            one = item_writes.estimate_item_write(plan, self._shape, event, assumptions)
+            yield self._line(f"{ITEM}: {event.kind}", "items", event.count, one * event.count)
             if event.keyed:
-                counts["idempotency"] += event.count
-                units["idempotency"] += item_writes.RECORD * event.count
-        for name, count in counts.items():
-            yield self._line(f"{ITEM}: {name}", "items", count, units[name])
+                yield self._line(keyed_name, "items", event.count, item_writes.RECORD * event.count)
         for transaction in self._traffic.transactions:
             keyed = transaction.count * transaction.idempotent
-            if next(iter(transaction.creates or transaction.deletes), "") == self._plan.name:
-                yield self._line(f"{ITEM}: idempotency", "items", keyed, item_writes.RECORD * keyed)
-        changes = self._own.sections.changes
-        if changes and self._samples:
-            changed = [
-                item_writes.estimate_section_change(self._plan, event)
-                for event in self._as_events()
-            ]
+            if next(iter(transaction.creates or transaction.deletes), "") == plan.name:
+                yield self._line(keyed_name, "items", keyed, item_writes.RECORD * keyed)
+        if changes := self._own.sections.changes:
+            changed = [item_writes.estimate_section_change(plan, e) for e in self._as_events()]
             mean = sum_units(changed) * (1 / len(changed))
             yield self._line("section: change", "items", changes, mean * changes)
 
     def _list_rows(self) -> Iterator[CostLine]:
-        counts: defaultdict[str, float] = defaultdict(float)
-        units: defaultdict[str, Units] = defaultdict(Units)
         for event in self._events:
             for name, one in derived_writes.estimate_row_writes(self._plan, event).items():
-                counts[name] += event.count
-                units[name] += one * event.count
-        for name, count in counts.items():
-            yield self._line(name, "rows", count, units[name])
+                yield self._line(name, "rows", event.count, one * event.count)
 
     def _list_counts(self, load: StreamLoad) -> Iterator[CostLine]:
+        plan = self._plan
         touches: defaultdict[str, Touches] = defaultdict(Touches)
         for event in self._events:
-            for name, count in derived_writes.count_touches(self._plan, event).items():
-                touches[name] += count * event.count
-        for aggregate in derived_writes.list_counted(self._plan):
-            name, figure = aggregate.name, self._get_figure(aggregate.name)
-            units = counting.estimate_counting(
-                aggregate, figure, touches[name], self._count_groups(name), self._traffic, load
+            for aggregate, count in derived_writes.count_touches(plan, event):
+                touches[aggregate.name] += count * event.count
+        # One of each name, those that were removed last.
+        counted = (*plan.aggregates, *plan.retiring.aggregates, *plan.aggregates)
+        for name, aggregate in {each.name: each for each in counted}.items():
+            figure = self._own.figures.get(name, FigureTraffic())
+            groups = figure.groups
+            if groups is None:
+                groups = len(derived_writes.list_groups(plan, name, self._events)) or 1
+            slots, rollups = counting.estimate_counting(
+                aggregate, figure, touches[name], groups, self._traffic, load
             )
-            yield self._line(name, "slots", touches[name].live, units.slots)
-            yield self._line(name, "rollups", touches[name].live, units.rollups)
-        for counter in self._plan.counters:
-            figure = self._get_figure(counter.name)
-            units = counting.estimate_votes(figure, figure.groups or 1.0, load)
+            yield self._line(name, "slots", touches[name].live, slots)
+            yield self._line(name, "rollups", touches[name].live, rollups)
+        for counter in plan.counters:
+            figure = self._own.figures.get(counter.name, FigureTraffic())
+            slots, rollups = counting.estimate_votes(figure, figure.groups or 1.0, load)
             looked_up = reads.estimate_vote_reads(figure, self._traffic.assumptions)
-            yield self._line(counter.name, "slots", figure.votes, units.slots + looked_up)
-            yield self._line(counter.name, "rollups", figure.votes, units.rollups)
+            yield self._line(counter.name, "slots", figure.votes, slots + looked_up)
+            yield self._line(counter.name, "rollups", figure.votes, rollups)
 
     def _list_reads(self) -> Iterator[CostLine]:
-        own, plan, shape = self._own, self._plan, self._shape
-        assumptions = self._traffic.assumptions
-        samples = self._samples
-        if samples and own.reads:
-            units = sum_units(
-                reads.estimate_item_read(plan, shape, image, values, assumptions)
-                for values, image in samples
-            )
-            yield self._line(ITEM, "reads", own.reads, units * (own.reads / len(samples)))
-        if samples and own.sections.reads:
-            units = sum_units(
-                reads.estimate_section_read(plan, image, values) for values, image in samples
-            )
-            count = own.sections.reads
-            yield self._line("section", "reads", count, units * (count / len(samples)))
-        images = [image for _, image in samples]
+        own = self._own
+        estimator = EntityReads(self._plan, self._shape, self._traffic.assumptions, self._samples)
+        if own.reads:
+            yield self._line(ITEM, "reads", own.reads, estimator.estimate_items(own.reads))
+        if count := own.sections.reads:
+            yield self._line("section", "reads", count, estimator.estimate_sections(count))
         for name, page in own.pages.items():
-            one = reads.estimate_page(
-                plan, shape, name, page, images, self._estimate_related(name), assumptions
-            )
+            one = estimator.estimate_page(name, page, self._estimate_related(name))
             yield self._line(name, "reads", page.count, one * page.count)
         yield from self._list_figure_reads()
 
     def _list_figure_reads(self) -> Iterator[CostLine]:
         own, plan = self._own, self._plan
-        groups = derived_writes.list_groups(plan, self._as_events())
-        tallies = {a.name: a for a in (*plan.aggregates, *(c.tally for c in plan.counters))}
-        votes = {counter.name for counter in plan.counters}
+        events = self._as_events()
+        tallies = list_tallies(plan)
         for name, figure in own.figures.items():
-            tally = next(iter(groups.get(name, ())), f"{examples.TENANT}#+{plan.name}.{name}#1")
-            slots = figure.slots if name in votes else self._traffic.stream.shards
+            groups = derived_writes.list_groups(plan, name, events)
+            tally = next(iter(groups), f"{examples.TENANT}#+{plan.name}.{name}#1")
+            is_counter = any(counter.name == name for counter in plan.counters)
+            slots = figure.slots if is_counter else self._traffic.stream.shards
             units = reads.estimate_figures(tallies[name], figure, tally, slots)
             count = figure.reads + figure.live + figure.ranks + figure.tops
             yield self._line(name, "reads", count, units)
 
     def _estimate_related(self, name: str) -> Units:
         """The names that a search reaches through other items: all of those items are read."""
-        search = reads.find_by_name(self._plan.searches, name)
         units = Units()
-        for through in search.through if search else ():
+        for through in (t for s in self._plan.searches if s.name == name for t in s.through):
             other = self._traffic.entities.get(through.entity, EntityTraffic())
             generation = self._ledger.current_generation(through.entity)
             samples = other.examples or ({},)
@@ -283,15 +262,6 @@ class _EntityEstimator:
             total = size / len(samples) * other.items
             units += Units(read=measure_read(total, consistent=False))
         return units
-
-    def _get_figure(self, name: str) -> FigureTraffic:
-        return self._own.figures.get(name, FigureTraffic())
-
-    def _count_groups(self, name: str) -> float:
-        groups = self._get_figure(name).groups
-        if groups is not None:
-            return groups
-        return float(len(derived_writes.list_groups(self._plan, self._events).get(name, ())) or 1)
 
     @cached_property
     def _samples(self) -> list[tuple[Mapping[str, Any], Image]]:

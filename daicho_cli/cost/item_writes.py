@@ -6,26 +6,27 @@ items are not: `daicho_cli.cost.derived_writes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from daicho.layout import cleanup_marks, sections, versions
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import get_key
-from daicho_cli.cost.events import EntityShape, ItemEvent, is_moved
+from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import (
     CREATED,
     ID,
+    ItemEvent,
+    build_pieces,
     build_stored_item,
     build_version_item,
-    split_sections,
 )
 from daicho_cli.cost.traffic import Assumptions
-from daicho_cli.cost.units import Units, measure_check, measure_get, measure_read, measure_write
+from daicho_cli.cost.units import Units, measure_get, measure_read, measure_write, sum_units
 
 RECORD = Units(read=1.0, write=2.0)
 """The record of an Idempotency-Key, of at most 1 KB: looked up, and put in the transaction."""
+CHECK_UNITS = 2.0
+"""The write units of a condition check in a transaction, of an item of at most 1 KB."""
 SWEPT_MARK_READS = 2.0
 """The sweep reads a mark of an object, and the item that the object belonged to."""
 
@@ -40,12 +41,12 @@ def estimate_item_write(
     units = _estimate_references(shape, event, assumptions) + Units(write=reserved)
     if plan.versions is not None:
         return units + _estimate_versioned(plan, event)
-    if plan.split is not None and _writes_sections(plan, event):
+    if plan.split is not None and (not event.is_patch or plan.split in event.changed):
         return units + _estimate_document(plan, event)
     if event.kind == "delete" and shape.object_fields:
         return units + _estimate_object_removal(plan, shape, event)
-    checked = _list_checked(shape, event)
-    units += Units(read=len(checked), write=sum(measure_check() for _ in checked))
+    checked = [n for n in shape.checked if event.kind == "create" or n in event.changed]
+    units += Units(read=len(checked), write=CHECK_UNITS * len(checked))
     return units + _estimate_plain(event, bool(checked) or reserved > 0)
 
 
@@ -57,62 +58,50 @@ def _estimate_reservations(plan: EntityPlan, event: ItemEvent) -> float:
         build_reservations(plan, image) if image is not None else {}
         for image in (event.before, event.after)
     )
-    changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
-    return sum(
-        measure_write(before.get(key), after.get(key), transactional=True) for key in changed
-    )
+    writes = ((before.get(key), after.get(key)) for key in {*before, *after})
+    return _transact(*(write for write in writes if write[0] != write[1]))
 
 
 def estimate_section_change(plan: EntityPlan, event: ItemEvent) -> Units:
     """The units of a change of one section of a split item: the mean of its sections."""
     head = event.before or event.after or {}
-    pieces = _build_pieces(plan, event, head)
+    pieces = build_pieces(plan, head, event.values)
     if not pieces:
         return Units()
-    mean = [
+    units = sum_units(
         Units(measure_get(piece), measure_write(piece, piece, transactional=True))
         for piece in pieces
-    ]
-    total = sum(mean, Units()) * (1 / len(mean))
-    return total + Units(measure_get(head), measure_write(head, head, transactional=True))
+    )
+    return units * (1 / len(pieces)) + Units(
+        measure_get(head), measure_write(head, head, transactional=True)
+    )
 
 
 def _estimate_plain(event: ItemEvent, checked: bool) -> Units:
     before, after = event.before, event.after
-    moved = is_moved(event)
+    moved = event.is_moved
     transactional = event.transactional or checked or moved
-    is_read = transactional or _is_patch(event)
+    is_read = transactional or event.is_patch
     reads = measure_get(before) if is_read else 0.0
-    if not moved:
-        return Units(reads, measure_write(before, after, transactional=transactional))
-    written = measure_write(before, None, transactional=True)
-    return Units(
-        reads + measure_get(None), written + measure_write(None, after, transactional=True)
-    )
+    if moved:
+        return Units(reads + measure_get(None), _transact((before, None), (None, after)))
+    return Units(reads, measure_write(before, after, transactional=transactional))
+
+
+def _transact(*writes: tuple[Image | None, Image | None]) -> float:
+    """The write units of a transaction, of items without and with each write."""
+    return sum(measure_write(before, after, transactional=True) for before, after in writes)
 
 
 def _estimate_references(shape: EntityShape, event: ItemEvent, assumptions: Assumptions) -> Units:
     """The reads of items that fields are copied from, or that the key depends on."""
-    is_whole = event.kind == "create" or (event.change is not None and event.change.method == "PUT")
-    frozen = list((shape.copied or {}).values())
-    reads = 0.0
-    if is_whole:
-        reads += frozen.count(False)
-    if shape.keyed or (is_whole and any(frozen)):
+    is_whole = event.after is not None and not event.is_patch
+    frozen = [*(shape.copied or {}).values()] if is_whole else []
+    reads = float(frozen.count(False))
+    if shape.keyed or any(frozen):
         # All frozen fields of a request are copied from one item, which is read once.
         reads += assumptions.cache_misses
     return Units(read=reads)
-
-
-def _list_checked(shape: EntityShape, event: ItemEvent) -> list[str]:
-    if event.kind == "create":
-        return list(shape.checked)
-    changed = event.change.fields if event.change else {}
-    return [name for name in shape.checked if name in changed]
-
-
-def _is_patch(event: ItemEvent) -> bool:
-    return event.change is not None and event.change.method == "PATCH"
 
 
 def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
@@ -133,13 +122,7 @@ def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
         number = 1 if event.before is None else 2
         item = build_version_item(plan, event.after, number)
         new = build_stored_item(plan, event.after, number)
-    written = measure_write(old, new, transactional=True)
-    return Units(reads, written + measure_write(None, item, transactional=True))
-
-
-def _writes_sections(plan: EntityPlan, event: ItemEvent) -> bool:
-    changed = event.change.fields if event.change else {}
-    return event.kind != "change" or not _is_patch(event) or plan.split in changed
+    return Units(reads, _transact((old, new), (None, item)))
 
 
 def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
@@ -150,7 +133,7 @@ def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
     partition = sections.render_sections_partition(get_key(head), plan.name)
     mark = cleanup_marks.build_mark(partition, ID, CREATED + cleanup_marks.IN_FLIGHT_GRACE)
     due = cleanup_marks.build_mark(partition, ID, CREATED)
-    pieces = _build_pieces(plan, event, head)
+    pieces = build_pieces(plan, head, event.values)
     reads, written = measure_get(old), measure_write(old, new, transactional=True)
     if new is not None:
         written += measure_write(None, mark) + sum(measure_write(None, piece) for piece in pieces)
@@ -158,18 +141,9 @@ def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
     if event.keyed:
         return Units(reads, written)  # the sweep removes the rest
     if old is not None:
-        reads += measure_read(_sum_sizes(pieces))
+        reads += measure_read(sum(map(measure_image, pieces)))
         written += sum(measure_write(piece, None) for piece in pieces)
     return Units(reads, written + measure_write(due, None))
-
-
-def _build_pieces(plan: EntityPlan, event: ItemEvent, head: Image) -> Sequence[Image]:
-    partition = sections.render_sections_partition(get_key(head), plan.name)
-    return [
-        piece
-        for section in split_sections(plan, event.values)
-        for piece in sections.build_piece_items(partition, ID, section, ID)
-    ]
 
 
 def _estimate_object_removal(plan: EntityPlan, shape: EntityShape, event: ItemEvent) -> Units:
@@ -179,10 +153,5 @@ def _estimate_object_removal(plan: EntityPlan, shape: EntityShape, event: ItemEv
     units = Units(measure_get(event.before), measure_write(event.before, None, transactional=True))
     for name in shape.object_fields:
         mark = cleanup_marks.build_mark(partition, name, CREATED, object=ID * 3)
-        written = measure_write(None, mark, transactional=True) + measure_write(mark, None)
-        units += Units(SWEPT_MARK_READS, written)
+        units += Units(SWEPT_MARK_READS, _transact((None, mark)) + measure_write(mark, None))
     return units
-
-
-def _sum_sizes(images: Iterable[Image]) -> int:
-    return sum(measure_image(image) for image in images)

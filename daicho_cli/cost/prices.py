@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import tomllib
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
 
 from daicho.errors import DaichoError
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho_cli.cost.file_values import TABLE, Number, describe_problem
 
 PRICE_FILE = Path(__file__).with_name("prices.toml")
 DEFAULT_REGION = "us-east-1"
@@ -20,7 +20,7 @@ class PriceError(DaichoError):
     """A price file that cannot be read, or that lacks a Region."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(**TABLE, strict=True))
 class Prices:
     """On-demand prices of one Region in US dollars, before any free tier and without tax.
 
@@ -33,31 +33,28 @@ class Prices:
             recovery.
         lambda_million: a million invocations. ``lambda_gb_second``: on Arm.
         http_million: a million requests of an HTTP API.
-        s3_gb: a GB for a month in the class Standard. ``s3_put_thousand``, ``s3_get_thousand``: a
-            thousand requests.
+        s3_gb: a GB for a month in the class Standard. ``s3_put_thousand``: a thousand requests that
+            put or list.
         logs_gb: a GB of logs that is taken in. ``logs_kept_gb``: kept for a month.
-        alarm, metric, dashboard: one for a month. ``key``: a KMS key for a month.
+        alarm, metric: one for a month.
     """
 
     region: str
     published: dt.date
     source: str
-    write_million: float
-    read_million: float
-    table_gb: float
-    recovery_gb: float
-    lambda_million: float
-    lambda_gb_second: float
-    http_million: float
-    s3_gb: float
-    s3_put_thousand: float
-    s3_get_thousand: float
-    logs_gb: float
-    logs_kept_gb: float
-    alarm: float
-    metric: float
-    dashboard: float
-    key: float
+    write_million: Number
+    read_million: Number
+    table_gb: Number
+    recovery_gb: Number
+    lambda_million: Number
+    lambda_gb_second: Number
+    http_million: Number
+    s3_gb: Number
+    s3_put_thousand: Number
+    logs_gb: Number
+    logs_kept_gb: Number
+    alarm: Number
+    metric: Number
 
     def price_units(self, read: float, write: float) -> float:
         """The dollars of DynamoDB request units."""
@@ -68,43 +65,15 @@ def load_prices(region: str = DEFAULT_REGION, file: Path = PRICE_FILE) -> Prices
     """Read the prices of a Region.
 
     Raises:
-        PriceError: the file cannot be read, or has no such Region.
+        PriceError: the file cannot be read, has no such Region, or a price is missing or wrong.
     """
     try:
-        data = tomllib.loads(file.read_text("utf-8"))
+        regions = tomllib.loads(file.read_text("utf-8")).get("regions", {})
     except (OSError, ValueError) as error:
         raise PriceError(f"{file.name}: {error}") from error
-    return parse_prices(data, region)
-
-
-def list_regions(file: Path = PRICE_FILE) -> list[str]:
-    """The Regions of a price file."""
-    return list(tomllib.loads(file.read_text("utf-8"))["regions"])
-
-
-def parse_prices(data: Mapping[str, Any], region: str) -> Prices:
-    """The prices of a Region in the content of a price file.
-
-    Raises:
-        PriceError: the Region is missing, or one of its prices is missing, unknown or wrong.
-    """
-    regions = data.get("regions", {})
     if region not in regions:
         raise PriceError(f"no prices of {region}; there are those of {', '.join(regions)}")
-    values: dict[str, Any] = {"region": region, **regions[region]}
-    names = {spec.name for spec in fields(Prices) if spec.default is MISSING}
-    if missing := sorted(names - values.keys()):
-        raise PriceError(f"{region} has no {', '.join(missing)}")
-    if unknown := sorted(values.keys() - names):
-        raise PriceError(f"{region} has an unknown {', '.join(unknown)}")
-    for spec in fields(Prices):
-        value = values[spec.name]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-        valid = {"float": is_number, "str": isinstance(value, str), "dt.date": _is_date(value)}
-        if not valid[str(spec.type)]:
-            raise PriceError(f"{region}: {spec.name} cannot be {value!r}")
-    return Prices(**values)
-
-
-def _is_date(value: object) -> bool:
-    return isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+    try:
+        return Prices(region=region, **regions[region])
+    except ValidationError as error:
+        raise PriceError(f"{region}: {describe_problem(error)}") from error

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, sqrt
-from typing import Any, TypeVar
+from typing import Any
 
-from daicho.layout import sections
-from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
+from daicho.plan import AggregatePlan, EntityPlan, SearchPlan
 from daicho.search.analyzer import get_steps
 from daicho.search.grams import HOT_GRAM
 from daicho.search.keyword import Keyword, KeywordError
 from daicho.search.posting_lists import FIRST_BLOCK_ROWS
 from daicho.storage.attributes import Image, measure_image
-from daicho.storage.item_key import get_key
 from daicho_cli.cost.counting import build_slot
 from daicho_cli.cost.derived_writes import list_row_images
-from daicho_cli.cost.events import EntityShape
-from daicho_cli.cost.examples import build_stored_item, build_version_item, split_sections
+from daicho_cli.cost.entity_shapes import EntityShape
+from daicho_cli.cost.examples import build_pieces, build_stored_item, build_version_item
 from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
 from daicho_cli.cost.units import Units, measure_get, measure_read, select_entry
 
-Declared = TypeVar("Declared", ListingPlan, SearchPlan)
+Measure = Callable[[Image, Mapping[str, Any]], float]
 SCORE_BYTES = 29
 """A score in the key of a ranking."""
 ENTRY_BYTES = 30
@@ -30,78 +30,110 @@ COLLECTION, INVERSE, VERSIONS = "key", "inverse", "versions"
 """The names of lists that are no declarations of their own."""
 
 
-def estimate_item_read(
-    plan: EntityPlan,
-    shape: EntityShape,
-    example: Image,
-    values: Mapping[str, Any],
-    assumptions: Assumptions,
-) -> Units:
-    """The units of one item by its key, strongly consistent."""
-    key_units = assumptions.cache_misses if shape.keyed else 0.0
-    if plan.versions == "pointer":
-        return Units(read=key_units + measure_get(build_version_item(plan, example)))
-    stored = build_stored_item(plan, example)
-    if plan.split is None:
-        return Units(read=key_units + measure_get(stored))
-    # The head is read before and after the sections, which shows that nothing has changed.
-    total = sum(measure_image(piece) for piece in _build_pieces(plan, example, values))
-    return Units(read=key_units + 2 * measure_get(stored) + measure_read(total))
+@dataclass(frozen=True)
+class EntityReads:
+    """Reads of the items of one entity, which are like ``examples``: their values and images."""
 
+    plan: EntityPlan
+    shape: EntityShape
+    assumptions: Assumptions
+    examples: Sequence[tuple[Mapping[str, Any], Image]]
 
-def estimate_section_read(plan: EntityPlan, example: Image, values: Mapping[str, Any]) -> Units:
-    """The units of one section of a split item: the mean of its sections."""
-    pieces = _build_pieces(plan, example, values)
-    mean = sum(measure_get(piece) for piece in pieces) / max(1, len(pieces))
-    return Units(read=measure_get(example) + mean)
+    def estimate_items(self, count: float) -> Units:
+        """The units of so many items by their keys, strongly consistent."""
+        return self._sum_examples(self._measure_item, count)
 
+    def estimate_sections(self, count: float) -> Units:
+        """The units of so many single sections of split items: the mean of their sections."""
+        return self._sum_examples(self._measure_section, count)
 
-def estimate_page(
-    plan: EntityPlan,
-    shape: EntityShape,
-    name: str,
-    page: PageTraffic,
-    examples: Sequence[Image],
-    related: Units,
-    assumptions: Assumptions,
-) -> Units:
-    """The units of one page of a list.
+    def estimate_page(self, name: str, page: PageTraffic, related: Units) -> Units:
+        """The units of one page of a list.
 
-    ``related``: the units of the names that a search reaches through other items.
+        ``related``: the units of the names that a search reaches through other items.
 
-    Raises:
-        TrafficError: the entity has no list of that name, or the keyword cannot be searched for.
-    """
-    images = [build_stored_item(plan, image) for image in examples]
-    if name in {COLLECTION, INVERSE}:
-        return _estimate_collection(plan, shape, name, page, images, assumptions)
-    if name == VERSIONS and plan.versions is not None:
-        items = [build_version_item(plan, image) for image in examples]
-        # A copy may have no version item yet, so the item itself is read as well.
-        own = _mean_get(images) if plan.versions == "copy" else 0.0
-        shown = min(page.items, page.limit + 1)
-        return Units(read=own + measure_read(_mean_size(items) * shown))
-    fetched = 0.0 if page.copied else page.items * _mean_get(images, consistent=False)
-    if plan.versions == "pointer" and not page.copied:
-        contents = [build_version_item(plan, image) for image in examples]
-        fetched += page.items * _mean_get(contents, consistent=True)
-    listing = find_by_name(plan.listings, name)
-    search = find_by_name(plan.searches, name)
-    rows = [entry for image in images for entry in _list_entries(plan, name, image)]
-    if listing is not None:
-        lists = listing.shards
-        return Units(read=fetched + _estimate_lists(lists, page, _mean_size(rows)))
-    if search is None:
-        raise TrafficError(f"{plan.name} has no list called {name!r}")
-    lists, first = _count_lists(search, page)
-    index_units = _estimate_lists(lists, page, _mean_size(rows), first)
-    names = related * assumptions.cache_misses if page.keyword else Units()
-    return Units(read=fetched + index_units) + names
+        Raises:
+            TrafficError: the entity has no list of that name, or the keyword cannot be searched
+                for.
+        """
+        plan = self.plan
+        if name == INVERSE:  # an edge from its other end
+            entries = [entry for i in self._stored if (entry := select_entry("GSI1", i))]
+            size = _mean_size(entries) * min(page.items, page.limit + 2)
+            return Units(read=measure_read(size, consistent=False))
+        if name == COLLECTION:
+            return Units(read=self._measure_collection(page))
+        if name == VERSIONS and plan.versions is not None:
+            # A copy may have no version item yet, so the item itself is read as well.
+            own = _mean_get(self._stored) if plan.versions == "copy" else 0.0
+            shown = min(page.items, page.limit + 1)
+            return Units(read=own + measure_read(_mean_size(self._versions) * shown))
+        fetched = 0.0 if page.copied else page.items * _mean_get(self._stored, consistent=False)
+        if plan.versions == "pointer" and not page.copied:
+            fetched += page.items * _mean_get(self._versions)
+        listing = next((each for each in plan.listings if each.name == name), None)
+        search = next((each for each in plan.searches if each.name == name), None)
+        row_bytes = _mean_size(self._list_entries(name))
+        if listing is not None:
+            return Units(read=fetched + _estimate_lists(listing.shards, page, row_bytes))
+        if search is None:
+            raise TrafficError(f"{plan.name} has no list called {name!r}")
+        lists, first = _count_lists(search, page)
+        names = related * self.assumptions.cache_misses if page.keyword else Units()
+        return Units(read=fetched + _estimate_lists(lists, page, row_bytes, first)) + names
 
+    @cached_property
+    def _stored(self) -> list[Image]:
+        return [build_stored_item(self.plan, image) for _, image in self.examples]
 
-def find_by_name(declarations: Sequence[Declared], name: str) -> Declared | None:
-    """The listing or search with this name, if there is one."""
-    return next((declared for declared in declarations if declared.name == name), None)
+    @cached_property
+    def _versions(self) -> list[Image]:
+        return [build_version_item(self.plan, image) for _, image in self.examples]
+
+    @property
+    def _key_units(self) -> float:
+        return self.assumptions.cache_misses if self.shape.keyed else 0.0
+
+    def _sum_examples(self, measure: Measure, count: float) -> Units:
+        sums = sum(measure(image, values) for values, image in self.examples)
+        return Units(read=sums * (count / len(self.examples)))
+
+    def _measure_item(self, image: Image, values: Mapping[str, Any]) -> float:
+        if self.plan.versions == "pointer":
+            return self._key_units + measure_get(build_version_item(self.plan, image))
+        stored = build_stored_item(self.plan, image)
+        if self.plan.split is None:
+            return self._key_units + measure_get(stored)
+        # The head is read before and after the sections, which shows that nothing has changed.
+        total = sum(map(measure_image, build_pieces(self.plan, image, values)))
+        return self._key_units + 2 * measure_get(stored) + measure_read(total)
+
+    def _measure_section(self, image: Image, values: Mapping[str, Any]) -> float:
+        return measure_get(image) + _mean_get(build_pieces(self.plan, image, values))
+
+    def _measure_collection(self, page: PageTraffic) -> float:
+        """Items of a partition with its shards."""
+        shards = self.plan.key.shards
+        lists = shards if isinstance(shards, int) else 1
+        if isinstance(shards, str):
+            numbers = [int(image[shards]["N"]) for image in self._stored if shards in image]
+            lists = round(sum(numbers) / len(numbers)) if numbers else 1
+        share = page.limit / lists
+        block = ceil(share + sqrt(share)) + 1
+        rows = block if page.items >= page.limit else min(page.items / lists, block)
+        units = lists * measure_read(_mean_size(self._stored) * rows)
+        if self.plan.versions == "pointer":
+            units += page.items * _mean_get(self._versions)
+        return units + self._key_units
+
+    def _list_entries(self, name: str) -> list[Image]:
+        # The images are stored: a pointer derives what its key and its own attributes give.
+        return [
+            entry
+            for image in self._stored
+            for declaration, row in list_row_images(self.plan, image)
+            if declaration == name and (entry := select_entry("GSI2", row)) is not None
+        ]
 
 
 def estimate_figures(
@@ -131,33 +163,6 @@ def estimate_vote_reads(figure: FigureTraffic, assumptions: Assumptions) -> Unit
     """The reads of a vote of a fast counter: the head of the counter, and its poll."""
     head = measure_read(0, consistent=False)
     return Units(read=figure.votes * assumptions.cache_misses * (head + measure_read(0)))
-
-
-def _estimate_collection(
-    plan: EntityPlan,
-    shape: EntityShape,
-    name: str,
-    page: PageTraffic,
-    images: Sequence[Image],
-    assumptions: Assumptions,
-) -> Units:
-    """Items of a partition with its shards, or of an edge from its other end (GSI1)."""
-    if name == INVERSE:
-        size = _mean_size([entry for i in images if (entry := select_entry("GSI1", i))])
-        return Units(read=measure_read(size * min(page.items, page.limit + 2), consistent=False))
-    shards = plan.key.shards
-    lists = shards if isinstance(shards, int) else 1
-    if isinstance(shards, str):
-        numbers = [int(image[shards]["N"]) for image in images if shards in image]
-        lists = round(sum(numbers) / len(numbers)) if numbers else 1
-    share = page.limit / lists
-    block = ceil(share + sqrt(share)) + 1
-    rows = block if page.items >= page.limit else min(page.items / lists, block)
-    units = lists * measure_read(_mean_size(images) * rows)
-    content = 0.0
-    if plan.versions == "pointer":
-        content = page.items * _mean_get([build_version_item(plan, i) for i in images])
-    return Units(read=units + content + (assumptions.cache_misses if shape.keyed else 0.0))
 
 
 def _estimate_lists(
@@ -190,24 +195,6 @@ def _count_lists(search: SearchPlan, page: PageTraffic) -> tuple[int, int | None
             choices += len(alternatives) > 1
             lists += sum(search.shards if len(p.gram) <= HOT_GRAM else 1 for p in alternatives)
     return max(1, lists), FIRST_BLOCK_ROWS if choices or lists > 1 else None
-
-
-def _list_entries(plan: EntityPlan, name: str, stored: Image) -> list[Image]:
-    # The image is stored already: a pointer derives what its key and its own attributes give.
-    return [
-        entry
-        for declaration, row in list_row_images(plan, stored)
-        if declaration == name and (entry := select_entry("GSI2", row)) is not None
-    ]
-
-
-def _build_pieces(plan: EntityPlan, example: Image, values: Mapping[str, Any]) -> list[Image]:
-    partition = sections.render_sections_partition(get_key(example), plan.name)
-    return [
-        piece
-        for section in split_sections(plan, values)
-        for piece in sections.build_piece_items(partition, "0" * 26, section, "0" * 26)
-    ]
 
 
 def _measure_ranking_entry(tally: str) -> int:

@@ -5,36 +5,34 @@ All numbers are of the whole period and of all tenants together.
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import field
-from difflib import get_close_matches
+from dataclasses import field, fields
 from typing import Any, Literal
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
 from daicho.errors import DaichoError
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho_cli.cost.file_values import TABLE, Number, Whole, describe_problem
 from daicho_cli.cost.footprint import PROJECT_WINDOW_SECONDS
 
 MONTH_DAYS = 30.0
-MAX_LIMIT = 100
 
 
 class TrafficError(DaichoError):
     """A traffic file that cannot be read, or that names what is not declared."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class ChangeTraffic:
     """Changes of some ``fields``, by PATCH or by PUT of the whole item."""
 
-    count: float
+    count: Number
     fields: Mapping[str, Any]
     method: Literal["PATCH", "PUT"] = "PATCH"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class PageTraffic:
     """Pages of a list. ``items``: the number that a page shows; ``limit``: the requested number.
 
@@ -42,14 +40,14 @@ class PageTraffic:
     from the index rows.
     """
 
-    count: float
-    items: float = 20
-    limit: int = MAX_LIMIT
+    count: Number
+    items: Number = 20
+    limit: Whole = 100
     keyword: str = ""
     copied: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class FigureTraffic:
     """Figures of an aggregate or a fast counter.
 
@@ -68,30 +66,30 @@ class FigureTraffic:
         votes: votes of a fast counter. ``slots``: the number of slots of each ranking.
     """
 
-    groups: float | None = None
-    new_groups: float | None = None
-    reads: float = 0
-    live: float = 0
-    chunks: float = 1
-    buckets: float = 1
-    ranks: float = 0
-    rank: float = 10
-    tops: float = 0
-    top_items: int = 10
-    rankings: float = 1
-    votes: float = 0
-    slots: int = 8
+    groups: Number | None = None
+    new_groups: Number | None = None
+    reads: Number = 0
+    live: Number = 0
+    chunks: Number = 1
+    buckets: Number = 1
+    ranks: Number = 0
+    rank: Number = 10
+    tops: Number = 0
+    top_items: Whole = 10
+    rankings: Number = 1
+    votes: Number = 0
+    slots: Whole = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class SectionTraffic:
     """Changes and readings of single sections of split items."""
 
-    changes: float = 0
-    reads: float = 0
+    changes: Number = 0
+    reads: Number = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class EntityTraffic:
     """The traffic of one entity.
 
@@ -111,21 +109,21 @@ class EntityTraffic:
         object_bytes: the size of the S3 objects of one item.
     """
 
-    items: float = 0
-    creates: float = 0
-    deletes: float = 0
-    expiries: float = 0
-    reads: float = 0
-    idempotent: float = 0
+    items: Number = 0
+    creates: Number = 0
+    deletes: Number = 0
+    expiries: Number = 0
+    reads: Number = 0
+    idempotent: Number = 0
     examples: tuple[Mapping[str, Any], ...] = ()
     changes: tuple[ChangeTraffic, ...] = ()
     pages: Mapping[str, PageTraffic] = field(default_factory=dict)
     figures: Mapping[str, FigureTraffic] = field(default_factory=dict)
     sections: SectionTraffic = SectionTraffic()
-    object_bytes: float = 0
+    object_bytes: Number = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class TransactionTraffic:
     """Requests of the domain's own that write several items at once.
 
@@ -134,14 +132,14 @@ class TransactionTraffic:
     """
 
     name: str
-    count: float
-    creates: Mapping[str, float] = field(default_factory=dict)
-    changes: Mapping[str, float] = field(default_factory=dict)
-    deletes: Mapping[str, float] = field(default_factory=dict)
-    idempotent: float = 0
+    count: Number
+    creates: Mapping[str, Number] = field(default_factory=dict)
+    changes: Mapping[str, Number] = field(default_factory=dict)
+    deletes: Mapping[str, Number] = field(default_factory=dict)
+    idempotent: Number = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class StreamTraffic:
     """How the stream's records come.
 
@@ -156,15 +154,15 @@ class StreamTraffic:
         dirty_shards: the setting of the stack.
     """
 
-    shards: float = 4
-    hours_a_day: float = 24
-    batch_records: float | None = None
-    window_seconds: float = PROJECT_WINDOW_SECONDS
-    rollups: float | None = None
-    dirty_shards: int = 16
+    shards: Number = 4
+    hours_a_day: Number = 24
+    batch_records: Number | None = None
+    window_seconds: Number = PROJECT_WINDOW_SECONDS
+    rollups: Number | None = None
+    dirty_shards: Whole = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class Assumptions:
     """What neither the declarations nor the traffic determine.
 
@@ -181,25 +179,31 @@ class Assumptions:
             other function.
     """
 
-    cache_misses: float = 0.1
-    shard_hours: float = 4
-    api_ms: float = 30
-    batch_ms: float = 50
-    record_ms: float = 2
-    scheduled_ms: float = 100
-    request_log_bytes: float = 1_500
-    run_log_bytes: float = 560
+    cache_misses: Number = 0.1
+    shard_hours: Number = 4
+    api_ms: Number = 30
+    batch_ms: Number = 50
+    record_ms: Number = 2
+    scheduled_ms: Number = 100
+    request_log_bytes: Number = 1_500
+    run_log_bytes: Number = 560
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=TABLE)
 class Traffic:
     """The traffic of a stack in so many ``days``."""
 
-    days: float = MONTH_DAYS
+    days: Number = MONTH_DAYS
     stream: StreamTraffic = StreamTraffic()
     assumptions: Assumptions = Assumptions()
     entities: Mapping[str, EntityTraffic] = field(default_factory=dict)
     transactions: tuple[TransactionTraffic, ...] = ()
+
+
+TABLES = (
+    *(Traffic, StreamTraffic, Assumptions, EntityTraffic, TransactionTraffic),
+    *(ChangeTraffic, PageTraffic, FigureTraffic, SectionTraffic),
+)
 
 
 def parse_traffic(data: Mapping[str, Any]) -> Traffic:
@@ -208,65 +212,8 @@ def parse_traffic(data: Mapping[str, Any]) -> Traffic:
     Raises:
         TrafficError: names the first value that is unknown, missing or wrong.
     """
-    traffic: Traffic = _parse_value(Traffic, data, "")
-    return traffic
-
-
-def _parse_value(kind: Any, value: Any, path: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return _parse_table(kind, value, path)
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is types.UnionType:
-        return None if value is None else _parse_value(arguments[0], value, path)
-    if origin is tuple:
-        elements = _expect(list, value, path)
-        return tuple(
-            _parse_value(arguments[0], element, f"{path}[{place}]")
-            for place, element in enumerate(elements)
-        )
-    if origin is Literal:
-        if value not in arguments:
-            raise TrafficError(f"{path} is {value!r}; it can be {', '.join(map(str, arguments))}")
-        return value
-    if origin is not None:  # a mapping
-        table = _expect(Mapping, value, path)
-        if arguments[1] is Any:
-            return dict(table)
-        return {key: _parse_value(arguments[1], v, _join(path, key)) for key, v in table.items()}
-    if kind in {float, int}:
-        return _parse_number(kind, value, path)
-    return _expect(kind, value, path)
-
-
-def _parse_table(kind: Any, value: Any, path: str) -> Any:
-    table = _expect(Mapping, value, path)
-    hints = typing.get_type_hints(kind)
-    for name in table:
-        if name not in hints:
-            near = get_close_matches(name, hints, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(hints)}"
-            raise TrafficError(f"{_join(path, name)} is unknown{hint}")
-    for spec in dataclasses.fields(kind):
-        required = spec.default is spec.default_factory is dataclasses.MISSING
-        if required and spec.name not in table:
-            raise TrafficError(f"{_join(path, spec.name)} is missing")
-    return kind(**{n: _parse_value(hints[n], v, _join(path, n)) for n, v in table.items()})
-
-
-def _parse_number(kind: type, value: Any, path: str) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or value < 0 or (kind is int and value != int(value)):
-        what = "a whole number" if kind is int else "a number"
-        raise TrafficError(f"{path} is {value!r}, not {what} of 0 or more")
-    return kind(value)  # type: ignore[no-any-return]
-
-
-def _expect(kind: Any, value: Any, path: str) -> Any:
-    if not isinstance(value, kind):
-        names = {Mapping: "a table", list: "a list", str: "text", bool: "true or false"}
-        raise TrafficError(f"{path or 'the file'} is {value!r}, not {names.get(kind, kind)}")
-    return value
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    try:
+        return TypeAdapter(Traffic).validate_python(data)
+    except ValidationError as error:
+        keys = [spec.name for table in TABLES for spec in fields(table)]
+        raise TrafficError(describe_problem(error, keys)) from error

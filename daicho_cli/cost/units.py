@@ -12,9 +12,9 @@ capacity units", Amazon DynamoDB Developer Guide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import ceil
 
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image, equal_images, measure_image
 from daicho.storage.capacity import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 
@@ -54,11 +54,6 @@ def measure_write(
     size = max(measure_image(image) if image else 0 for image in (before, after))
     units = _round_up(size, WRITE_UNIT_BYTES) * (2 if transactional else 1)
     return units + sum(_measure_entry_write(index, before, after) for index in PROJECTIONS)
-
-
-def measure_check(image: Image | None = None) -> float:
-    """The write units of a condition check in a transaction."""
-    return 2.0 * _round_up(measure_image(image) if image else 0, WRITE_UNIT_BYTES)
 
 
 def measure_read(bytes_read: float, *, consistent: bool = True) -> float:

@@ -32,8 +32,8 @@ SILENCE_IS_AN_ALARM = {"audit": {"ArchiveAuditAge"}, "forget": {"ForgettingOverd
 
 
 def test_all_scheduled_functions_are_among_them() -> None:
-    assert BUILDERS.keys() == {runs.name for runs in footprint.STACK.scheduled}
-    assert footprint.STACK.metrics == sum(map(len, SILENCE_IS_AN_ALARM.values()))
+    assert BUILDERS.keys() == footprint.SCHEDULED_MINUTES.keys()
+    assert sum(map(len, SILENCE_IS_AN_ALARM.values())) == footprint.IDLE_METRICS
 
 
 @pytest.mark.parametrize("name", BUILDERS)

@@ -90,7 +90,7 @@ def test_a_rebuild_costs_what_is_estimated(
     # One batch; the rollup stores once over how many partitions marks are spread.
     stream = StreamTraffic(shards=1, batch_records=ITEMS, rollups=1)
     estimate = estimate_rebuild(
-        NEW, ["titled", "chart"], items, ITEMS, load_prices(), rate=50, stream=stream
+        NEW, [("titled", 2), ("chart", 2)], items, ITEMS, load_prices(), rate=50, stream=stream
     )
     assert touches.writes == estimate.touch_units == ITEMS
     assert derived.writes - 1 == pytest.approx(estimate.row_units + estimate.count_units, rel=0.01)

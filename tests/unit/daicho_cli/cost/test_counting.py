@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from math import isclose
+from statistics import fmean
 
 import pytest
 
 from daicho_cli.cost.counting import (
     build_slot,
     compute_stream_load,
+    count_distinct,
     estimate_counting,
     estimate_idle_rollups,
     estimate_votes,
@@ -31,9 +34,9 @@ def test_an_event_costs_what_make_bench_tally_measures(
 ) -> None:
     load = compute_stream_load(BENCH, EVENTS)
     units = estimate_counting(CHART, FigureTraffic(), Touches(EVENTS), groups, BENCH, load)
-    announced = (units.slots.write + load.batches) / EVENTS
+    announced = (units[0].write + load.batches) / EVENTS
     assert isclose(announced, slots, rel_tol=0.05, abs_tol=0.001)
-    assert isclose(units.rollups.write / EVENTS, rollups, rel_tol=0.05, abs_tol=0.001)
+    assert isclose(units[1].write / EVENTS, rollups, rel_tol=0.05, abs_tol=0.001)
 
 
 @pytest.mark.parametrize(
@@ -59,15 +62,15 @@ def test_one_event_in_one_rollup_by_hand() -> None:
     load = compute_stream_load(traffic, 1)
     plain = estimate_counting(COUNT, FigureTraffic(), Touches(1), 1, traffic, load)
     # The slot with its mark; the total, and the mark again. The total and the slots are read.
-    assert plain.slots == Units(write=1 + 1)
-    assert plain.rollups == Units(read=2, write=1 + 2)
+    assert plain[0] == Units(write=1 + 1)
+    assert plain[1] == Units(read=2, write=1 + 2)
     new = estimate_counting(CHART, FigureTraffic(), Touches(1), 1, traffic, load)
-    assert new.rollups.write == 1 + 2 + 1
+    assert new[1].write == 1 + 2 + 1
     known = estimate_counting(CHART, FigureTraffic(new_groups=0), Touches(1), 1, traffic, load)
-    assert known.rollups.write == 1 + 2 + 2
+    assert known[1].write == 1 + 2 + 2
     kept = estimate_counting(COUNT, FigureTraffic(), Touches(1, kept=1), 1, traffic, load)
-    assert kept.slots == Units(write=2 * (1 + 1))
-    assert kept.rollups == Units(read=2, write=1 + 2 * 2)
+    assert kept[0] == Units(write=2 * (1 + 1))
+    assert kept[1] == Units(read=2, write=1 + 2 * 2)
 
 
 def test_a_total_that_is_rolled_up_at_once_is_written_for_each_batch() -> None:
@@ -76,15 +79,15 @@ def test_a_total_that_is_rolled_up_at_once_is_written_for_each_batch() -> None:
     at_once = replace(CHART, rolled_up="at once")
     known = FigureTraffic(new_groups=0)
     units = estimate_counting(at_once, known, Touches(10), 1, traffic, load)
-    assert units.slots == Units(read=10 * 2, write=10 * 1 + 1 + 10 * (1 + 2))
-    assert units.rollups == Units(read=2, write=1 + 2)
+    assert units[0] == Units(read=10 * 2, write=10 * 1 + 1 + 10 * (1 + 2))
+    assert units[1] == Units(read=2, write=1 + 2)
 
 
 def test_nothing_is_counted_without_events() -> None:
     load = compute_stream_load(Traffic(), 0)
     units = estimate_counting(CHART, FigureTraffic(), Touches(), 5, Traffic(), load)
-    assert units.slots == units.rollups == Units()
-    assert estimate_votes(FigureTraffic(), 5, load).slots == Units()
+    assert units[0] == units[1] == Units()
+    assert estimate_votes(FigureTraffic(), 5, load)[0] == Units()
 
 
 def test_slots_of_old_shards_are_folded_once() -> None:
@@ -94,7 +97,7 @@ def test_slots_of_old_shards_are_folded_once() -> None:
     units = estimate_counting(COUNT, FigureTraffic(), Touches(1_000_000), 1, month, load)
     other = estimate_counting(COUNT, FigureTraffic(), Touches(1_000_000), 1, short, load)
     # A shard lives four hours, so a month has 180 of them, and a fold costs 4 units.
-    assert units.rollups.write - other.rollups.write == pytest.approx(180 * 4)
+    assert units[1].write - other[1].write == pytest.approx(180 * 4)
 
 
 def test_the_size_of_a_batch_follows_from_the_rate() -> None:
@@ -117,12 +120,30 @@ def test_a_vote_of_a_fast_counter_is_one_unit_and_its_share_of_a_rollup() -> Non
     load = compute_stream_load(traffic, 0)
     figure = FigureTraffic(votes=10_000, slots=8, new_groups=0)
     units = estimate_votes(figure, 3, load)
-    assert units.slots.write == pytest.approx(10_000 + 24)
+    assert units[0].write == pytest.approx(10_000 + 24)
     # The head, three totals in their ranking, and 24 marks; the head and eight slots are read.
-    assert units.rollups.write == pytest.approx(1 + 3 * 3 + 24 * 2)
-    assert units.rollups.read == pytest.approx(1 + 8)
+    assert units[1].write == pytest.approx(1 + 3 * 3 + 24 * 2)
+    assert units[1].read == pytest.approx(1 + 8)
 
 
 def test_a_slot_costs_one_unit() -> None:
-    slot = build_slot("tenant-one#+Song.chart#1#2026-11#heroes")
+    slot = build_slot("tenant-one#+Song.chart#1#2026-11#heroes", CHART)
     assert measure_write(slot, slot) == 1
+
+
+@pytest.mark.parametrize(("groups", "draws"), [(10, 5), (100, 1_000), (1_000, 1_000), (3, 2)])
+def test_distinct_groups_are_what_draws_give_on_average(groups: int, draws: int) -> None:
+    source = random.Random(1)
+    drawn = [len({source.randrange(groups) for _ in range(draws)}) for _ in range(300)]
+    assert count_distinct(groups, draws) == pytest.approx(fmean(drawn), rel=0.02)
+
+
+def test_a_thousand_draws_of_a_thousand_groups_touch_632() -> None:
+    assert round(count_distinct(1_000, 1_000)) == 632  # docs/benchmarks/counting.md
+
+
+def test_less_than_one_of_either() -> None:
+    assert count_distinct(0, 5) == count_distinct(5, 0) == 0
+    assert count_distinct(1, 0.25) == 0.25
+    assert count_distinct(1, 7) == 1
+    assert count_distinct(10, 0.5) == 0.5

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from daicho.plan import Generation, KeyPlan, UniquePlan
-from daicho_cli.cost.events import EntityShape, ItemEvent, list_events
+from daicho_cli.cost.entity_shapes import EntityShape
+from daicho_cli.cost.examples import ItemEvent, list_events
 from daicho_cli.cost.item_writes import RECORD, estimate_item_write, estimate_section_change
 from daicho_cli.cost.traffic import Assumptions, ChangeTraffic, EntityTraffic, Traffic
 from daicho_cli.cost.units import Units

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from daicho_cli.cost.prices import PRICE_FILE, PriceError, list_regions, load_prices, parse_prices
+from daicho_cli.cost.prices import PRICE_FILE, PriceError, load_prices
 
 
 def test_each_region_of_the_file_is_complete_and_dated() -> None:
-    regions = list_regions()
+    regions = read_file()["regions"]
     assert {"us-east-1", "eu-west-1", "eu-central-1", "ap-northeast-1"} <= set(regions)
     for region in regions:
         prices = load_prices(region)
@@ -28,7 +28,7 @@ def test_each_region_of_the_file_is_complete_and_dated() -> None:
 def test_prices_of_us_east_1_are_those_of_the_benchmarks() -> None:
     prices = load_prices()
     assert (prices.write_million, prices.read_million) == (0.625, 0.125)
-    assert (prices.alarm, prices.metric, prices.dashboard) == (0.10, 0.30, 3.00)
+    assert (prices.alarm, prices.metric) == (0.10, 0.30)
     assert prices.lambda_gb_second == 0.0000133334
     assert prices.price_units(read=2_000_000, write=1_000_000) == pytest.approx(0.875)
 
@@ -38,23 +38,22 @@ def read_file() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("old", "new", "message"),
     [
-        ({"alarm": None}, "us-east-1 has no alarm"),
-        ({"alarms": 1.0}, "us-east-1 has an unknown alarms"),
-        ({"alarm": "0.10"}, "alarm cannot be '0.10'"),
-        ({"alarm": -1}, "alarm cannot be -1"),
-        ({"published": "2026-08-15"}, "published cannot be '2026-08-15'"),
-        ({"source": 5}, "source cannot be 5"),
+        ("alarm = 0.10\n", "", "us-east-1: alarm: Field required"),
+        ("alarm =", "alarms = 1.0\nalarm =", "us-east-1: alarms is unknown"),
+        ("alarm = 0.10", 'alarm = "0.10"', "alarm: Input should be a valid number"),
+        ("alarm = 0.10", "alarm = -1", "alarm: Input should be greater than or equal to 0"),
+        ("= 2026-08-15", '= "2026-08-15"', "published: Input should be a valid date"),
+        ("= 2026-08-15", "= 2026-08-15T00:00:00Z", "published: Input should be a valid date"),
+        ('source = "', 'source = 5 # "', "source: Input should be a valid string"),
     ],
 )
-def test_a_wrong_price_file_is_refused(change: dict[str, Any], message: str) -> None:
-    data = read_file()
-    region = data["regions"]["us-east-1"]
-    region.update(change)
-    data["regions"]["us-east-1"] = {n: v for n, v in region.items() if v is not None}
+def test_a_wrong_price_file_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(PRICE_FILE.read_text("utf-8").replace(old, new), "utf-8")
     with pytest.raises(PriceError) as raised:
-        parse_prices(data, "us-east-1")
+        load_prices(file=file)
     assert message in str(raised.value)
 
 

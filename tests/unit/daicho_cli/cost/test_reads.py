@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from daicho.plan import Generation, KeyPlan
-from daicho_cli.cost.events import EntityShape
+from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import build_image
 from daicho_cli.cost.reads import (
+    EntityReads,
     estimate_figures,
-    estimate_item_read,
-    estimate_page,
-    estimate_section_read,
     estimate_vote_reads,
 )
 from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
@@ -35,18 +33,21 @@ def page(
     **described: Any,
 ) -> float:
     """The read units of one page."""
-    image = build_image(declared, values or VALUES)
-    described = {"count": 1, **described}
-    units = estimate_page(
-        declared.plan, shape, name, PageTraffic(**described), [image], related or Units(), MISSING
+    units = make_reads(declared, values or VALUES, shape).estimate_page(
+        name, PageTraffic(**{"count": 1, **described}), related or Units()
     )
     assert units.write == 0
     return units.read
 
 
 def read(declared: Generation, values: dict[str, Any], shape: EntityShape = PLAIN) -> float:
-    image = build_image(declared, values)
-    return estimate_item_read(declared.plan, shape, image, values, MISSING).read
+    return make_reads(declared, values, shape).estimate_items(1).read
+
+
+def make_reads(
+    declared: Generation, values: dict[str, Any], shape: EntityShape = PLAIN
+) -> EntityReads:
+    return EntityReads(declared.plan, shape, MISSING, [(values, build_image(declared, values))])
 
 
 def test_an_item_costs_a_unit_for_each_4_kb() -> None:
@@ -61,8 +62,7 @@ def test_a_split_item_costs_its_sections_and_its_head_twice() -> None:
     text = "a section of less than a KB. " * 30
     values = {"sections": {f"section {n:04d}": text for n in range(10)}}
     assert read(document, values) == 5  # docs/benchmarks/writes.md
-    image = build_image(document, values)
-    assert estimate_section_read(document.plan, image, values) == Units(read=2)
+    assert make_reads(document, values).estimate_sections(1) == Units(read=2)
 
 
 def test_a_page_of_100_of_a_listing_costs_52_units() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from daicho.plan import KeyPlan
-from daicho.rebuild import touches
-from daicho_cli.cost import rebuild
 from daicho_cli.cost.examples import build_image
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.cost.rebuild import estimate_rebuild
+from daicho_cli.cost.rebuild import RebuildEstimate, estimate_rebuild
 from daicho_cli.cost.traffic import StreamTraffic
 from tests.unit.daicho_cli.cost.plans import CHART, OF_ARTIST, TITLED, VALUES, generation
 
@@ -19,13 +17,13 @@ IMAGE = build_image(SONG, VALUES)
 
 
 def test_a_new_search_costs_a_touch_and_its_postings_for_each_item() -> None:
-    estimate = estimate_rebuild(SONG.plan, ["titled"], [IMAGE], 1_000_000, PRICES, rate=500)
+    estimate = estimate_rebuild(SONG.plan, [("titled", 1)], [IMAGE], 1_000_000, PRICES, rate=500)
     assert estimate.touch_units == 1_000_000
     assert estimate.row_units == 8 * 1_000_000
     assert estimate.seconds == 2_000
     assert 0 < estimate.count_units <= 1_000_000  # announcements
-    assert estimate.write_units == estimate.touch_units + estimate.row_units + estimate.count_units
-    dollars = (estimate.write_units * 0.625 + estimate.read_units * 0.125) / 1e6
+    written = estimate.touch_units + estimate.derived_units
+    dollars = (written * 0.625 + estimate.read_units * 0.125) / 1e6
     assert estimate.dollars == pytest.approx(dollars)
 
 
@@ -33,9 +31,9 @@ def test_only_the_declarations_that_are_built_are_counted() -> None:
     none = estimate_rebuild(SONG.plan, [], [IMAGE], 1_000, PRICES)
     assert (none.row_units, none.count_units) == (0, 0)
     assert none.touch_units == 1_000
-    listing = estimate_rebuild(SONG.plan, ["of_artist"], [IMAGE], 1_000, PRICES)
+    listing = estimate_rebuild(SONG.plan, [("of_artist", 1)], [IMAGE], 1_000, PRICES)
     assert listing.row_units == 2_000
-    both = estimate_rebuild(SONG.plan, ["of_artist", "titled"], [IMAGE], 1_000, PRICES)
+    both = estimate_rebuild(SONG.plan, [("of_artist", 1), ("titled", 1)], [IMAGE], 1_000, PRICES)
     assert both.row_units == 10_000
 
 
@@ -48,10 +46,9 @@ def test_the_scans_read_items_and_rows_twice() -> None:
 
 def test_a_new_aggregate_costs_slots_and_totals() -> None:
     stream = StreamTraffic(shards=1, batch_records=100)
-    one = estimate_rebuild(SONG.plan, ["chart"], [IMAGE], 100_000, PRICES, stream=stream)
-    many = estimate_rebuild(
-        SONG.plan, ["chart"], [IMAGE], 100_000, PRICES, stream=stream, groups={"chart": 50}
-    )
+    one = estimate_rebuild(SONG.plan, [("chart", 1)], [IMAGE], 100_000, PRICES, stream=stream)
+    images = [build_image(SONG, {**VALUES, "artist": f"artist-{n}"}) for n in range(50)]
+    many = estimate_rebuild(SONG.plan, [("chart", 1)], images, 100_000, PRICES, stream=stream)
     # A thousand batches: each has an announcement and writes its one group.
     assert one.count_units == pytest.approx(2_000, rel=0.05)
     assert many.count_units > 20 * one.count_units
@@ -66,10 +63,5 @@ def test_an_edge_is_touched_in_its_index_too() -> None:
 
 @pytest.mark.parametrize(("images", "count"), [([], 10), ([IMAGE], 0)])
 def test_nothing_costs_nothing(images: list[object], count: int) -> None:
-    estimate = estimate_rebuild(SONG.plan, ["titled"], images, count, PRICES)  # type: ignore[arg-type]
-    assert (estimate.write_units, estimate.read_units, estimate.dollars) == (0, 0, 0)
-    assert estimate.items == count
-
-
-def test_the_estimate_knows_the_pages_of_the_scan() -> None:
-    assert rebuild.ITEMS_PER_PAGE == touches.ITEMS_PER_PAGE
+    estimate = estimate_rebuild(SONG.plan, [("titled", 1)], images, count, PRICES)  # type: ignore[arg-type]
+    assert estimate == RebuildEstimate(0, 0, 0, 0, 0, 0)

@@ -41,19 +41,34 @@ def test_everything_has_a_default_but_what_is_counted() -> None:
     ("data", "message"),
     [
         ({"entites": {}}, "entites is unknown; did you mean 'entities'?"),
-        ({"entities": {"Song": {"volume": 1}}}, "entities.Song.volume is unknown; it has items"),
-        ({"entities": {"Song": {"creates": -1}}}, "entities.Song.creates is -1, not a number"),
-        ({"entities": {"Song": {"creates": "5"}}}, "not a number of 0 or more"),
-        ({"entities": {"Song": {"creates": True}}}, "not a number of 0 or more"),
-        ({"entities": {"Song": {"examples": {}}}}, "entities.Song.examples is {}, not a list"),
-        ({"entities": {"Song": {"changes": [{"count": 1}]}}}, "changes[0].fields is missing"),
+        ({"entities": {"Song": {"volume": 1}}}, "entities.Song.volume is unknown"),
+        (
+            {"entities": {"Song": {"creates": -1}}},
+            "Song.creates: Input should be greater",
+        ),
+        (
+            {"entities": {"Song": {"creates": "5"}}},
+            "creates: Input should be a valid number",
+        ),
+        (
+            {"entities": {"Song": {"creates": True}}},
+            "creates: Input should be a valid number",
+        ),
+        (
+            {"entities": {"Song": {"examples": {}}}},
+            "examples: Input should be a valid",
+        ),
+        ({"entities": {"Song": {"changes": [{"count": 1}]}}}, "changes.0.fields: Field required"),
         (
             {"entities": {"Song": {"changes": [{"count": 1, "fields": {}, "method": "POST"}]}}},
-            "it can be PATCH, PUT",
+            "changes.0.method: Input should be 'PATCH' or 'PUT'",
         ),
-        ({"entities": {"Song": {"pages": {"p": {"count": 1, "limit": 1.5}}}}}, "a whole number"),
-        ({"entities": []}, "entities is [], not a table"),
-        ({"transactions": [{"count": 1}]}, "transactions[0].name is missing"),
+        (
+            {"entities": {"Song": {"pages": {"p": {"count": 1, "limit": 1.5}}}}},
+            "should be a valid integer",
+        ),
+        ({"entities": []}, "entities: Input should be a valid dictionary"),
+        ({"transactions": [{"count": 1}]}, "transactions.0.name: Field required"),
     ],
 )
 def test_what_is_wrong_is_named(data: dict[str, Any], message: str) -> None:

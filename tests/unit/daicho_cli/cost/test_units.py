@@ -9,7 +9,6 @@ import pytest
 from daicho.storage.attributes import Image
 from daicho_cli.cost.units import (
     Units,
-    measure_check,
     measure_get,
     measure_read,
     measure_stored,
@@ -67,8 +66,6 @@ def test_an_index_costs_what_changes_of_its_entry(
 
 def test_a_transaction_doubles_the_item_and_not_the_entry() -> None:
     assert measure_write(None, posting(), transactional=True) == 3
-    assert measure_check() == 2
-    assert measure_check(item(1_500)) == 4
 
 
 def test_reads_cost_a_unit_for_4_kb_and_half_of_it_if_not_consistent() -> None:

@@ -49,7 +49,7 @@ AFTER = replace(
     counters=(replace(VOTES, by=()),),
 )
 CHANGED = tuple(list_entity_changes(number(BEFORE, AFTER), make_stage({"User": 1}), ROUTES))
-ESTIMATE = RebuildEstimate(302, 302, 11_500.4, 0.2, 151, 1.234, 7_300)
+ESTIMATE = RebuildEstimate(302, 11_500.4, 0.2, 151, 1.234, 7_300)
 REBUILD = EntityRebuild(
     "User", ("by_country", "listed"), ItemCount(302, "estimated"), ESTIMATE, LimitCheck(300), 300
 )

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import random
 
 import pytest
 
 from daicho.storage.protocols import StreamShard
-from daicho.stream import watermark_job
-from daicho_cli.cost import watermark
-from daicho_cli.cost.counting import compute_stream_load
+from daicho_cli.cost.counting import compute_stream_load, estimate_watermark
 from daicho_cli.cost.traffic import StreamTraffic, Traffic
-from daicho_cli.cost.watermark import WatermarkLoad, estimate_watermark
+from daicho_cli.cost.units import Units
 from tests.support.watermark_stack import Stack
 
 MONTH_MINUTES = 43_200
 
 
-def estimate(records: float, **stream: float) -> WatermarkLoad:
+def estimate(records: float, **stream: float) -> tuple[Units, float]:
     traffic = Traffic(stream=StreamTraffic(**stream))  # type: ignore[arg-type]
     return estimate_watermark(traffic, compute_stream_load(traffic, records))
 
 
 def test_an_idle_table_sends_heartbeats_every_15_minutes() -> None:
-    load = estimate(0)
-    assert load.listings == MONTH_MINUTES / 15
-    assert load.units.read == MONTH_MINUTES * 5.5 + MONTH_MINUTES / 15
-    assert 80_000 < load.units.write < 90_000
+    units, listings = estimate(0)
+    assert listings == MONTH_MINUTES / 15
+    assert units.read == MONTH_MINUTES * 5.5 + MONTH_MINUTES / 15
+    assert 80_000 < units.write < 90_000
 
 
 def test_shards_that_always_get_records_get_no_heartbeats() -> None:
-    load = estimate(30 * 86_400 * 100)
-    assert load.listings == pytest.approx(MONTH_MINUTES)
-    assert load.units.write == pytest.approx(MONTH_MINUTES, rel=0.01)
-    assert load.units.read == pytest.approx(MONTH_MINUTES * 6.5)
+    units, listings = estimate(30 * 86_400 * 100)
+    assert listings == pytest.approx(MONTH_MINUTES)
+    assert units.write == pytest.approx(MONTH_MINUTES, rel=0.01)
+    assert units.read == pytest.approx(MONTH_MINUTES * 6.5)
 
 
 def test_some_quiet_shards_get_heartbeats_each_minute() -> None:
     # A record a shard each 65 seconds: in every minute figures change, and half of the shards rest.
-    load = estimate(30 * 86_400 / 65 * 4)
-    assert load.units.write == pytest.approx(430_000, rel=0.1)
-    assert load.units.read == pytest.approx(280_000, rel=0.02)
-
-
-def test_the_settings_are_those_of_the_job() -> None:
-    job = (watermark_job.IDLE_INTERVAL, watermark_job.KEYS_PER_SHARD, watermark_job.MAX_KEYS)
-    assert job == (
-        dt.timedelta(minutes=watermark.IDLE_MINUTES),
-        watermark.KEYS_PER_SHARD,
-        watermark.MAX_KEYS,
-    )
+    units, _ = estimate(30 * 86_400 / 65 * 4)
+    assert units.write == pytest.approx(430_000, rel=0.1)
+    assert units.read == pytest.approx(280_000, rel=0.02)
 
 
 def test_the_estimate_of_an_idle_table_is_what_the_job_does() -> None:
@@ -70,5 +58,5 @@ def test_the_estimate_of_an_idle_table_is_what_the_job_does() -> None:
             stack.announce(reached_shard, 100 + minute)
         announced += len(reached)
         written += sent + 1  # the watermark
-    expected = estimate(0).units.write / MONTH_MINUTES * minutes
+    expected = estimate(0)[0].write / MONTH_MINUTES * minutes
     assert written + announced == pytest.approx(expected, rel=0.1)
