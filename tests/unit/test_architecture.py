@@ -43,7 +43,15 @@ ENTITY_SIDE = (
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
-ORDER = (*ORDER, "daicho.project", "daicho.handlers", "daicho.cdk", "daicho", "daicho.testing")
+ORDER = (
+    *ORDER,
+    "daicho.project",
+    "daicho.handlers",
+    "daicho.local",
+    "daicho.cdk",
+    "daicho",
+    "daicho.testing",
+)
 ORDER = (*ORDER, "domains", "handlers")
 """Packages and modules, lowest first: each imports itself and those before it, and nothing else.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from daicho.operations.api import OperatorApi
     from daicho.operations.health import Monitoring
     from daicho.operations.operator_session import Starter
+    from daicho.web.http.operation import Operation
 
 ATTEMPTS = 2
 """Attempts of one call: the gateway waits for 30 seconds."""
@@ -27,6 +28,7 @@ class OperatorApiOnFirstRequest:
     """An `OperatorApi` that is built when it answers its first request.
 
     ``monitoring``, ``auditor``: by default CloudWatch, and the function of the settings.
+    ``list_more_operations``: routes besides those of each stage.
     """
 
     settings: Settings
@@ -34,6 +36,7 @@ class OperatorApiOnFirstRequest:
     dependencies: Dependencies
     monitoring: Monitoring | None = None
     auditor: Starter | None = None
+    list_more_operations: Callable[[], Sequence[Operation]] = tuple
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Answer an event."""
@@ -63,4 +66,9 @@ class OperatorApiOnFirstRequest:
             claims = ClaimNames(
                 settings.tenant_claim, settings.groups_claims, settings.subject_claim
             )
-            return OperatorApi(tools, server=settings.api_url, claim_names=claims)
+            return OperatorApi(
+                tools,
+                server=settings.api_url,
+                claim_names=claims,
+                more_operations=self.list_more_operations(),
+            )

@@ -12,7 +12,7 @@ import pytest
 
 from daicho.errors import SettingsError, UnavailableError
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.handlers.wiring.fault_injection import Faults, with_faults
+from daicho.local.faults import Faults, parse_share
 from tests.support.stream_pump import Context
 
 CALLS = 2_000
@@ -90,22 +90,14 @@ def test_some_invocations_die_at_any_call_or_when_all_is_done() -> None:
     assert sum(ends[number] for number in range(1, 6)) > 0
 
 
-def test_without_the_setting_nothing_is_around_the_handler() -> None:
-    built: list[dict[str, Any]] = []
+@pytest.mark.parametrize("share", ["0", "1", "-0.5", "nan", "some"])
+def test_a_share_of_faults_is_between_0_and_1(share: str) -> None:
+    with pytest.raises(SettingsError, match="FAULTS is"):
+        parse_share({"FAULTS": share})
 
-    def handler(_event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
-        return {}
 
-    def build(_environ: Mapping[str, str], **given: Any) -> Any:
-        built.append(given)
-        return handler
-
-    local = {"TABLE_NAME": "daicho", "STAGE": "local"}
-    assert with_faults(build, local) is handler
-    assert with_faults(build, {**local, "FAULTS": "0.5"}) is not handler
-    assert [sorted(given) for given in built] == [[], ["dependencies"]]
-    with pytest.raises(SettingsError, match="FAULTS is for STAGE local only"):
-        with_faults(build, {"TABLE_NAME": "daicho", "STAGE": "prod", "FAULTS": "0.5"})
+def test_nothing_fails_without_the_variable() -> None:
+    assert (parse_share({}), parse_share({"FAULTS": "0.2"})) == (0, 0.2)
 
 
 def test_a_copy_of_a_faulty_store_reaches_the_same_store() -> None:

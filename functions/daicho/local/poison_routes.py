@@ -1,9 +1,9 @@
-"""The switch of the demonstration: at stage local, records that the projector refuses."""
+"""The routes of the switch: operators let the projector refuse records."""
 
 from __future__ import annotations
 
 from daicho.errors import Invalid
-from daicho.operations import poison_switch
+from daicho.local import poison
 from daicho.operations.routes.answers import build_route, get_session, reply_json
 from daicho.web.http.operation import Call, Operation, Parameter, Reply
 
@@ -13,7 +13,7 @@ ENTITY = Parameter(
 )
 
 
-def build_demo_routes() -> list[Operation]:
+def build_poison_routes() -> list[Operation]:
     """The routes."""
     on, off = "Let the projector refuse the records of an entity", "Let the projector refuse none"
     return [
@@ -29,7 +29,7 @@ def _turn_on(call: Call) -> Reply:
         raise Invalid(f"no entity is called {entity[:100]!r}", field="entity")
 
     def turn_on() -> None:
-        poison_switch.turn_on(tools.store, entity, tools.now())
+        poison.turn_on(tools.store, entity, tools.now())
 
     session.act("poison on", entity, turn_on)
     return reply_json({"entity": entity})
@@ -38,7 +38,5 @@ def _turn_on(call: Call) -> Reply:
 def _turn_off(call: Call) -> Reply:
     session = get_session(call)
     tools = session.tools
-    session.act(
-        "poison off", "all entities", lambda: poison_switch.turn_off(tools.store, tools.now())
-    )
+    session.act("poison off", "all entities", lambda: poison.turn_off(tools.store, tools.now()))
     return reply_json({"entity": None})

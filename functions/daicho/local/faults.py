@@ -1,4 +1,4 @@
-"""A function that fails on purpose, at stage local: its results must be exact all the same.
+"""A function that fails on purpose: its results must be exact all the same.
 
 A share of its calls to the stores fails before or after the call was carried out, as if the request
 or the answer had been lost. In the same share of its invocations the process ends between two
@@ -16,10 +16,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from daicho.errors import UnavailableError
-from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from daicho.errors import SettingsError, UnavailableError
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler
-from daicho.runtime.settings import Settings
 
 MAX_CALLS_BEFORE_END = 60
 NEVER = math.inf
@@ -27,19 +26,20 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def with_faults(build: Callable[..., Handler], environ: Mapping[str, str]) -> Handler:
-    """Build a handler; it fails on purpose if the environment has ``FAULTS``.
+def parse_share(environ: Mapping[str, str]) -> float:
+    """The share in ``FAULTS``, above 0 and below 1; 0 if the variable is not set.
 
     Raises:
-        SettingsError: the environment has ``FAULTS`` at another stage than local.
+        SettingsError: it is something else.
     """
-    share = Settings.parse(environ).faults
-    if not share:
-        return build(environ)
-    faults = Faults(share)
-    return faults.end_at_random(
-        build(environ, dependencies=faults.wrap_dependencies(AWS_DEPENDENCIES))
-    )
+    text = environ.get("FAULTS")
+    try:
+        share = float(text) if text else 0.0
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1 and text:
+        raise SettingsError(f"FAULTS is {text!r}, not a number between 0 and 1")
+    return share
 
 
 class Faults:
