@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from daicho.cost.estimate import STACK, Work
-from daicho.cost.units import Units
 from daicho.storage import keys
+from daicho_cli.cost.estimate import STACK, Work
+from daicho_cli.cost.units import Units
 from tests.support.meter import WRITES
 
 Place = tuple[str, Work]

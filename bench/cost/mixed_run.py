@@ -20,9 +20,6 @@ from bench.cost import run_values
 from bench.cost.metering import CostMeter
 from daicho import Caller, Entity
 from daicho.book.book import Book
-from daicho.cost.estimate import Work
-from daicho.cost.examples import TENANT
-from daicho.cost.traffic import ChangeTraffic, EntityTraffic, FigureTraffic, Traffic
 from daicho.declare.entity import get_values
 from daicho.declare.fields import new_id
 from daicho.declare.queries import ItemRef
@@ -39,6 +36,9 @@ from daicho.tally.rollup import Rollup
 from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho.write.counter_writer import CounterSettings
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
+from daicho_cli.cost.estimate import Work
+from daicho_cli.cost.examples import TENANT
+from daicho_cli.cost.traffic import ChangeTraffic, EntityTraffic, FigureTraffic, Traffic
 from domains import carts, polls, votes
 from domains.carts import CartItem
 from domains.documents import Document

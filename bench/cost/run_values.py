@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from daicho import Entity
-from daicho.cost.traffic import EntityTraffic
 from daicho.declare.fields import new_id
 from daicho.declare.queries import ListQuery
+from daicho_cli.cost.traffic import EntityTraffic
 from domains.articles import Article
 from domains.contacts import Call, Category, Contact
 from domains.devices import Report

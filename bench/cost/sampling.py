@@ -9,11 +9,10 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from bench.search.contact_generator import Crowd
-from daicho.cost.derived_writes import estimate_row_writes
-from daicho.cost.events import ItemEvent
-from daicho.cost.examples import build_image
-from daicho.cost.units import measure_write, sum_units
 from daicho.plan import Ledger
+from daicho_cli.cost.derived_writes import estimate_row_writes
+from daicho_cli.cost.examples import ItemEvent, build_image
+from daicho_cli.cost.units import measure_write, sum_units
 
 CONTACTS = 3_000
 SAMPLES = 2_000

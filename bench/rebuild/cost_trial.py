@@ -13,9 +13,6 @@ from bench.rebuild.items import Sizes, load
 from bench.rebuild.live_trial import NoMachine
 from bench.rebuild.stage import Stage
 from bench.rebuild.workers import Invocation, make_dependencies, make_job_settings
-from daicho.cost.counting import compute_batch_size
-from daicho.cost.prices import load_prices
-from daicho.cost.traffic import StreamTraffic
 from daicho.handlers import jobs, project, rollup
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.job import RebuildJob
@@ -23,6 +20,9 @@ from daicho.rebuild.requests import find_job, finish_deployment
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.counting import compute_batch_size
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.traffic import StreamTraffic
 from daicho_cli.plan.assessment import list_entity_changes
 from daicho_cli.plan.rebuild import estimate_entity
 from daicho_cli.plan.table_scan import ScanOptions, scan_entities

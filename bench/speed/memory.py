@@ -26,7 +26,6 @@ from bench.speed.figures import Figure
 from bench.speed.invocation import ENVIRON
 from bench.speed.stream_events import SHARD, STREAM, build_event
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, field, uid
-from daicho.cost.footprint import STACK
 from daicho.declare.registry import Daicho
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.layout import item_keys
@@ -35,6 +34,7 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image, to_image, to_value
 from daicho.tally import slots
+from daicho_cli.cost.footprint import MEMORY_MB
 
 ROOT = Path(__file__).parents[2]
 TENANT, DEVICE = "acme", "pump-7"
@@ -113,7 +113,7 @@ def measure_figures(*, full: bool) -> list[Figure]:
 
 def make_figures(case: Case, memory: Memory, invocations: int) -> Iterable[Figure]:
     """The peak, and how far the function grew while it was invoked."""
-    megabytes = STACK.memory_mb[case.function]
+    megabytes = MEMORY_MB[case.function]
     steps = ", ".join(f"{step} {peak:.0f}" for step, peak in memory.peaks.items())
     name, detail = case.function + case.title, f"{steps}; the function has {megabytes:,}"
     peak = max(memory.peaks.values())

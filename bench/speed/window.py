@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 from bench.speed.figures import Figure
 from bench.tally import Counting
-from daicho.cost.counting import POLLS_A_SECOND, compute_batch_size
-from daicho.cost.footprint import STACK
-from daicho.cost.prices import load_prices
+from daicho_cli.cost.counting import POLLS_A_SECOND, compute_batch_size
+from daicho_cli.cost.footprint import MEMORY_MB
+from daicho_cli.cost.prices import load_prices
 from tests.support.dynoxide import serving
 
 POLL_S = 1 / POLLS_A_SECOND
@@ -89,7 +89,7 @@ class Outcome:
     def price(self) -> float:
         """Dollars of a million events: write units, and invocations and time of the projector."""
         prices = load_prices()
-        gigabytes = STACK.memory_mb["project"] / 1024
+        gigabytes = MEMORY_MB["project"] / 1024
         return prices.price_units(0.0, self.units * MILLION) + self.invocations * (
             prices.lambda_million / MILLION + self.duration_s * gigabytes * prices.lambda_gb_second
         )

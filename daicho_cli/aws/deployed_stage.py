@@ -7,12 +7,12 @@ from pathlib import Path
 
 import boto3
 
-from daicho.cost.prices import DEFAULT_REGION
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.table import Table
 from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.stacks import UndeployedError
 from daicho_cli.aws.table_size import TableSize, read_table_size
+from daicho_cli.cost.prices import DEFAULT_REGION
 from daicho_cli.options import OptionError
 
 PARALLELISM = 8

@@ -6,11 +6,11 @@ from typing import Any
 
 import tomlkit
 
-from daicho.cost.traffic import MONTH_DAYS
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import EntityPlan, Ledger
 from daicho.web.openapi.examples import UNKNOWN, Examples
+from daicho_cli.cost.traffic import MONTH_DAYS
 
 ITEMS, CREATES, READS, CHANGES, DELETES = 10_000, 10_000, 30_000, 3_000, 1_000
 PAGES, SHOWN, GROUPS, FIGURES, TOPS = 10_000, 20, 100, 10_000, 1_000
@@ -63,13 +63,11 @@ def _describe_entity(
     described: dict[str, Any] = {
         "items": ITEMS, "creates": CREATES, "reads": READS, "examples": [example],
     }  # fmt: skip
-    if plan.expires is not None:
-        described["expiries"] = CREATES
-    else:
-        described["deletes"] = DELETES
+    described |= {"deletes": DELETES} if plan.expires is None else {"expiries": CREATES}
     for name, value in example.items():
         spec = entity.fields_[name]
-        if spec.kind == "str" and spec.literals is None and _is_changeable(plan, entity, name):
+        is_text = spec.kind == "str" and spec.literals is None and spec.role == "plain"
+        if is_text and not spec.frozen and name not in plan.key.fields:
             described["changes"] = [{"count": CHANGES, "fields": {name: f"{value} 2"}}]
             break
     described |= _describe_reads(plan, example)
@@ -96,8 +94,3 @@ def _describe_reads(plan: EntityPlan, example: dict[str, Any]) -> dict[str, Any]
         figures[counter.name] = {"groups": GROUPS, "votes": CREATES, "tops": TOPS}
     described = {"pages": pages, "figures": figures}
     return {name: tables for name, tables in described.items() if tables}
-
-
-def _is_changeable(plan: EntityPlan, entity: type[Entity], name: str) -> bool:
-    spec = entity.fields_[name]
-    return spec.role == "plain" and not spec.frozen and name not in plan.key.fields

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from daicho.cost.bill import Bill
 from daicho_cli.cost.report import CostReport, format_dollars, sum_declarations
 
 WIDTH, LEFT, RIGHT, TOP, BAR, GAP = 900, 260, 110, 70, 18, 10
@@ -28,7 +27,7 @@ def render_svg(report: CostReport) -> str:
     height = TOP
     for head, bars in (("By service", services), ("By declaration, the dearest", declarations)):
         parts += _draw_panel(head, bars, height)
-        height += 40 + len(bars) * _row_height(report)
+        height += 40 + len(bars) * (BAR * len(report.bills) + GAP)
     title = f"{format_dollars(report.bill.dollars)} in {report.bill.days:g} days: {report.title}"
     if report.other is not None:
         title += f"; {format_dollars(report.other.dollars)}: {report.other_title}"
@@ -47,30 +46,25 @@ def render_svg(report: CostReport) -> str:
 
 
 def _sum_services(report: CostReport) -> Bars:
-    sums = [bill.sum_by_service() for bill in _list_bills(report)]
-    names = dict.fromkeys(name for dollars in sums for name in dollars)
-    bars = {name: tuple(dollars.get(name, 0.0) for dollars in sums) for name in names}
+    bars = _join_sums([bill.sum_by_service() for bill in report.bills])
     return {name: bar for name, bar in bars.items() if any(bar)}
 
 
 def _sum_dearest(report: CostReport) -> Bars:
-    sums = []
-    for bill in _list_bills(report):
-        declarations = sum_declarations(bill).items()
-        sums.append(
-            {
-                f"{entity} {name}": bill.prices.price_units(units.read, units.write)
-                for (entity, name), units in declarations
-            }
-        )
-    names = dict.fromkeys(name for dollars in sums for name in dollars)
-    bars = {name: tuple(dollars.get(name, 0.0) for dollars in sums) for name in names}
+    price = report.bill.prices.price_units
+    bars = _join_sums(
+        [
+            {" ".join(key): price(units.read, units.write) for key, units in sums.items()}
+            for sums in map(sum_declarations, report.bills)
+        ]
+    )
     dearest = sorted(bars, key=lambda name: (-max(bars[name]), name))[:MOST_DECLARATIONS]
     return {name: bars[name] for name in dearest}
 
 
-def _list_bills(report: CostReport) -> Sequence[Bill]:
-    return [report.bill] if report.other is None else [report.bill, report.other]
+def _join_sums(sums: Sequence[Mapping[str, float]]) -> Bars:
+    names = dict.fromkeys(name for dollars in sums for name in dollars)
+    return {name: tuple(dollars.get(name, 0.0) for dollars in sums) for name in names}
 
 
 def _draw_panel(head: str, bars: Bars, top: int) -> Iterator[str]:
@@ -104,7 +98,3 @@ def _draw_legend(report: CostReport) -> Iterator[str]:
         yield f'  <rect class="{kind}" x="{x}" y="42" width="12" height="12"/>'
         yield f'  <text class="small" x="{x + 18}" y="52">{escape(title)}</text>'
         x += 40 + 8 * len(title)
-
-
-def _row_height(report: CostReport) -> int:
-    return BAR * len(_list_bills(report)) + GAP

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from daicho.cost.bill import Bill
-from daicho.cost.estimate import STACK
-from daicho.cost.units import Units
+from daicho_cli.cost.bill import Bill, BillLine
+from daicho_cli.cost.estimate import STACK
+from daicho_cli.cost.units import Units
 
-UNITS_SERVICE = "DynamoDB"
 SMALLEST = 0.005
 """Smaller amounts are printed as "<0.01"."""
 
@@ -31,10 +30,15 @@ class CostReport:
     other: Bill | None = None
     other_title: str = ""
 
+    @property
+    def bills(self) -> list[Bill]:
+        """The bill, and the other one if there is one."""
+        return [self.bill] if self.other is None else [self.bill, self.other]
 
-def print_report(report: CostReport, console: Console | None = None) -> None:
+
+def print_report(report: CostReport) -> None:
     """Print both tables and a summary line."""
-    out = console or Console()
+    out = Console()
     out.print(_build_declaration_table(report))
     out.print(_build_bill_table(report))
     prices = report.bill.prices
@@ -102,21 +106,16 @@ def _build_declaration_table(report: CostReport) -> Table:
     table.add_column("declaration", overflow="fold")
     for column in ("write units", "read units", *_list_columns(report)):
         table.add_column(column, justify="right")
-    ours = sum_declarations(report.bill)
-    theirs = sum_declarations(report.other) if report.other is not None else {}
+    sums = [sum_declarations(bill) for bill in report.bills]
     last = ""
-    for entity, declaration in sorted({*ours, *theirs}, key=_order):
-        if entity != last and last:
+    for key in sorted({key for each in sums for key in each}, key=_order):
+        if key[0] != last and last:
             table.add_section()
-        last = entity
-        units = ours.get((entity, declaration), Units())
-        dollars = report.bill.prices.price_units(units.read, units.write)
-        cells = [f"{units.write:,.0f}", f"{units.read:,.0f}", format_dollars(dollars)]
-        if report.other is not None:
-            other = theirs.get((entity, declaration), Units())
-            other_dollars = report.other.prices.price_units(other.read, other.write)
-            cells += [format_dollars(other_dollars), _format_difference(other_dollars - dollars)]
-        table.add_row(f"{entity} {declaration}", *cells)
+        last = key[0]
+        units = [each.get(key, Units()) for each in sums]
+        dollars = [report.bill.prices.price_units(each.read, each.write) for each in units]
+        counts = f"{units[0].write:,.0f}", f"{units[0].read:,.0f}"
+        table.add_row(" ".join(key), *counts, *_format_cells(dollars))
     return table
 
 
@@ -126,21 +125,14 @@ def _build_bill_table(report: CostReport) -> Table:
     table.add_column("item")
     for column in ("quantity", "unit", *_list_columns(report)):
         table.add_column(column, justify="left" if column == "unit" else "right")
-    ours = _list_items(report.bill)
-    theirs = _list_items(report.other) if report.other is not None else {}
-    for name in dict.fromkeys((*ours, *theirs)):
-        quantity, unit, dollars = ours.get(name, (0.0, theirs.get(name, (0, "", 0))[1], 0.0))
-        cells = [_format_quantity(quantity), unit, format_dollars(dollars)]
-        if report.other is not None:
-            other_dollars = theirs.get(name, (0.0, "", 0.0))[2]
-            cells += [format_dollars(other_dollars), _format_difference(other_dollars - dollars)]
-        table.add_row(name, *cells)
+    items = [_sum_items(bill) for bill in report.bills]
+    for name in dict.fromkeys(name for each in items for name in each):
+        unit = next(each[name].unit for each in items if name in each)
+        lines = [each.get(name, BillLine("", name, 0.0, unit, 0.0)) for each in items]
+        cells = _format_cells([line.dollars for line in lines])
+        table.add_row(name, _format_quantity(lines[0].quantity), unit, *cells)
     table.add_section()
-    cells = ["", "", format_dollars(report.bill.dollars)]
-    if report.other is not None:
-        difference = report.other.dollars - report.bill.dollars
-        cells += [format_dollars(report.other.dollars), _format_difference(difference)]
-    table.add_row("sum", *cells)
+    table.add_row("sum", "", "", *_format_cells([bill.dollars for bill in report.bills]))
     return table
 
 
@@ -151,22 +143,26 @@ def _list_columns(report: CostReport) -> tuple[str, ...]:
     return f"$: {report.title}", f"$: {report.other_title}", "difference"
 
 
-def _list_items(bill: Bill) -> Mapping[str, tuple[float, str, float]]:
-    """The lines of a bill, the units of all declarations summed up."""
-    items: dict[str, tuple[float, str, float]] = {}
+def _format_cells(dollars: Sequence[float]) -> list[str]:
+    """The dollars of each bill; and the difference of two."""
+    cells = [format_dollars(each) for each in dollars]
+    if len(dollars) > 1:
+        difference = dollars[1] - dollars[0]
+        cells.append("0.00" if abs(difference) < SMALLEST else f"{difference:+,.2f}")
+    return cells
+
+
+def _sum_items(bill: Bill) -> dict[str, BillLine]:
+    """The lines of a bill by what is printed, the units of all declarations summed up."""
+    sums: dict[str, BillLine] = {}
     for line in bill.lines:
         is_units = line.unit in {"write units", "read units"}
         name = f"{line.service}: {line.unit if is_units else line.name}"
-        quantity, _, dollars = items.get(name, (0.0, "", 0.0))
-        items[name] = (quantity + line.quantity, line.unit, dollars + line.dollars)
-    return items
+        before = sums.get(name, replace(line, quantity=0.0, dollars=0.0))
+        quantity, dollars = before.quantity + line.quantity, before.dollars + line.dollars
+        sums[name] = replace(line, quantity=quantity, dollars=dollars)
+    return sums
 
 
 def _format_quantity(quantity: float) -> str:
     return f"{quantity:,.0f}" if quantity >= 100 or quantity == int(quantity) else f"{quantity:.3g}"
-
-
-def _format_difference(dollars: float) -> str:
-    if abs(dollars) < SMALLEST:
-        return "0.00"
-    return f"{dollars:+,.2f}"

@@ -1,20 +1,26 @@
-"""Traffic files: read, checked by the declared entities, and written as an example."""
+"""Traffic files: read, checked by the declared entities, and reduced to those of a lock file."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from daicho.cost.traffic import EntityTraffic, Traffic, TrafficError, parse_traffic
 from daicho.declare.entity import Entity, get_values
 from daicho.errors import Invalid
 from daicho.items import mapper
+from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import from_image
+from daicho_cli.cost.estimate import list_tallies
+from daicho_cli.cost.file_values import describe_problem
+from daicho_cli.cost.reads import COLLECTION, INVERSE, VERSIONS
+from daicho_cli.cost.traffic import EntityTraffic, Traffic, TrafficError, parse_traffic
+
+V = TypeVar("V")
 
 
 def read_traffic(file: Path, entities: Iterable[type[Entity]]) -> Traffic:
@@ -66,10 +72,8 @@ def complete_example(entity: type[Entity], values: Mapping[str, Any]) -> dict[st
         item = entity(**arguments)
         stored = from_image(mapper.to_field_image(entity, get_values(item)))
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        message = f"an example of {entity.__name__}: {place}: {problem['msg']}"
-        raise TrafficError(message) from error
+        problem = describe_problem(error)
+        raise TrafficError(f"an example of {entity.__name__}: {problem}") from error
     except Invalid as error:
         raise TrafficError(f"an example of {entity.__name__}: {error}") from error
     kept = {name: value for name, value in values.items() if name in copied}
@@ -77,3 +81,34 @@ def complete_example(entity: type[Entity], values: Mapping[str, Any]) -> dict[st
     if split is not None:
         kept[split.name] = values.get(split.name, {})
     return {**{name: value for name, value in stored.items() if value is not None}, **kept}
+
+
+def select_declared(traffic: Traffic, ledger: Ledger) -> Traffic:
+    """The traffic without the entities, lists and figures that a ledger does not have."""
+    declared = ledger.entities
+    entities = {
+        name: _select_entity(described, ledger.current_generation(name).plan)
+        for name, described in traffic.entities.items()
+        if name in declared
+    }
+    transactions = tuple(
+        replace(
+            each,
+            creates=_select(each.creates, declared),
+            changes=_select(each.changes, declared),
+            deletes=_select(each.deletes, declared),
+        )
+        for each in traffic.transactions
+    )
+    return replace(traffic, entities=entities, transactions=transactions)
+
+
+def _select_entity(traffic: EntityTraffic, plan: EntityPlan) -> EntityTraffic:
+    lists = {COLLECTION, INVERSE, VERSIONS, *(each.name for each in plan.listings)}
+    lists |= {search.name for search in plan.searches}
+    figures = _select(traffic.figures, list_tallies(plan))
+    return replace(traffic, pages=_select(traffic.pages, lists), figures=figures)
+
+
+def _select(values: Mapping[str, V], names: Container[str]) -> dict[str, V]:
+    return {name: value for name, value in values.items() if name in names}

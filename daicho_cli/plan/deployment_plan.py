@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from daicho.cost.prices import Prices
 from daicho_cli.contract.committed import ContractCheck
+from daicho_cli.cost.prices import Prices
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemsRead
 from daicho_cli.plan.rebuild import EntityRebuild

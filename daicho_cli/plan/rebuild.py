@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
-from daicho.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
-from daicho.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
-from daicho.plan import EntityPlan, RetiringPlan
-from daicho.plan.instances import list_declarations, list_retiring
 from daicho.runtime.clock import utc_now
-from daicho.storage.attributes import Image
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
+from daicho_cli.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck
@@ -64,9 +61,7 @@ def estimate_entity(
     items = read.count_items(change.entity, size)
 
     def estimate(incomplete: Collection[tuple[str, int]]) -> RebuildEstimate:
-        return estimate_both_sides(
-            change.plan, incomplete, derivable, items.count, prices, rate=rate
-        )
+        return estimate_rebuild(change.plan, incomplete, derivable, items.count, prices, rate=rate)
 
     return EntityRebuild(
         change.entity,
@@ -76,63 +71,4 @@ def estimate_entity(
         check or sample_check,
         len(derivable),
         {instance: estimate({instance}).derived_units for instance in sorted(change.incomplete)},
-    )
-
-
-def estimate_both_sides(
-    plan: EntityPlan,
-    incomplete: Collection[tuple[str, int]],
-    images: Sequence[Image],
-    item_count: int,
-    prices: Prices,
-    *,
-    rate: float = DEFAULT_RATE,
-) -> RebuildEstimate:
-    """Estimate a rebuild of what a generation declares, and of what retires in it.
-
-    An instance that retires may lack items too, if it was replaced before it was complete. The
-    estimate distinguishes declarations by name only, so each side is estimated alone.
-    """
-    sides = (
-        (replace(plan, retiring=RetiringPlan()), list_declarations(plan)),
-        (
-            replace(
-                plan,
-                searches=plan.retiring.searches,
-                listings=plan.retiring.listings,
-                aggregates=plan.retiring.aggregates,
-                uniques=plan.retiring.uniques,
-                counters=(),
-                retiring=RetiringPlan(),
-            ),
-            list_retiring(plan),
-        ),
-    )
-    declared, retiring = (
-        estimate_rebuild(
-            side,
-            [name for name, each in declarations.items() if (name, each.since) in incomplete],
-            images,
-            item_count,
-            prices,
-            rate=rate,
-        )
-        for side, declarations in sides
-    )
-    neither = replace(
-        plan, searches=(), listings=(), aggregates=(), counters=(), retiring=RetiringPlan()
-    )
-    items = estimate_rebuild(neither, (), images, item_count, prices, rate=rate)
-    # The items are read once for both sides, and the rows of both.
-    read_units = declared.read_units + retiring.read_units - items.read_units
-    row_units = declared.row_units + retiring.row_units
-    count_units = declared.count_units + retiring.count_units
-    # The items are touched once for both sides.
-    write_units = declared.touch_units + row_units + count_units
-    return replace(
-        declared,
-        row_units=row_units,
-        count_units=count_units,
-        read_units=read_units,
-        dollars=prices.price_units(read_units, write_units),
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from daicho.cost.prices import Prices
-from daicho.cost.rebuild import DEFAULT_RATE
 from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
 from daicho_cli.contract.report import format_changes
+from daicho_cli.cost.prices import Prices
+from daicho_cli.cost.rebuild import DEFAULT_RATE
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.assessment import DeclarationChange, EntityChange
 from daicho_cli.plan.deployment_plan import ContractResult, DeploymentPlan

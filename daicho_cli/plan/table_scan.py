@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from daicho.cost.prices import Prices
-from daicho.cost.units import READ_UNIT_BYTES
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
+from daicho.storage.capacity import READ_UNIT_BYTES
 from daicho.storage.parallel_scan import ScanRound, ScanSegments
 from daicho.storage.protocols import ScansItems
 from daicho.storage.requests import ItemPage, Scan
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.prices import Prices
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemsRead, scan_items

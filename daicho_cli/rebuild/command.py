@@ -9,7 +9,6 @@ from typing import Annotated, NoReturn
 import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-from daicho.cost.rebuild import DEFAULT_RATE
 from daicho.jobs.state_machine import StateMachine
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob, find_purge
@@ -30,6 +29,7 @@ from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.aws.table_size import read_table_size
+from daicho_cli.cost.rebuild import DEFAULT_RATE
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
 from daicho_cli.plan.table_scan import ScanOptions
 from daicho_cli.project import load_ledger

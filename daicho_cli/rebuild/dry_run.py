@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from daicho.cost.prices import Prices
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
 from daicho.rebuild.requests import plan_targets
 from daicho.rebuild.touches import select_older_items
 from daicho.release.instance_states import list_incomplete
 from daicho_cli.aws.deployed_stage import DeployedStage
+from daicho_cli.cost.prices import Prices
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemsRead, sample_items
 from daicho_cli.plan.limits import LimitCheck

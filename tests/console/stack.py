@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.handlers import api, archive, jobs, ops, project, redrive, rollup
-from daicho.handlers.wiring.demo_poison import with_poison_switch
+from daicho.handlers import api, archive, jobs, redrive, rollup
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.jobs.state_machine import REDRIVE_PREFIX
+from daicho.local import ops, project
 from daicho.plan import Ledger
 from daicho.project import Project
 from daicho.storage.bucket import Bucket
@@ -121,7 +121,7 @@ class ConsoleStack:
         self._rollup = rollup.build(settings, self.ledger, dependencies)
         self._jobs = jobs.build(settings, self.ledger, dependencies)
         self._redrives = redrive.build(settings, self.ledger, dependencies)
-        projector = with_poison_switch(project.build)(settings, self.ledger, dependencies)
+        projector = project.build(settings, self.ledger, dependencies)
         archiver = archive.build(settings, self.ledger, dependencies)
         consumers = [
             Consumer(projector, self.ledger.derived_types),

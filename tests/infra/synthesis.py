@@ -83,7 +83,7 @@ class Synthesis:
         return found
 
     def function(self, name: str) -> Resource:
-        """The function whose handler is ``handlers.<name>.handler``."""
+        """The function whose handler is in a module of this name."""
         found: Resource = self.template["Resources"][self.function_id(name)]
         return found
 
@@ -91,7 +91,7 @@ class Synthesis:
         (found,) = (
             id
             for id, each in self.resources("Lambda::Function").items()
-            if each["Properties"]["Handler"] == f"handlers.{name}.handler"
+            if each["Properties"]["Handler"].endswith(f".{name}.handler")
         )
         return found
 

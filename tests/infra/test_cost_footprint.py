@@ -6,12 +6,18 @@ import re
 
 import pytest
 
-from daicho.cost import footprint
-from daicho.cost.bill import compute_idle_bill
-from daicho.cost.prices import load_prices
-from daicho.cost.units import PROJECTIONS
+from daicho_cli.cost import footprint
+from daicho_cli.cost.bill import compute_idle_bill
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.units import PROJECTIONS
 from tests.infra.synthesis import Synthesis
-from tests.support.idle_costs import list_dashboards, read_footprint, render_idle_table
+from tests.support.idle_costs import (
+    FREE_DASHBOARD_METRICS,
+    Footprint,
+    list_dashboards,
+    read_footprint,
+    render_idle_table,
+)
 from tests.support.repository import ROOT
 from tests.support.sample_ledger import LEDGER
 
@@ -22,16 +28,19 @@ SUMMARIES = ("README.md", "docs/how-to/deploy.md", "docs/how-to/estimate-costs.m
 
 
 def test_the_footprint_is_that_of_the_template(on_aws: Synthesis) -> None:
-    assert read_footprint(on_aws.template) == footprint.STACK
+    assert read_footprint(on_aws.template) == Footprint(
+        footprint.ALARMS,
+        footprint.IDLE_METRICS,
+        footprint.SCHEDULED_MINUTES,
+        footprint.MEMORY_MB,
+    )
+    assert not on_aws.resources("KMS::Key")
 
 
-def test_the_cost_of_an_idle_stack_is_documented(
-    dev: Synthesis, request: pytest.FixtureRequest
-) -> None:
-    stack = read_footprint(dev.template)
-    bill = compute_idle_bill(LEDGER, load_prices(), stack=stack)
+def test_the_cost_of_an_idle_stack_is_documented(request: pytest.FixtureRequest) -> None:
+    bill = compute_idle_bill(LEDGER, load_prices())
     assert bill.dollars <= MAX_IDLE_DOLLARS
-    table = f"\n{render_idle_table(bill, stack)}\n"
+    table = f"\n{render_idle_table(bill)}\n"
     page = COSTS.read_text("utf-8")
     if request.config.getoption("--snapshot"):
         COSTS.write_text(TABLE.sub(lambda _: table, page), "utf-8")
@@ -43,32 +52,9 @@ def test_the_cost_of_an_idle_stack_is_documented(
         assert re.findall(r"about ([\d.]+) dollars a month", text) == [f"{bill.dollars:.2f}"], name
 
 
-def test_a_key_is_billed_and_a_large_dashboard() -> None:
-    metrics = ",".join(['["AWS/Lambda","Errors"]'] * 51)
-    body = f'{{"widgets":[{{"properties":{{"metrics":[{metrics}]}}}}]}}'
-    board = {"DashboardBody": {"Fn::Join": ["", [body]]}}
-    functions = {
-        name: {
-            "Type": "AWS::Lambda::Function",
-            "Properties": {
-                "Environment": {"Variables": {"POWERTOOLS_SERVICE_NAME": name}},
-                "MemorySize": 128,
-            },
-        }
-        for name in footprint.STACK.memory_mb
-    }
-    key = {"Type": "AWS::KMS::Key", "Properties": {}}
-    dashboard = {"Type": "AWS::CloudWatch::Dashboard", "Properties": board}
-    read = read_footprint({"Resources": {**functions, "Key": key, "Board": dashboard}})
-    bill = compute_idle_bill(LEDGER, load_prices(), stack=read)
-    dollars = {line.name: line.dollars for line in bill.lines}
-    assert (dollars["key"], dollars["dashboard"]) == (1.00, 3.00)
-    assert "alarms" not in dollars
-
-
 def test_the_dashboard_is_within_the_free_size(any_stage: Synthesis) -> None:
     (metrics,) = list_dashboards(any_stage.template)
-    assert 40 < len(metrics) <= footprint.FREE_DASHBOARD_METRICS
+    assert 40 < len(metrics) <= FREE_DASHBOARD_METRICS
 
 
 def test_routes_have_no_detailed_metrics(on_aws: Synthesis) -> None:

@@ -130,7 +130,7 @@ def test_the_functions_hold_the_library_and_the_project_alone(embedded: Path) ->
         assert {path.name for path in code.iterdir()} == {"daicho", "domains", "generations.json"}
         parts = {path.name for path in (code / "daicho").iterdir()}
         assert {"handlers", "stream", "web"} <= parts
-        assert not parts & {"cdk", "testing"}
+        assert not parts & {"cdk", "testing", "local"}
         assert not list(code.rglob("__pycache__"))
 
 

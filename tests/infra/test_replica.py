@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from daicho.cdk.settings import Settings
-from daicho.cost.footprint import FREE_DASHBOARD_METRICS
 from daicho.errors import SettingsError
 from tests.infra.synthesis import Synthesis
-from tests.support.idle_costs import list_dashboards
+from tests.support.idle_costs import FREE_DASHBOARD_METRICS, list_dashboards
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "table-with-replica.json"
 

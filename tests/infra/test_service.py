@@ -1,18 +1,23 @@
 """What answers: functions, API, users, schedule, outputs."""
 
 import json
+import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daicho.cdk.api import CONSOLE_PATHS, PUBLIC_PATHS
+from daicho.cdk.functions.code import LOCAL_FUNCTIONS
 from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
 
 WATCHED = (
     *("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "ops", "sweep"),
 )
 FUNCTIONS = (*WATCHED, "release")
+SABOTAGE = re.compile(r"PoisonOnPurpose|find_poisoned_entity|\bFAULTS\b|daicho\.local\b")
+"""What the code of stage local names and other code does not."""
 OUTPUTS = {
     "ApiUrl",
     "ConsoleUrl",
@@ -232,6 +237,30 @@ def test_faults_are_asked_for_and_the_projectors_alone(local: Synthesis, tmp_pat
     told = [name for name in FUNCTIONS if "FAULTS" in faulty.environment(name)]
     assert told == ["project"]
     assert faulty.environment("project")["FAULTS"] == "0.25"
+
+
+def test_handlers_that_fail_on_request_are_at_stage_local_alone(any_stage: Synthesis) -> None:
+    is_local = any_stage.name.endswith("-local")
+    text = json.dumps(any_stage.template)
+    assert all((part in text) == is_local for part in ("daicho.local", "PROJECT_HANDLERS"))
+    codes = {path.parent for path in any_stage.folder.glob("asset.*/daicho")}
+    assert codes
+    for code in codes:
+        assert (code / "daicho/local").is_dir() == is_local
+        if not is_local:
+            modules = code.rglob("*.py")
+            assert not [path for path in modules if SABOTAGE.search(path.read_text("utf-8"))]
+
+
+def test_local_handlers_know_those_of_the_project(local: Synthesis) -> None:
+    wrapped = {
+        name: local.function(name)["Properties"]["Handler"]
+        for name in FUNCTIONS
+        if "PROJECT_HANDLERS" in local.environment(name)
+    }
+    assert wrapped == {name: f"daicho.local.{name}.handler" for name in LOCAL_FUNCTIONS}
+    assert local.environment("project")["PROJECT_HANDLERS"] == "handlers"
+    assert all(find_spec(f"daicho.local.{name}") for name in LOCAL_FUNCTIONS)
 
 
 def test_the_outputs_are_those_that_others_read(any_stage: Synthesis) -> None:

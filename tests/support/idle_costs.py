@@ -8,17 +8,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.cost.bill import Bill
-from daicho.cost.footprint import (
-    FREE_DASHBOARD_METRICS,
-    STACK,
-    Footprint,
-    ScheduledRuns,
-)
+from daicho_cli.cost.bill import Bill
+from daicho_cli.cost.footprint import ALARMS, IDLE_METRICS, MEMORY_MB
 
 Template = Mapping[str, Any]
 FREE_ALARMS = FREE_METRICS = 10
-"""Of each account. Source: https://aws.amazon.com/cloudwatch/pricing/."""
+FREE_DASHBOARD_METRICS = 50
+"""Of each account, and of each of its three free dashboards. Source: https://aws.amazon.com/cloudwatch/pricing/."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a template has that is billed without any traffic, as `daicho_cli.cost.footprint`."""
+
+    alarms: int
+    idle_metrics: int
+    scheduled_minutes: Mapping[str, int]
+    memory_mb: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -84,10 +90,10 @@ def read_footprint(template: Template) -> Footprint:
         for properties in list_properties(template, "Lambda::Function")
         if "POWERTOOLS_SERVICE_NAME" in properties.get("Environment", {}).get("Variables", {})
     }
+    schedules = list_properties(template, "Scheduler::Schedule")
     return Footprint(
         alarms=len(alarms),
-        dashboards=sum(len(each) > FREE_DASHBOARD_METRICS for each in list_dashboards(template)),
-        metrics=len(
+        idle_metrics=len(
             {
                 each["MetricName"]
                 for each in alarms
@@ -95,24 +101,25 @@ def read_footprint(template: Template) -> Footprint:
                 and each["TreatMissingData"] == "breaching"
             }
         ),
-        keys=len(list_properties(template, "KMS::Key")),
-        scheduled=tuple(_list_runs(template)),
-        memory_mb={name: functions[name] for name in STACK.memory_mb},
+        scheduled_minutes={
+            each["Description"].split(": ")[-1]: _parse_minutes(each["ScheduleExpression"])
+            for each in schedules
+        },
+        memory_mb={name: functions[name] for name in MEMORY_MB},
     )
 
 
-def _list_runs(template: Template) -> Iterator[ScheduledRuns]:
-    for schedule in list_properties(template, "Scheduler::Schedule"):
-        (minutes,) = re.findall(r"rate\((\d+) minutes?\)", schedule["ScheduleExpression"])
-        yield ScheduledRuns(schedule["Description"].split(": ")[-1], int(minutes))
+def _parse_minutes(rate: str) -> int:
+    (minutes,) = re.findall(r"rate\((\d+) minutes?\)", rate)
+    return int(minutes)
 
 
-def render_idle_table(bill: Bill, stack: Footprint) -> str:
+def render_idle_table(bill: Bill) -> str:
     """An idle bill as a table in Markdown, and the sum after the free tier of an account."""
     prices = bill.prices
     watching = {
-        "alarms": f"{stack.alarms} alarms",
-        "metrics": f"{stack.metrics} custom metrics that are emitted without traffic",
+        "alarms": f"{ALARMS} alarms",
+        "metrics": f"{IDLE_METRICS} custom metrics that are emitted without traffic",
     }
     services = {
         "Lambda": "invocations of scheduled functions, and at the end of windows",
@@ -122,8 +129,8 @@ def render_idle_table(bill: Bill, stack: Footprint) -> str:
     for line in bill.lines:
         title = services.get(line.service) or watching.get(line.name) or line.name
         rows[title] = rows.get(title, 0.0) + line.dollars
-    free = min(stack.alarms, FREE_ALARMS) * prices.alarm
-    free += min(stack.metrics, FREE_METRICS) * prices.metric
+    free = min(ALARMS, FREE_ALARMS) * prices.alarm
+    free += min(IDLE_METRICS, FREE_METRICS) * prices.metric
     cells = [
         ("resource", "$ per month"),
         ("---", "--:"),

@@ -14,9 +14,10 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.cdk.functions.grants import OPS
 from daicho.handlers import ops, project, redrive
-from daicho.handlers.wiring.demo_poison import with_poison_switch
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
+from daicho.local import ops as local_ops
+from daicho.local import project as local_project
 from daicho.runtime.token_claims import OPERATOR
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
@@ -124,7 +125,8 @@ class OperatorStack:
         """The operators' API; ``changed``: dependencies."""
         table = {"table": lambda *_, **__: self.operator_table}
         dependencies = replace(self.dependencies, **{**table, **changed})
-        return ops.build(self.environ, LEDGER, dependencies, auditor=self.auditor)
+        build = local_ops.build if self._is_local else ops.build
+        return build(self.environ, LEDGER, dependencies, auditor=self.auditor)
 
     def client(self, tenant: str | None = None, **claims: str) -> Client:
         """An operator, unless there are other claims."""
@@ -135,7 +137,8 @@ class OperatorStack:
         base = {key: item for key, item in self.house.items.items() if "type" in item}
         existing = {key for key, item in self.items().items() if "type" in item}
         self.table.batch_write(base.values(), existing - base.keys())
-        handler = with_poison_switch(project.build)(self.environ, LEDGER, self.dependencies)
+        build = local_project.build if self._is_local else project.build
+        handler = build(self.environ, LEDGER, self.dependencies)
         event = self.house.event(begin, len(self.house.records) if end is None else end)
         assert handler(event, Context()) == {"state": {}, "batchItemFailures": []}
 
@@ -153,6 +156,10 @@ class OperatorStack:
     def differences(self) -> list[str]:
         """How the derived state differs from what the base items give."""
         return differences(self.items())
+
+    @property
+    def _is_local(self) -> bool:
+        return self.environ["STAGE"] == "local"
 
     def _run_redrive(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         handler = redrive.build(self.environ, LEDGER, self.dependencies)

@@ -33,7 +33,7 @@ CODE = (
 )
 
 STREAM_SIDE = (
-    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "cost", "tally"),
+    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
     *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
@@ -43,14 +43,22 @@ ENTITY_SIDE = (
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
-ORDER = (*ORDER, "daicho.project", "daicho.handlers", "daicho.cdk", "daicho", "daicho.testing")
+ORDER = (
+    *ORDER,
+    "daicho.project",
+    "daicho.handlers",
+    "daicho.local",
+    "daicho.cdk",
+    "daicho",
+    "daicho.testing",
+)
 ORDER = (*ORDER, "domains", "handlers")
 """Packages and modules, lowest first: each imports itself and those before it, and nothing else.
 
 ``daicho`` is the public names, which are loaded when they are asked for. ``daicho.testing`` runs
 the handlers, so it is the last of the library: nothing else of it imports it.
 """
-PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
+PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
 HOMES_OF_THE_SDK = {"daicho.storage.sessions", "daicho.storage.sdk_data"}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")

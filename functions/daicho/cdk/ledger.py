@@ -92,7 +92,7 @@ class Ledger(Construct):
         shared = SharedResources(
             settings=settings,
             project=project,
-            code=bundle_functions(project),
+            code=bundle_functions(project, settings=settings),
             layer=build_layer(self, settings=settings),
             ledger_source=build_ledger_layer(self, settings=settings, project=project),
             table=self.table,

@@ -9,9 +9,7 @@ from functools import partial
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.handlers.wiring.demo_poison import with_poison_switch
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.fault_injection import with_faults
     from daicho.handlers.wiring.invocation import Handler
     from daicho.handlers.wiring.metrics import emit
     from daicho.handlers.wiring.stream_consumer import stream_handler
@@ -44,4 +42,4 @@ def build(
     return stream_handler(projector.project, settings, dependencies)
 
 
-__getattr__ = build_on_access(__name__, partial(with_faults, with_poison_switch(build), os.environ))
+__getattr__ = build_on_access(__name__, partial(build, os.environ))

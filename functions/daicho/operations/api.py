@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from daicho.operations.operator_session import OperatorTools
@@ -9,6 +10,7 @@ from daicho.operations.routes.builder import build_operations
 from daicho.runtime.token_claims import OPERATOR
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import BookOpener
+from daicho.web.http.operation import Operation
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
@@ -34,10 +36,14 @@ class OperatorApi(HttpApi):
         *,
         server: str = "",
         claim_names: ClaimNames = COGNITO_CLAIMS,
+        more_operations: Sequence[Operation] = (),
     ) -> None:
-        """``server``: the API's address. ``claim_names``: the claims of groups and subject."""
+        """``server``: the API's address. ``claim_names``: the claims of groups and subject.
+
+        ``more_operations``: routes besides those of each stage.
+        """
         super().__init__(server, claim_names)
-        self.operations = build_operations(is_local=tools.settings.stage == "local")
+        self.operations = [*build_operations(), *more_operations]
         self.route(self.operations, cast("BookOpener", tools.open_session))
 
     def check_access(self, incoming: HttpRequest) -> None:

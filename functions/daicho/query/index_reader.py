@@ -24,13 +24,13 @@ from daicho.search.posting_lists import TOP, Block, PendingRead, PostingRow
 from daicho.search.reversed_order import invert_order, restore_order
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.capacity import READ_UNIT_BYTES
 from daicho.storage.key_range import KeyRange
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
 INDEX = "GSI2"
 ORDER = f"{INDEX}SK"
-UNIT_BYTES = 4096
 NumberedDeclaration = TypeVar("NumberedDeclaration", ListingPlan, SearchPlan)
 
 
@@ -155,7 +155,7 @@ class IndexReader:
         if self.is_copied:
             return 0.0
         size = attributes.measure_image(item) if item else 1
-        return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
+        return -(-size // READ_UNIT_BYTES) * (1.0 if consistent else 0.5)
 
     def _read_block(self, request: PendingRead) -> Block:
         bounds, excluded = request.range, None

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from daicho.cost.units import WRITE_UNIT_BYTES
 from daicho.rebuild.kept_amounts import MARKERS, render_marker_partition
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image, measure_image
+from daicho.storage.capacity import WRITE_UNIT_BYTES
 from daicho.storage.requests import Scan
 from daicho.stream.recount_list import LIST, Recount
 

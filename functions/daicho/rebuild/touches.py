@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from daicho.cost.units import WRITE_UNIT_BYTES
 from daicho.derive import contributions, derived_items
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image, measure_image
+from daicho.storage.capacity import WRITE_UNIT_BYTES
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Scan, Update
 

@@ -38,11 +38,9 @@ mappings: an update may take up to 90 seconds."""
 class Settings:
     """The settings of one function; a setting that it does not need has its default.
 
-    ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
-    at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
-    writers for a closed tenant may continue, or those of a retired stream shard; 0: the function
-    retires none. ``scan_units``: read units a second. ``rebuild_units``: write units a second of a
-    rebuild that a function starts; 0: it starts none.
+    ``settle_seconds``: how long writers for a closed tenant may continue, or those of a retired
+    stream shard; 0: the function retires none. ``scan_units``: read units a second.
+    ``rebuild_units``: write units a second of a rebuild that a function starts; 0: it starts none.
     ``upload_seconds``: how long a URL to upload an object is valid.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
@@ -73,7 +71,6 @@ class Settings:
     scan_units: int = 0
     rebuild_units: int = 0
     upload_seconds: int = UPLOAD_SECONDS
-    faults: float = 0.0
     api_url: str = ""
     filter_spread_seconds: int = 0
     retirement_seconds: int = 0
@@ -115,9 +112,6 @@ class Settings:
         )
         if upload > UPLOAD_SECONDS:
             wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
-        faults = _parse_share(environ, "FAULTS", wrong)
-        if faults and stage != "local":
-            wrong.append("FAULTS is for STAGE local only")
         if wrong:
             raise SettingsError("; ".join(wrong))
         return cls(
@@ -140,7 +134,6 @@ class Settings:
             filter_spread_seconds=spread,
             retirement_seconds=retirement,
             heartbeat_seconds=heartbeat,
-            faults=faults,
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
             migration_package=environ.get("MIGRATION_PACKAGE", ""),
@@ -190,17 +183,3 @@ def _parse_whole_number(environ: Mapping[str, str], name: str, wrong: list[str])
         wrong.append(f"{name} is {value!r}, not a number from 1")
         return 0
     return int(value)
-
-
-def _parse_share(environ: Mapping[str, str], name: str, wrong: list[str]) -> float:
-    """A number above 0 and below 1; 0 if the variable is not set."""
-    value = environ.get(name)
-    if not value:
-        return 0.0
-    try:
-        share = float(value)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
-    return share

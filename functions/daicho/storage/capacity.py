@@ -1,4 +1,4 @@
-"""Capacity units, as DynamoDB reports them in its answers."""
+"""Capacity units: the bytes of one unit, and the units that DynamoDB reports in its answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
+WRITE_UNIT_BYTES, READ_UNIT_BYTES = 1024, 4096
+"""Source: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide."""
 WRITES = frozenset(
     {
         *("put_item", "update_item", "delete_item"),

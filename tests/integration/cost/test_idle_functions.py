@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.cost import footprint
-from daicho.cost.units import Units
 from daicho.handlers import audit, forget, rollup, sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.storage.table import Table
 from daicho.testing.aws.memory_stores import MemoryBucket
+from daicho_cli.cost import footprint
+from daicho_cli.cost.units import Units
 from tests.support.meter import Meter
 from tests.support.metric_lines import read_values
 from tests.support.sample_ledger import LEDGER
@@ -32,8 +32,8 @@ SILENCE_IS_AN_ALARM = {"audit": {"ArchiveAuditAge"}, "forget": {"ForgettingOverd
 
 
 def test_all_scheduled_functions_are_among_them() -> None:
-    assert BUILDERS.keys() == {runs.name for runs in footprint.STACK.scheduled}
-    assert footprint.STACK.metrics == sum(map(len, SILENCE_IS_AN_ALARM.values()))
+    assert BUILDERS.keys() == footprint.SCHEDULED_MINUTES.keys()
+    assert sum(map(len, SILENCE_IS_AN_ALARM.values())) == footprint.IDLE_METRICS
 
 
 @pytest.mark.parametrize("name", BUILDERS)

@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.cost.prices import load_prices
-from daicho.cost.rebuild import estimate_rebuild
-from daicho.cost.traffic import StreamTraffic
 from daicho.layout.base_item import build_base_item
 from daicho.plan import (
     AggregatePlan,
@@ -30,6 +27,9 @@ from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally.rollup import Rollup
 from daicho.testing.aws.memory_stores import MemoryBucket
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.rebuild import estimate_rebuild
+from daicho_cli.cost.traffic import StreamTraffic
 from tests.support.meter import Meter
 from tests.support.stream_pump import Consumer, Pump
 
@@ -90,7 +90,7 @@ def test_a_rebuild_costs_what_is_estimated(
     # One batch; the rollup stores once over how many partitions marks are spread.
     stream = StreamTraffic(shards=1, batch_records=ITEMS, rollups=1)
     estimate = estimate_rebuild(
-        NEW, ["titled", "chart"], items, ITEMS, load_prices(), rate=50, stream=stream
+        NEW, [("titled", 2), ("chart", 2)], items, ITEMS, load_prices(), rate=50, stream=stream
     )
     assert touches.writes == estimate.touch_units == ITEMS
     assert derived.writes - 1 == pytest.approx(estimate.row_units + estimate.count_units, rel=0.01)

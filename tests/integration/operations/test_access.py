@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from daicho.local.poison_routes import build_poison_routes
 from daicho.operations.routes.builder import build_operations
 from tests.support.api_client import Client
 from tests.support.deployment import Served
@@ -14,7 +15,8 @@ from tests.support.operator_stack import OperatorStack
 from tests.support.stream_pump import Context
 
 ROUTES = [
-    (each.method, re.sub(r"{\w+}", "x", each.path)) for each in build_operations(is_local=True)
+    (each.method, re.sub(r"{\w+}", "x", each.path))
+    for each in [*build_operations(), *build_poison_routes()]
 ]
 OTHERS: dict[str, dict[str, Any]] = {
     "no group": {"sub": "ada"},

@@ -17,7 +17,7 @@ def test_what_is_set_and_what_is_not() -> None:
 
 
 def test_every_mistake_is_named_at_once() -> None:
-    wrong = {"STAGE": "test", "DIRTY_SHARDS": "0", "EMULATED_STREAM": "yes", "FAULTS": "2"}
+    wrong = {"STAGE": "test", "DIRTY_SHARDS": "0", "EMULATED_STREAM": "yes"}
     with pytest.raises(SettingsError) as error:
         Settings.parse(wrong, "ARCHIVE_BUCKET")
     for name in ("TABLE_NAME", "ARCHIVE_BUCKET", *wrong):
@@ -33,17 +33,3 @@ def test_a_number_of_shards_is_a_number(shards: str) -> None:
 def test_no_real_stage_has_an_emulated_stream() -> None:
     with pytest.raises(SettingsError, match="EMULATED_STREAM"):
         Settings.parse({**GOOD, "STAGE": "prod"})
-
-
-@pytest.mark.parametrize("share", ["0", "1", "-0.5", "nan", "some"])
-def test_a_share_of_faults_lies_between_0_and_1(share: str) -> None:
-    with pytest.raises(SettingsError, match="FAULTS is"):
-        Settings.parse({**GOOD, "FAULTS": share})
-
-
-@pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_nothing_fails_on_purpose_on_aws(stage: str) -> None:
-    assert Settings.parse({**GOOD, "FAULTS": "0.2"}).faults == 0.2
-    on_aws = {"TABLE_NAME": "daicho", "STAGE": stage, "FAULTS": "0.2"}
-    with pytest.raises(SettingsError, match="FAULTS is for STAGE local only"):
-        Settings.parse(on_aws)

@@ -1,6 +1,7 @@
 """The code of the functions: the library, the project's packages and its lock file, in one folder.
 
 What only a developer's machine or a deployment uses is left out: `daicho.cdk`, `daicho.testing`.
+Handlers that fail on request are in the code of stage local only (ADR 0175).
 The lock file is deployed a second time, apart from the code, so that code can be rolled back
 without it (EXACTNESS rule 27). A function uses the newer one of the two.
 """
@@ -17,15 +18,20 @@ from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
 
 LIBRARY = Path(__file__).parents[2]
-NOT_IN_FUNCTIONS = ("cdk", "testing")
+NOT_IN_FUNCTIONS = ("cdk", "testing", "local")
+LOCAL_FUNCTIONS = ("project", "ops")
+"""The functions for which `daicho.local` has a handler."""
 NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "node_modules")
 """What tools write, and hidden files, which may hold secrets."""
 
 
-def gather_code(project: Project) -> Path:
-    """Copy the code of a project's functions into a temporary folder."""
+def gather_code(project: Project, *, is_local: bool = False) -> Path:
+    """Copy the code of a project's functions into a temporary folder. ``is_local``: the stage."""
     folder = _make_folder("functions")
     copy_code(project, folder)
+    if is_local:
+        shutil.copytree(LIBRARY / "local", folder / LIBRARY.name / "local", ignore=NOT_CODE)
+        make_readable(folder)
     return folder
 
 

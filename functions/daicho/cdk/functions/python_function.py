@@ -14,7 +14,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.code import gather_code, gather_ledger
+from daicho.cdk.functions.code import LOCAL_FUNCTIONS, gather_code, gather_ledger
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.functions.layer import build_lambda_layer
 from daicho.cdk.nag_suppressions import suppress_finding
@@ -26,6 +26,8 @@ from daicho.project import Project
 ARM = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
 LOG_LEVEL = "INFO"
+LOCAL, PROJECT_HANDLERS = "daicho.local", "PROJECT_HANDLERS"
+"""The package of the handlers of stage local, and the variable that names the project's own."""
 LAYERS = "/opt"
 """The folder in which Lambda unpacks the layers of a function."""
 Actions = tuple[str, ...]
@@ -68,9 +70,9 @@ class SharedResources:
         return arn
 
 
-def bundle_functions(project: Project) -> lambda_.Code:
+def bundle_functions(project: Project, *, settings: Settings) -> lambda_.Code:
     """The code of all functions of a project."""
-    return lambda_.Code.from_asset(str(gather_code(project)))
+    return lambda_.Code.from_asset(str(gather_code(project, is_local=settings.is_local)))
 
 
 def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
@@ -158,7 +160,7 @@ class PythonFunction(Construct):
             runtime=RUNTIME,
             architecture=ARM,
             code=shared.code,
-            handler=f"{shared.project.handlers}.{name}.handler",
+            handler=f"{LOCAL if self._is_wrapped else shared.project.handlers}.{name}.handler",
             description=f"{settings.title}: {name}",
             layers=self._list_layers(),
             memory_size={**MEMORY_MB, **settings.memory}[name],
@@ -177,6 +179,7 @@ class PythonFunction(Construct):
                 "POWERTOOLS_LOG_LEVEL": LOG_LEVEL,
                 "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
                 **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
+                **({PROJECT_HANDLERS: shared.project.handlers} if self._is_wrapped else {}),
                 **(environment or {}),
             },
         )
@@ -192,6 +195,11 @@ class PythonFunction(Construct):
     def role(self) -> iam.Role:
         """The function's own role."""
         return self._role
+
+    @property
+    def _is_wrapped(self) -> bool:
+        """Whether stage local has a handler below the project's own."""
+        return self.settings.is_local and self.name in LOCAL_FUNCTIONS
 
     @property
     def _ledger_folder(self) -> str:

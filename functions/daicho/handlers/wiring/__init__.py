@@ -1,1 +1,1 @@
-"""The common parts of the handlers: their dependencies, their start, their metrics and faults."""
+"""The common parts of the handlers: their dependencies, their start, and their metrics."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from daicho.runtime.start_up import pause_garbage_collection
 if TYPE_CHECKING:
     from daicho.operations.api import OperatorApi
     from daicho.operations.operator_session import Starter
+    from daicho.web.http.operation import Operation
 
 ATTEMPTS = 2
 """Attempts of one call: the gateway waits for 30 seconds."""
@@ -25,13 +26,15 @@ ATTEMPTS = 2
 class OperatorApiOnFirstRequest:
     """An `OperatorApi` that is built when it answers its first request.
 
-    ``auditor``: by default the function of the settings.
+    ``auditor``: by default the function of the settings. ``list_more_operations``: routes besides
+    those of each stage.
     """
 
     settings: Settings
     ledger: Ledger
     dependencies: Dependencies
     auditor: Starter | None = None
+    list_more_operations: Callable[[], Sequence[Operation]] = tuple
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Answer an event."""
@@ -58,4 +61,9 @@ class OperatorApiOnFirstRequest:
             claims = ClaimNames(
                 settings.tenant_claim, settings.groups_claims, settings.subject_claim
             )
-            return OperatorApi(tools, server=settings.api_url, claim_names=claims)
+            return OperatorApi(
+                tools,
+                server=settings.api_url,
+                claim_names=claims,
+                more_operations=self.list_more_operations(),
+            )

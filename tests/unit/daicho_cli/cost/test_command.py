@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from daicho.cost.prices import PRICE_FILE
 from daicho_cli.cost import command
+from daicho_cli.cost.prices import PRICE_FILE
 from daicho_cli.main import app
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 

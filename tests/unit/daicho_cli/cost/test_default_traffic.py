@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from daicho.cost.bill import compute_bill
-from daicho.cost.prices import load_prices
-from daicho.cost.traffic import parse_traffic
+from daicho_cli.cost.bill import compute_bill
 from daicho_cli.cost.default_traffic import (
     CREATES,
     build_default_traffic,
@@ -14,6 +12,8 @@ from daicho_cli.cost.default_traffic import (
     render_traffic_file,
 )
 from daicho_cli.cost.entity_shapes import describe_entities
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.traffic import parse_traffic
 from daicho_cli.cost.traffic_file import complete_traffic
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP, Product
 

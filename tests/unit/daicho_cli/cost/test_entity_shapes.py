@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from daicho import Domain, Entity, Key, StoredObject, copied, field, ref, stored_object, uid
-from daicho.cost.events import EntityShape
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.cost.entity_shapes import describe_entities
+from daicho_cli.cost.entity_shapes import EntityShape, describe_entities
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
-from rich.console import Console
 
-from daicho.cost.bill import compute_bill, compute_idle_bill
-from daicho.cost.prices import load_prices
-from daicho.cost.traffic import parse_traffic
-from daicho.cost.units import Units
+from daicho_cli.cost.bill import compute_bill, compute_idle_bill
+from daicho_cli.cost.prices import load_prices
 from daicho_cli.cost.report import (
     CostReport,
     build_document,
@@ -19,6 +15,8 @@ from daicho_cli.cost.report import (
     print_report,
     sum_declarations,
 )
+from daicho_cli.cost.traffic import parse_traffic
+from daicho_cli.cost.units import Units
 from tests.unit.daicho_cli.cost.shop import LEDGER
 
 EXAMPLE = {"title": "chair", "price": "24.90"}
@@ -41,15 +39,18 @@ def make_report(*, compared: bool = False) -> CostReport:
     return CostReport(bills[0], idle, "one million", bills[1], "two million")
 
 
-def print_text(report: CostReport) -> str:
-    console = Console(file=io.StringIO(), width=120)
-    print_report(report, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def print_text(report: CostReport, capsys: pytest.CaptureFixture[str]) -> str:
+    print_report(report)
+    return capsys.readouterr().out
 
 
-def test_the_tables_have_declarations_and_services() -> None:
-    text = print_text(make_report())
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_the_tables_have_declarations_and_services(capsys: pytest.CaptureFixture[str]) -> None:
+    text = print_text(make_report(), capsys)
     assert "Product item: create" in text
     assert "1,000,000" in text
     assert "$0.62" in text or "$0.63" in text
@@ -59,10 +60,12 @@ def test_the_tables_have_declarations_and_services() -> None:
     assert "difference" not in text
 
 
-def test_a_comparison_has_both_sums_and_the_difference() -> None:
+def test_a_comparison_has_both_sums_and_the_difference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     report = make_report(compared=True)
     assert report.other is not None
-    text = print_text(report)
+    text = print_text(report, capsys)
     assert format_dollars(report.other.dollars) in text
     assert f"{report.other.dollars - report.bill.dollars:+,.2f}" in text
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from daicho.cost.traffic import TrafficError
-from daicho_cli.cost.traffic_file import complete_example, read_traffic
-from tests.unit.daicho_cli.cost.shop import SHOP, Page, Product, Sale
+from daicho.plan import Ledger
+from daicho_cli.cost.default_traffic import build_default_traffic
+from daicho_cli.cost.estimate import estimate_units
+from daicho_cli.cost.traffic import Traffic, TrafficError, TransactionTraffic, parse_traffic
+from daicho_cli.cost.traffic_file import complete_example, read_traffic, select_declared
+from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP, Page, Product, Sale
 
 FILE = """
 [entities.Product]
@@ -69,3 +73,26 @@ def test_entities_of_other_declarations_are_left_as_they_are(tmp_path: Path) -> 
     file = tmp_path / "traffic.toml"
     file.write_text("[entities.Other]\nexamples = [{x = 1}]", "utf-8")
     assert read_traffic(file, SHOP.entities).entities["Other"].examples == ({"x": 1},)
+
+
+def test_lists_figures_and_entities_that_are_not_declared_are_left_out() -> None:
+    buy = TransactionTraffic("buy", 1, creates={"Sale": 1}, deletes={"Like": 1})
+    traffic = parse_traffic(build_default_traffic(SHOP, LEDGER))
+    traffic = replace(traffic, transactions=(buy,))
+    entities = dict(LEDGER.entities)
+    del entities["Like"]
+    (product,) = entities["Product"]
+    bare = replace(product, plan=replace(product.plan, searches=()))
+    older = Ledger({**entities, "Product": (bare,)})
+    selected = select_declared(traffic, older)
+    assert set(selected.entities) == {"Product", "Sale", "Page"}
+    assert set(selected.entities["Product"].pages) == {"on_shelf"}
+    assert selected.transactions[0].creates == {"Sale": 1}
+    assert selected.transactions[0].deletes == {}
+    assert any(line.units.write for line in estimate_units(older, selected).lines)
+
+
+def test_the_same_declarations_serve_everything() -> None:
+    traffic = parse_traffic(build_default_traffic(SHOP, LEDGER))
+    assert select_declared(traffic, LEDGER) == traffic
+    assert select_declared(Traffic(), LEDGER) == Traffic()

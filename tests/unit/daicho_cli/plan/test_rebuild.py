@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from daicho.cost.prices import load_prices
-from daicho.cost.rebuild import estimate_rebuild
 from daicho.plan import Condition, EntityPlan, ExpiryPlan, FieldPlan, Migration, MigrationPlan
 from daicho.plan.changes import Effect
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import get_key
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.rebuild import RebuildEstimate, estimate_rebuild
 from daicho_cli.plan.assessment import EntityChange, list_entity_changes
 from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck
-from daicho_cli.plan.rebuild import estimate_both_sides, estimate_entity
+from daicho_cli.plan.rebuild import estimate_entity
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, SHARDED, make_stage
 
@@ -43,6 +43,11 @@ def read(images: list[Image], *, scanned: int, is_whole: bool = False) -> ItemsR
     return ItemsRead({"User": items}, 1, scanned, 1.0, is_whole)
 
 
+def price(estimate: RebuildEstimate) -> float:
+    written = estimate.touch_units + estimate.derived_units
+    return PRICES.price_units(estimate.read_units, written)
+
+
 def test_the_units_of_a_sample_are_those_of_all_items() -> None:
     added = change(PLAIN, replace(PLAIN, listings=(LISTED,)))
     size = TableSize(items=40_000, bytes=1)
@@ -52,8 +57,7 @@ def test_the_units_of_a_sample_are_those_of_all_items() -> None:
     assert rebuild.estimate.touch_units == 10_000
     assert rebuild.estimate.row_units == 2 * 10_000  # the row, and its entry in the index
     assert rebuild.estimate.seconds == 20
-    expected = PRICES.price_units(rebuild.estimate.read_units, rebuild.estimate.write_units)
-    assert rebuild.estimate.dollars == pytest.approx(expected)
+    assert rebuild.estimate.dollars == pytest.approx(price(rebuild.estimate))
 
 
 def test_an_aggregate_is_estimated_too() -> None:
@@ -68,14 +72,11 @@ def test_an_instance_that_retires_before_it_is_complete_is_built_too() -> None:
     plans = (PLAIN, replace(PLAIN, listings=(LISTED,)), replace(PLAIN, listings=(SHARDED,)))
     one, both = (change(*plans[:last]) for last in (2, 3))
     single, double = (
-        estimate_both_sides(each.plan, each.incomplete, IMAGES, 1_000, PRICES)
-        for each in (one, both)
+        estimate_rebuild(each.plan, each.incomplete, IMAGES, 1_000, PRICES) for each in (one, both)
     )
     assert (single.row_units, double.row_units) == (2_000, 4_000)
     assert single.touch_units == double.touch_units == 1_000
-    assert double.dollars == pytest.approx(
-        PRICES.price_units(double.read_units, double.write_units)
-    )
+    assert double.dollars == pytest.approx(price(double))
 
 
 def test_an_aggregate_that_retires_before_it_is_complete_is_counted_too() -> None:
@@ -83,18 +84,16 @@ def test_an_aggregate_that_retires_before_it_is_complete_is_counted_too() -> Non
     plans = (PLAIN, *(replace(PLAIN, aggregates=(count,)) for count in counts))
     one, both = (change(*plans[:last]) for last in (2, 3))
     single, double = (
-        estimate_both_sides(each.plan, each.incomplete, IMAGES, 1_000, PRICES)
-        for each in (one, both)
+        estimate_rebuild(each.plan, each.incomplete, IMAGES, 1_000, PRICES) for each in (one, both)
     )
-    assert double.count_units == pytest.approx(2 * single.count_units)
-    assert single.count_units > 0
+    # Each batch is announced once, and writes a slot of both.
+    assert single.count_units < double.count_units < 2 * single.count_units
 
 
 def test_only_incomplete_instances_cost_anything() -> None:
     plan = change(PLAIN, replace(PLAIN, listings=(LISTED,))).plan
-    assert estimate_both_sides(plan, set(), IMAGES, 1_000, PRICES).row_units == 0
-    added = estimate_both_sides(plan, {("listed", 2)}, IMAGES, 1_000, PRICES)
-    assert added == estimate_rebuild(plan, ["listed"], IMAGES, 1_000, PRICES)
+    assert estimate_rebuild(plan, set(), IMAGES, 1_000, PRICES).row_units == 0
+    assert estimate_rebuild(plan, {("listed", 2)}, IMAGES, 1_000, PRICES).row_units == 2_000
 
 
 def test_an_item_that_cannot_be_derived_does_not_end_the_estimate() -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from daicho.cost.prices import load_prices
-from daicho.cost.rebuild import RebuildEstimate
 from daicho.storage.item_key import ItemKey
 from daicho_cli.contract.change import ContractChange
 from daicho_cli.contract.committed import ContractCheck
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.rebuild import RebuildEstimate
 from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.deployment_plan import (
     CHANGES,
@@ -49,7 +49,7 @@ AFTER = replace(
     counters=(replace(VOTES, by=()),),
 )
 CHANGED = tuple(list_entity_changes(number(BEFORE, AFTER), make_stage({"User": 1}), ROUTES))
-ESTIMATE = RebuildEstimate(302, 302, 11_500.4, 0.2, 151, 1.234, 7_300)
+ESTIMATE = RebuildEstimate(302, 11_500.4, 0.2, 151, 1.234, 7_300)
 REBUILD = EntityRebuild(
     "User", ("by_country", "listed"), ItemCount(302, "estimated"), ESTIMATE, LimitCheck(300), 300
 )

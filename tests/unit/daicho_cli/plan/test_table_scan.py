@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from daicho.cost.prices import load_prices
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost.prices import load_prices
 from daicho_cli.plan.table_scan import ScanOptions, confirm_scan, estimate_scan_units
 
 LARGE = TableSize(items=1_000_000, bytes=8 * 1024 * 1_000_000)

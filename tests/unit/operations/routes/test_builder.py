@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from daicho.local.poison_routes import build_poison_routes
 from daicho.operations.routes.builder import build_operations
 from daicho.web.http.operation import list_variables
 from tests.support.repository import ROOT
@@ -20,23 +21,19 @@ def test_the_page_lists_every_route_with_its_summary_and_status() -> None:
             variant.summary,
             str(operation.status),
         )
-        for operation in build_operations(is_local=True)
+        for operation in [*build_operations(), *build_poison_routes()]
         for variant in operation.variants
     ]
     assert ROW.findall(PAGE.read_text("utf-8")) == routes
 
 
 def test_the_demonstration_has_routes_at_stage_local_alone() -> None:
-    local, deployed = (
-        {operation.shape for operation in build_operations(is_local=is_local)}
-        for is_local in (True, False)
-    )
-    assert {path for _, path in local - deployed} == {"/ops/demo/poison"}
-    assert deployed < local
+    assert {operation.path for operation in build_poison_routes()} == {"/ops/demo/poison"}
+    assert "/ops/demo/poison" not in {operation.path for operation in build_operations()}
 
 
 def test_routes_are_under_ops_and_declare_their_variables() -> None:
-    operations = build_operations(is_local=True)
+    operations = [*build_operations(), *build_poison_routes()]
     assert len({operation.shape for operation in operations}) == len(operations)
     assert len({operation.id for operation in operations}) == len(operations)
     for operation in operations:

@@ -1,0 +1,185 @@
+"""The bill of a period: units, storage, functions, requests and logs in dollars. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from daicho.plan import Generation, Ledger
+from daicho.storage.attributes import measure_image
+from daicho_cli.cost import examples, footprint
+from daicho_cli.cost.derived_writes import list_row_images
+from daicho_cli.cost.entity_shapes import EntityShape
+from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
+from daicho_cli.cost.prices import Prices
+from daicho_cli.cost.traffic import MONTH_DAYS, EntityTraffic, Traffic
+from daicho_cli.cost.units import Units, measure_stored, sum_units
+
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class BillLine:
+    """One item of a bill. ``quantity`` is in ``unit``; ``service`` groups lines."""
+
+    service: str
+    name: str
+    quantity: float
+    unit: str
+    dollars: float
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A bill, and what it was computed from."""
+
+    lines: tuple[BillLine, ...]
+    estimate: Estimate
+    prices: Prices
+    days: float
+
+    @cached_property
+    def dollars(self) -> float:
+        """The sum of all lines."""
+        return sum(line.dollars for line in self.lines)
+
+    def sum_by_service(self) -> dict[str, float]:
+        """Dollars by service, in the order of the lines."""
+        sums: dict[str, float] = {}
+        for line in self.lines:
+            sums[line.service] = sums.get(line.service, 0.0) + line.dollars
+        return sums
+
+
+def compute_bill(
+    ledger: Ledger,
+    traffic: Traffic,
+    prices: Prices,
+    shapes: Mapping[str, EntityShape] | None = None,
+) -> Bill:
+    """The bill of a stack with these declarations and this traffic, before any free tier.
+
+    Raises:
+        TrafficError: see `estimate_units`.
+    """
+    estimate = estimate_units(ledger, traffic, shapes)
+    lines = (
+        *_list_units(estimate, prices),
+        *_list_storage(ledger, traffic, prices),
+        *_list_functions(traffic, estimate, prices),
+        *_list_watching(traffic, estimate, prices),
+    )
+    return Bill(tuple(line for line in lines if line.quantity), estimate, prices, traffic.days)
+
+
+def compute_idle_bill(ledger: Ledger, prices: Prices, days: float = MONTH_DAYS) -> Bill:
+    """The bill of a stack without requests and without data."""
+    return compute_bill(ledger, Traffic(days=days), prices)
+
+
+def _list_units(estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+    sums: dict[str, Units] = {}
+    for line in estimate.lines:
+        name = line.declaration if line.entity == STACK else f"{line.entity}.{line.declaration}"
+        sums[name] = sums.get(name, Units()) + line.units
+    yield from (_bill_units(f"{n}: writes", Units(write=u.write), prices) for n, u in sums.items())
+    yield from (_bill_units(f"{n}: reads", Units(read=u.read), prices) for n, u in sums.items())
+
+
+def _bill_units(name: str, units: Units, prices: Prices) -> BillLine:
+    """Units of one kind: either of the two is 0."""
+    kind = "write units" if units.write else "read units"
+    dollars = prices.price_units(units.read, units.write)
+    return BillLine("DynamoDB", name, units.read + units.write, kind, dollars)
+
+
+def _list_storage(ledger: Ledger, traffic: Traffic, prices: Prices) -> Iterator[BillLine]:
+    months = traffic.days / MONTH_DAYS
+    stored = objects = 0.0
+    for name, entity in traffic.entities.items():
+        generation = ledger.current_generation(name)
+        stored += _measure_item(generation, entity) * entity.items
+        objects += entity.object_bytes * entity.items
+    table, kept = stored / GB, objects / GB
+    uploads = sum(e.creates for e in traffic.entities.values() if e.object_bytes)
+    for service, name, quantity, unit, dollars in (
+        ("DynamoDB", "storage", table, "GB", table * prices.table_gb * months),
+        ("DynamoDB", "point-in-time recovery", table, "GB", table * prices.recovery_gb * months),
+        ("S3", "objects of items", kept, "GB", kept * prices.s3_gb * months),
+        ("S3", "uploads", uploads, "requests", uploads / 1e3 * prices.s3_put_thousand),
+    ):
+        yield BillLine(service, name, quantity, unit, dollars)
+
+
+def _measure_item(generation: Generation, entity: EntityTraffic) -> float:
+    """The stored bytes of one item, with its version and section items and its index rows."""
+    plan, samples = generation.plan, entity.examples or ({},)
+    total = 0
+    for values in samples:
+        image = examples.build_image(generation, values)
+        stored = examples.build_stored_item(plan, image)
+        total += measure_stored(stored)
+        total += sum(measure_stored(row) for _, row in list_row_images(plan, stored))
+        if plan.versions is not None:
+            total += measure_stored(examples.build_version_item(plan, image))
+        if plan.split is not None:
+            total += sum(map(measure_image, examples.build_pieces(plan, image, values, epoch="")))
+    return total / len(samples)
+
+
+def _list_functions(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+    load, requests, listings = estimate.load, estimate.requests, estimate.listings
+    # Each batch of expired items is an object: there is one a window and shard at most.
+    most = traffic.stream.shards * traffic.days * 86_400 / footprint.ARCHIVE_WINDOW_SECONDS
+    archive = min(estimate.expired, most)
+    runs = _list_runs(traffic, estimate, archive)
+    for name, (count, milliseconds) in runs.items():
+        gb_seconds = milliseconds / 1e3 * footprint.MEMORY_MB[name] / 1024
+        dollars = count / 1e6 * prices.lambda_million + gb_seconds * prices.lambda_gb_second
+        yield BillLine("Lambda", name, count, "invocations", dollars)
+    yield BillLine("DynamoDB Streams", "reads by Lambda", load.records, "records", 0.0)
+    idle = sum_units(units * runs[name][0] for name, units in footprint.IDLE_UNITS.items())
+    yield _bill_units("sweep, audit and forget", Units(read=idle.read), prices)
+    yield _bill_units("sweep, audit and forget", Units(write=idle.write), prices)
+    put = prices.s3_put_thousand  # a listing has the same price
+    for service, name, quantity, unit, dollars in (
+        ("API Gateway", "requests", requests, "requests", requests / 1e6 * prices.http_million),
+        ("S3", "archive", archive, "objects", archive / 1e3 * put),
+        ("S3", "listings of the failure bucket", listings, "requests", listings / 1e3 * put),
+    ):
+        yield BillLine(service, name, quantity, unit, dollars)
+    yield _bill_units("archive", Units(write=archive * footprint.ARCHIVE_UNITS), prices)
+
+
+def _list_runs(
+    traffic: Traffic, estimate: Estimate, archive: float
+) -> dict[str, tuple[float, float]]:
+    """The invocations of each function, and the milliseconds of all of them."""
+    assumptions, load = traffic.assumptions, estimate.load
+    windows = traffic.stream.shards * traffic.days * 24 * 60 / footprint.WINDOW_MINUTES
+    runs = {"api": (estimate.requests, estimate.requests * assumptions.api_ms)}
+    for name, batches, records in (
+        ("project", load.batches + windows, load.records),
+        ("archive", archive + windows, estimate.expired),
+    ):
+        runs[name] = (batches, batches * assumptions.batch_ms + records * assumptions.record_ms)
+    for name, minutes in footprint.SCHEDULED_MINUTES.items():
+        count = traffic.days * 24 * 60 / minutes
+        runs[name] = (count, count * assumptions.scheduled_ms)
+    return runs
+
+
+def _list_watching(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+    months, load = traffic.days / MONTH_DAYS, estimate.load
+    metrics = footprint.IDLE_METRICS + (footprint.BUSY_METRICS if load.records else 0)
+    alarms = footprint.ALARMS
+    yield BillLine("CloudWatch", "alarms", alarms, "alarms", alarms * prices.alarm * months)
+    yield BillLine("CloudWatch", "metrics", metrics, "metrics", metrics * prices.metric * months)
+    assumptions, minutes = traffic.assumptions, footprint.SCHEDULED_MINUTES
+    scheduled = sum(traffic.days * 24 * 60 / each for each in minutes.values())
+    logged = estimate.requests * assumptions.request_log_bytes
+    logged += (scheduled + load.batches) * assumptions.run_log_bytes
+    gigabytes = logged / GB
+    dollars = gigabytes * (prices.logs_gb + prices.logs_kept_gb)
+    yield BillLine("CloudWatch", "logs", gigabytes, "GB", dollars)

@@ -1,0 +1,46 @@
+"""What a deployed stack bills whether it is used or not: resources, and scheduled functions.
+
+The figures are those of the stages `dev` and `prod` without options; a test compares them with the
+synthesised template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from daicho_cli.cost.units import Units
+
+ALARMS = 51
+"""Standard alarms, of one metric each."""
+IDLE_METRICS, BUSY_METRICS = 2, 6
+"""The custom metrics that the stack emits without any traffic, and those that writes add: the lag,
+tallies, slots and units of rollups."""
+SCHEDULED_MINUTES: Mapping[str, int] = {"rollup": 1, "audit": 60, "forget": 60, "sweep": 5}
+"""The rate of each scheduled function."""
+MEMORY_MB: Mapping[str, int] = {
+    "api": 1024,
+    "project": 1769,
+    "archive": 1024,
+    "rollup": 512,
+    "sweep": 512,
+    "audit": 3008,
+    "forget": 1024,
+}
+"""The memory of each function that is billed here. Jobs, redrives and operators' requests are on
+demand."""
+WINDOW_MINUTES = 15
+"""A stream consumer is invoked at the end of each tumbling window, for each shard."""
+ARCHIVE_UNITS = 2.0
+"""Write units of an object of the archive: two updates of its chain."""
+ARCHIVE_WINDOW_SECONDS = 300
+"""How long the archive gathers at the stage `prod`."""
+PROJECT_WINDOW_SECONDS = 1
+"""How long Lambda collects records for the projector at the stages `dev` and `prod`."""
+MAX_BATCH_RECORDS = 1_000
+"""The most records of a batch of the projector."""
+IDLE_UNITS: Mapping[str, Units] = {
+    "audit": Units(read=1, write=1),
+    "forget": Units(read=2),
+    "sweep": Units(read=1.5),
+}
+"""Units of a run that finds nothing to do; those of the rollup follow from its settings."""

@@ -1,0 +1,157 @@
+"""Units of writing base items, with everything that the same request reads and writes: pure.
+
+Versions, sections, reservations and the marks of leftovers are written by that request. Derived
+items are not: `daicho_cli.cost.derived_writes`.
+"""
+
+from __future__ import annotations
+
+from daicho.layout import cleanup_marks, sections, versions
+from daicho.layout.reservations import build_reservations
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image, measure_image
+from daicho.storage.item_key import get_key
+from daicho_cli.cost.entity_shapes import EntityShape
+from daicho_cli.cost.examples import (
+    CREATED,
+    ID,
+    ItemEvent,
+    build_pieces,
+    build_stored_item,
+    build_version_item,
+)
+from daicho_cli.cost.traffic import Assumptions
+from daicho_cli.cost.units import Units, measure_get, measure_read, measure_write, sum_units
+
+RECORD = Units(read=1.0, write=2.0)
+"""The record of an Idempotency-Key, of at most 1 KB: looked up, and put in the transaction."""
+CHECK_UNITS = 2.0
+"""The write units of a condition check in a transaction, of an item of at most 1 KB."""
+SWEPT_MARK_READS = 2.0
+"""The sweep reads a mark of an object, and the item that the object belonged to."""
+
+
+def estimate_item_write(
+    plan: EntityPlan, shape: EntityShape, event: ItemEvent, assumptions: Assumptions
+) -> Units:
+    """The units of one request of an event, without the record of its Idempotency-Key."""
+    if event.kind == "expire":
+        return Units()  # a deletion by DynamoDB's TTL process costs nothing
+    reserved = _estimate_reservations(plan, event)
+    units = _estimate_references(shape, event, assumptions) + Units(write=reserved)
+    if plan.versions is not None:
+        return units + _estimate_versioned(plan, event)
+    if plan.split is not None and (not event.is_patch or plan.split in event.changed):
+        return units + _estimate_document(plan, event)
+    if event.kind == "delete" and shape.object_fields:
+        return units + _estimate_object_removal(plan, shape, event)
+    checked = [n for n in shape.checked if event.kind == "create" or n in event.changed]
+    units += Units(read=len(checked), write=CHECK_UNITS * len(checked))
+    return units + _estimate_plain(event, bool(checked) or reserved > 0)
+
+
+def _estimate_reservations(plan: EntityPlan, event: ItemEvent) -> float:
+    """The write units of unique values: reservations that are put and removed with the item."""
+    if not plan.derived_uniques:
+        return 0.0
+    before, after = (
+        build_reservations(plan, image) if image is not None else {}
+        for image in (event.before, event.after)
+    )
+    writes = ((before.get(key), after.get(key)) for key in {*before, *after})
+    return _transact(*(write for write in writes if write[0] != write[1]))
+
+
+def estimate_section_change(plan: EntityPlan, event: ItemEvent) -> Units:
+    """The units of a change of one section of a split item: the mean of its sections."""
+    head = event.before or event.after or {}
+    pieces = build_pieces(plan, head, event.values)
+    if not pieces:
+        return Units()
+    units = sum_units(
+        Units(measure_get(piece), measure_write(piece, piece, transactional=True))
+        for piece in pieces
+    )
+    return units * (1 / len(pieces)) + Units(
+        measure_get(head), measure_write(head, head, transactional=True)
+    )
+
+
+def _estimate_plain(event: ItemEvent, checked: bool) -> Units:
+    before, after = event.before, event.after
+    moved = event.is_moved
+    transactional = event.transactional or checked or moved
+    is_read = transactional or event.is_patch
+    reads = measure_get(before) if is_read else 0.0
+    if moved:
+        return Units(reads + measure_get(None), _transact((before, None), (None, after)))
+    return Units(reads, measure_write(before, after, transactional=transactional))
+
+
+def _transact(*writes: tuple[Image | None, Image | None]) -> float:
+    """The write units of a transaction, of items without and with each write."""
+    return sum(measure_write(before, after, transactional=True) for before, after in writes)
+
+
+def _estimate_references(shape: EntityShape, event: ItemEvent, assumptions: Assumptions) -> Units:
+    """The reads of items that fields are copied from, or that the key depends on."""
+    is_whole = event.after is not None and not event.is_patch
+    frozen = [*(shape.copied or {}).values()] if is_whole else []
+    reads = float(frozen.count(False))
+    if shape.keyed or any(frozen):
+        # All frozen fields of a request are copied from one item, which is read once.
+        reads += assumptions.cache_misses
+    return Units(read=reads)
+
+
+def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
+    """A transaction of the base item and of the next version's item."""
+    by_copy = plan.versions == "copy"
+    old = None if event.before is None else build_stored_item(plan, event.before)
+    if event.before is None:  # the base item, and the newest of the versions, if any
+        reads = 2.0 if by_copy else 1.0
+    else:
+        assert old is not None  # noqa: S101  # it was built above
+        reads = measure_get(old if by_copy else build_version_item(plan, event.before))
+    if event.after is None:
+        assert event.before is not None  # noqa: S101  # a deletion has an item
+        state = versions.VersionState(event.before, 1)
+        item: Image = versions.build_deletion_marker(plan, get_key(event.before), state, CREATED)
+        new = None
+    else:
+        number = 1 if event.before is None else 2
+        item = build_version_item(plan, event.after, number)
+        new = build_stored_item(plan, event.after, number)
+    return Units(reads, _transact((old, new), (None, item)))
+
+
+def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
+    """A split item as a whole: its sections in a new epoch, its head, and the old sections."""
+    old, new = event.before, event.after
+    head = old or new
+    assert head is not None  # noqa: S101  # every event has an item
+    partition = sections.render_sections_partition(get_key(head), plan.name)
+    mark = cleanup_marks.build_mark(partition, ID, CREATED + cleanup_marks.IN_FLIGHT_GRACE)
+    due = cleanup_marks.build_mark(partition, ID, CREATED)
+    pieces = build_pieces(plan, head, event.values)
+    reads, written = measure_get(old), measure_write(old, new, transactional=True)
+    if new is not None:
+        written += measure_write(None, mark) + sum(measure_write(None, piece) for piece in pieces)
+    written += measure_write(mark if new else None, due, transactional=True)
+    if event.keyed:
+        return Units(reads, written)  # the sweep removes the rest
+    if old is not None:
+        reads += measure_read(sum(map(measure_image, pieces)))
+        written += sum(measure_write(piece, None) for piece in pieces)
+    return Units(reads, written + measure_write(due, None))
+
+
+def _estimate_object_removal(plan: EntityPlan, shape: EntityShape, event: ItemEvent) -> Units:
+    """A transaction of the item and of a mark for each object, and the sweep of the marks."""
+    assert event.before is not None  # noqa: S101  # a deletion has an item
+    partition = cleanup_marks.render_owner_partition(get_key(event.before), plan.name)
+    units = Units(measure_get(event.before), measure_write(event.before, None, transactional=True))
+    for name in shape.object_fields:
+        mark = cleanup_marks.build_mark(partition, name, CREATED, object=ID * 3)
+        units += Units(SWEPT_MARK_READS, _transact((None, mark)) + measure_write(mark, None))
+    return units

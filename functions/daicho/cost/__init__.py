@@ -1,1 +1,0 @@
-"""Estimates of capacity units and dollars, from declarations and a description of the traffic."""

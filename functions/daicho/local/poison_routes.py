@@ -1,0 +1,42 @@
+"""The routes of the switch: operators let the projector refuse records."""
+
+from __future__ import annotations
+
+from daicho.errors import Invalid
+from daicho.local import poison
+from daicho.operations.routes.answers import build_route, get_session, reply_json
+from daicho.web.http.operation import Call, Operation, Parameter, Reply
+
+PATH = "/ops/demo/poison"
+ENTITY = Parameter(
+    "entity", str, "The entity whose records are refused; by default a vote.", default="Ballot"
+)
+
+
+def build_poison_routes() -> list[Operation]:
+    """The routes."""
+    on, off = "Let the projector refuse the records of an entity", "Let the projector refuse none"
+    return [
+        build_route("POST", PATH, on, _turn_on, optional=(ENTITY,)),
+        build_route("DELETE", PATH, off, _turn_off),
+    ]
+
+
+def _turn_on(call: Call) -> Reply:
+    session, entity = get_session(call), str(call.values["entity"])
+    tools = session.tools
+    if entity not in tools.ledger.entities:
+        raise Invalid(f"no entity is called {entity[:100]!r}", field="entity")
+
+    def turn_on() -> None:
+        poison.turn_on(tools.store, entity, tools.now())
+
+    session.act("poison on", entity, turn_on)
+    return reply_json({"entity": entity})
+
+
+def _turn_off(call: Call) -> Reply:
+    session = get_session(call)
+    tools = session.tools
+    session.act("poison off", "all entities", lambda: poison.turn_off(tools.store, tools.now()))
+    return reply_json({"entity": None})

@@ -1,0 +1,84 @@
+"""Bills."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from daicho_cli.cost import footprint
+from daicho_cli.cost.bill import compute_bill, compute_idle_bill
+from daicho_cli.cost.prices import load_prices
+from daicho_cli.cost.traffic import parse_traffic
+from tests.unit.daicho_cli.cost.plans import COUNT, OF_ARTIST, VALUES, WEEK, generation, ledger
+
+PRICES = load_prices("us-east-1")
+SONG = generation(listings=(OF_ARTIST,), aggregates=(COUNT,))
+
+
+def lines_of(data: dict[str, Any]) -> dict[str, Any]:
+    """Quantity and dollars by service and name."""
+    message = generation("Message", expires=WEEK)
+    bill = compute_bill(ledger(SONG, message), parse_traffic(data), PRICES)
+    assert bill.dollars == pytest.approx(sum(line.dollars for line in bill.lines))
+    return {f"{line.service}: {line.name}": (line.quantity, line.dollars) for line in bill.lines}
+
+
+def test_an_idle_stack_costs_what_the_benchmarks_say() -> None:
+    bill = compute_idle_bill(ledger(SONG), PRICES)
+    assert bill.dollars == pytest.approx(5.94, abs=0.01)  # docs/benchmarks/costs.md
+    services = bill.sum_by_service()
+    assert services["CloudWatch"] == pytest.approx(5.10 + 0.60, abs=0.03)
+    # Nine reads a minute for dirty marks; for `as_of` five and a half, and almost two writes.
+    reads, writes = 43_200 * (9 + 5.5), 43_200 * 1.9
+    dynamodb = reads * 0.125e-6 + writes * 0.625e-6
+    assert services["DynamoDB"] == pytest.approx(dynamodb, abs=0.01)
+    half = compute_idle_bill(ledger(SONG), PRICES, days=15)
+    assert half.dollars == pytest.approx(bill.dollars / 2)
+
+
+def test_units_are_priced_by_declaration() -> None:
+    lines = lines_of({"entities": {"Song": {"creates": 1_000_000, "examples": [VALUES]}}})
+    assert lines["DynamoDB: Song.item: create: writes"] == (1e6, pytest.approx(0.625))
+    assert lines["DynamoDB: Song.of_artist: writes"] == (2e6, pytest.approx(1.25))
+    assert lines["API Gateway: requests"] == (1e6, pytest.approx(1.00))
+    count, dollars = lines["Lambda: api"]
+    # A million invocations of 30 ms with 1 GB.
+    assert (count, dollars) == (1e6, pytest.approx(0.20 + 30_000 * 0.0000133334))
+    assert lines["CloudWatch: metrics"][0] == 2 + footprint.BUSY_METRICS
+    assert lines["DynamoDB Streams: reads by Lambda"][1] == 0
+
+
+def test_storage_has_items_their_rows_and_their_recovery() -> None:
+    lines = lines_of({"entities": {"Song": {"items": 1_000_000, "examples": [VALUES]}}})
+    gigabytes, dollars = lines["DynamoDB: storage"]
+    # Some 330 bytes of the item with its overhead, and 600 of its row with its entry of GSI2.
+    assert 0.7 < gigabytes < 1.2
+    assert dollars == pytest.approx(gigabytes * 0.25)
+    assert lines["DynamoDB: point-in-time recovery"][1] == pytest.approx(gigabytes * 0.20)
+
+
+def test_objects_and_the_archive() -> None:
+    photos = {"items": 1_000, "creates": 1_000, "object_bytes": 1_000_000, "examples": [VALUES]}
+    lines = lines_of({"entities": {"Song": photos, "Message": {"expiries": 1_000_000}}})
+    assert lines["S3: objects of items"] == (1.0, pytest.approx(0.023))
+    assert lines["S3: uploads"] == (1_000, pytest.approx(0.005))
+    # At most one object for each shard and window of five minutes.
+    windows = 4 * 30 * 24 * 12
+    assert lines["S3: archive"] == (windows, pytest.approx(windows / 1e3 * 0.005))
+    assert lines["DynamoDB: archive"][0] == 2 * windows
+
+
+def test_all_kinds_of_items_are_stored() -> None:
+    stored = {}
+    for mode, declared in (
+        ("plain", generation()),
+        ("copy", generation(versions="copy")),
+        ("split", generation(split="sections")),
+    ):
+        example = {**VALUES, **({"sections": {"a": "x" * 300}} if mode == "split" else {})}
+        data = {"entities": {"Song": {"items": 1_000, "examples": [example]}}}
+        bill = compute_bill(ledger(declared), parse_traffic(data), PRICES)
+        stored[mode] = next(line.quantity for line in bill.lines if line.name == "storage")
+    assert stored["copy"] > 1.5 * stored["plain"]
+    assert stored["split"] > stored["plain"] + 1_000 * 300 / 1e9

@@ -1,0 +1,77 @@
+"""Traffic files as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from daicho_cli.cost.traffic import PageTraffic, Traffic, TrafficError, parse_traffic
+
+
+def test_everything_has_a_default_but_what_is_counted() -> None:
+    assert parse_traffic({}) == Traffic()
+    traffic = parse_traffic(
+        {
+            "days": 7,
+            "stream": {"shards": 24},
+            "assumptions": {"cache_misses": 1},
+            "entities": {
+                "Song": {
+                    "creates": 5,
+                    "examples": [{"title": "Aja"}],
+                    "changes": [{"count": 2, "fields": {"title": "x"}}],
+                    "pages": {"titled": {"count": 3, "keyword": "aj"}},
+                    "figures": {"chart": {"groups": 10}},
+                }
+            },
+            "transactions": [{"name": "t", "count": 1, "creates": {"Song": 2}}],
+        }
+    )
+    song = traffic.entities["Song"]
+    assert (traffic.days, traffic.stream.shards, traffic.assumptions.cache_misses) == (7, 24, 1)
+    assert song.examples == ({"title": "Aja"},)
+    assert song.changes[0].method == "PATCH"
+    assert song.pages == {"titled": PageTraffic(3, keyword="aj")}
+    assert song.figures["chart"].groups == 10
+    assert traffic.transactions[0].creates == {"Song": 2}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"entites": {}}, "entites is unknown; did you mean 'entities'?"),
+        ({"entities": {"Song": {"volume": 1}}}, "entities.Song.volume is unknown"),
+        (
+            {"entities": {"Song": {"creates": -1}}},
+            "Song.creates: Input should be greater",
+        ),
+        (
+            {"entities": {"Song": {"creates": "5"}}},
+            "creates: Input should be a valid number",
+        ),
+        (
+            {"entities": {"Song": {"creates": True}}},
+            "creates: Input should be a valid number",
+        ),
+        (
+            {"entities": {"Song": {"examples": {}}}},
+            "examples: Input should be a valid",
+        ),
+        ({"entities": {"Song": {"changes": [{"count": 1}]}}}, "changes.0.fields: Field required"),
+        (
+            {"entities": {"Song": {"changes": [{"count": 1, "fields": {}, "method": "POST"}]}}},
+            "changes.0.method: Input should be 'PATCH' or 'PUT'",
+        ),
+        (
+            {"entities": {"Song": {"pages": {"p": {"count": 1, "limit": 1.5}}}}},
+            "should be a valid integer",
+        ),
+        ({"entities": []}, "entities: Input should be a valid dictionary"),
+        ({"transactions": [{"count": 1}]}, "transactions.0.name: Field required"),
+    ],
+)
+def test_what_is_wrong_is_named(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrafficError) as raised:
+        parse_traffic(data)
+    assert message in str(raised.value)
