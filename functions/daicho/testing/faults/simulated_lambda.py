@@ -256,6 +256,11 @@ class SimulatedLambda:
                 self._end_detached(process)
                 return
 
+    def finish_detached(self, process: SimulatedProcess) -> None:
+        """Let a detached process continue to its end."""
+        while not process.finished:
+            self.step_detached(process)
+
     def _end_detached(self, process: SimulatedProcess) -> None:
         self.detached.remove(process)
         if process.name == "redrive":

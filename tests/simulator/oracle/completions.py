@@ -23,12 +23,12 @@ from daicho.testing.aws.memory_dynamodb import MAX_LAG
 from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH, is_fixed
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.instance_contents import Instance, InstanceContents
-from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly
-from daicho.testing.oracle.settled_contents import SettledContents, has_older_image
 from daicho.testing.oracle.stream_history import is_base_item
-from daicho.testing.oracle.touched_items import TouchedItems, is_copy
+from tests.simulator.oracle.instance_contents import Instance, InstanceContents
+from tests.simulator.oracle.instance_reads import ReadJudge
+from tests.simulator.oracle.settled_contents import SettledContents, has_older_image
+from tests.simulator.oracle.touched_items import TouchedItems, is_copy
 
 JOBS = "jobs"
 """The process of a step of a rebuild."""
