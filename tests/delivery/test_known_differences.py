@@ -32,7 +32,6 @@ from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage, Write
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatWatcher
-from daicho.testing.aws.memory_stores import MemoryTable
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import (
     KILLER,
@@ -47,6 +46,7 @@ from tests.delivery.schedules.rebuild_profiles import REVERTED
 from tests.delivery.test_hardest_cases import Stage
 from tests.simulator.faults.lowered_rebuild_limits import lower_rebuild_limits
 from tests.simulator.releases.api_instances import ApiInstances
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
 
 NOW = dt.datetime(2026, 11, 23, 0, 0, 10, tzinfo=dt.UTC)

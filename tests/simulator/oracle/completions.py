@@ -81,7 +81,7 @@ class CompletionCheck:
         if after.oldest < before.oldest:
             self._judge.writable.setdefault(entity, set()).add(after.oldest)
         if after.purged > before.purged:
-            self._deployment.count_fault("purge completed")
+            self._deployment.fault_counts["purge completed"] += 1
             for line in self.find_left():
                 self._judge.report(line)
         if after.oldest > before.oldest:
@@ -148,7 +148,7 @@ class CompletionCheck:
     def _check_completion(self, before: BackfillState, state: BackfillState) -> None:
         entity, oldest = state.entity, state.oldest
         self._note(f"{entity} is complete from generation {oldest} on")
-        self._deployment.count_fault("rebuild completed")
+        self._deployment.fault_counts["rebuild completed"] += 1
         for key, item in self._deployment.dynamodb.items:
             if not is_base_item(item) or item["type"]["S"] != entity:
                 continue
@@ -215,7 +215,7 @@ class SwitchedTotals:
             for amount in self._later[tally]:
                 possible |= {add_exactly(each, amount) for each in possible}
             total = self._deployment.dynamodb.find(total_items.build_total_key(tally))
-            self._deployment.count_fault("total compared at the switch")
+            self._deployment.fault_counts["total compared at the switch"] += 1
             if slots.read_amount(total) not in possible:
                 wrong.append(f"the total of {tally} is {slots.read_amount(total)}")
         return wrong

@@ -10,8 +10,8 @@ from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.code_versions import NEW_CODE, OLD_CODE
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
-from daicho.testing.stack_settings import SETTLE_S
 from tests.simulator.faults.code_before_retirement import LATE, simulate_code_before_retirement
+from tests.simulator.faults.controlled_invocations import run_invocation, stop_before_write
 from tests.simulator.faults.warm_environments import keep_rollups_warm
 from tests.simulator.oracle.retired_shards import RetirementCheck
 
@@ -24,6 +24,8 @@ SETTLED_S = 1_100.0
 """A little more than the settle time."""
 RETIREMENT_S = 3_700.0
 """A little more than the time between two times at which an environment retires shards."""
+SETTLE_S = 1_000
+"""The setting `SETTLE_SECONDS` of a rollup that retires shards."""
 MAX_DELIVERIES = 40
 
 
@@ -103,7 +105,7 @@ class ClosingShards(EventOwner):
             return
         shard, records = self._choices.pick(list(reversed(found)))
         process = self._start_repeat(shard, records)
-        if self._lambda.stop_before_write(process, 1, ("update_item",)):
+        if stop_before_write(self._lambda, process, 1, ("update_item",)):
             self._lambda.run_to_end("rollup", {})
             self._pass(self._choices.pick((1.0, 400.0, 550.0)))
             self._count_and_roll_up()
@@ -119,7 +121,7 @@ class ClosingShards(EventOwner):
             if consumer == "project" and self._lambda.invoke(consumer, shard, 1):
                 process = self._lambda.polled[-1].process
                 # Given up before or after the slot is written.
-                if self._lambda.stop_before_write(process, self._choices.pick((1, 2, 3))):
+                if stop_before_write(self._lambda, process, self._choices.pick((1, 2, 3))):
                     self._lambda.detached.remove(process)
                     process.kill()
         self._finish_shard()
@@ -167,7 +169,7 @@ class ClosingShards(EventOwner):
             if not ready:
                 break
             for each in ready:
-                self._lambda.run_invocation(*each)
+                run_invocation(self._lambda, *each)
 
     def _iterate_closed(self) -> Iterator[tuple[str, list[Record]]]:
         """The closed shards with records that the projector has handled."""

@@ -15,6 +15,7 @@ from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.schedules.profile import EntityNames
 from daicho.testing.stack_settings import TABLE
+from tests.simulator.faults.controlled_invocations import run_invocation, stop_before_write
 from tests.simulator.faults.waiting_processes import LARGE_BATCH
 
 FILTER_DELAYS_S = (0.0, 90.0, 45.0, 80.0, 20.0, 89.0)
@@ -117,9 +118,9 @@ class FilterSpread(EventOwner):
         running = self._lambda
         if consumer == "project" and self._choices.draw_bool(0.3):
             if running.invoke(consumer, shard, LARGE_BATCH):
-                running.stop_before_write(running.polled[-1].process, 1, ("update_item",))
+                stop_before_write(running, running.polled[-1].process, 1, ("update_item",))
         else:
-            running.run_invocation(consumer, shard)
+            run_invocation(running, consumer, shard)
 
     def _kill(self, process: SimulatedProcess) -> None:
         self._lambda.detached.remove(process)

@@ -11,6 +11,7 @@ from daicho.testing.faults.fault_injector import OBJECT_OPERATIONS, TABLE_OPERAT
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_lambda import INVOCATION_S
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from tests.simulator.faults.controlled_invocations import run_invocation
 
 HOUR_S = 3600.0
 REDRIVE_ALL: Mapping[str, Any] = {"action": "apply", "limit": 100}
@@ -92,9 +93,15 @@ class PauseEvents(EventOwner):
             self._parts.expire()
 
     def restream(self) -> None:
-        """The table's stream is disabled and enabled, after everything was delivered."""
+        """The table's stream is disabled and enabled: it has another label, and numbers anew.
+
+        Everything of the earlier stream is delivered. Copies of its records may still arrive.
+        """
         self._lambda.drain()
-        self._deployment.enable_stream_anew()
+        clock = self._deployment.clock
+        clock.advance(60)  # it takes a while, so no two streams have one label
+        label = clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
+        self._deployment.recorder.begin_stream(label, self._choices.pick((7, 0, 90)))
         self._fault_counts["second stream"] += 1
         self._note(f"another stream: {self._deployment.stream.arn}")
 
@@ -112,7 +119,7 @@ class PauseEvents(EventOwner):
             ready = self._lambda.list_ready_shards()
             if not ready:
                 break
-            seconds = [self._lambda.run_invocation(*shard) for shard in ready]
+            seconds = [run_invocation(self._lambda, *shard) for shard in ready]
             self._deployment.clock.advance(max(1.0, *seconds))
         self._lambda.previous_version = OLD_CODE
         self._lambda.code_version = NEW_CODE

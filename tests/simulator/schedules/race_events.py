@@ -8,6 +8,7 @@ from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_lambda import INVOCATION_S
 from daicho.testing.schedules.base_item_writer import LIFETIME_S
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from tests.simulator.faults.controlled_invocations import run_invocation, stop_before_write
 from tests.simulator.schedules.pause_events import REDRIVE_ALL
 from tests.simulator.schedules.request_events import RequestSource
 
@@ -51,7 +52,7 @@ class RaceEvents(EventOwner):
         if not processes:
             return
         process = self._choices.pick(processes)
-        if not running.stop_before_write(process, self._choices.draw_number(MAX_WRITES)):
+        if not stop_before_write(running, process, self._choices.draw_number(MAX_WRITES)):
             return
         others = [other for other in running.detached if other is not process]
         position = self._choices.draw_number(len(others) + 1)
@@ -79,9 +80,9 @@ class RaceEvents(EventOwner):
         for consumer, shard in running.list_ready_shards():
             if consumer == "project" and running.invoke(consumer, shard, 1):
                 first = running.polled[-1].process
-                if running.stop_before_write(first, 1, ("update_item",)):
+                if stop_before_write(running, first, 1, ("update_item",)):
                     redrive = running.start_detached("redrive", REDRIVE_ALL)
-                    if running.stop_before_write(redrive, 0, ("transact_write_items",)):
+                    if stop_before_write(running, redrive, 0, ("transact_write_items",)):
                         self._lambda.finish_detached(first)
                         self._leave_or_end(redrive)
                         self._fault_counts["race: give up"] += 1
@@ -101,14 +102,14 @@ class RaceEvents(EventOwner):
                 continue
             first = running.polled[-1].process
             has_announced = self._choices.draw_bool(0.5)
-            if not running.stop_before_write(first, int(has_announced)):
+            if not stop_before_write(running, first, int(has_announced)):
                 continue
             if has_announced:
-                running.run_invocation(consumer, shard)
+                run_invocation(running, consumer, shard)
                 self._lambda.finish_detached(first)
             elif running.invoke(consumer, shard, 1):
                 second = running.polled[-1].process
-                if running.stop_before_write(second, 1):
+                if stop_before_write(running, second, 1):
                     self._lambda.finish_detached(first)
                     self._leave_or_end(second)
                     self._fault_counts["race: archive late"] += 1
@@ -159,7 +160,7 @@ class RaceEvents(EventOwner):
             if len(running.detached) == count:
                 return None  # no writes are left
             request = running.detached[-1]
-            if running.stop_before_write(request, self._choices.pick((2, 1))):
+            if stop_before_write(running, request, self._choices.pick((2, 1))):
                 return request
         return None
 

@@ -9,6 +9,7 @@ from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import TABLE
+from tests.simulator.faults.controlled_invocations import run_invocation
 from tests.simulator.faults.warm_environments import keep_rollups_warm
 from tests.simulator.oracle.watermarks import INSTANCES, FigureAnswers
 
@@ -48,7 +49,7 @@ class WatermarkEvents(EventOwner):
             self._note(f"{pause} seconds pass")
             for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):
                 for ready in self._lambda.list_ready_shards():
-                    self._lambda.run_invocation(*ready)
+                    run_invocation(self._lambda, *ready)
             self.read_figures()
             if self._lambda.is_crowded:
                 continue

@@ -17,7 +17,7 @@ from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Write
 from daicho.storage.scales import SCALES, to_scales_value
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 EDGE = KeyPlan(("team",), ("name",), edge=True)
 PERSON = Generation(

@@ -22,8 +22,8 @@ from daicho.plan.model import MigrationPlan
 from daicho.rebuild.requests import plan_targets
 from daicho.release.commands import CommandAdmission
 from daicho.release.refusals import ReleaseRefusedError, list_refusals
-from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.copied_members import COPIED, PERSON, SWITCHED, number
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST
 
 

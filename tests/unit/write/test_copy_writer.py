@@ -12,9 +12,9 @@ from daicho.layout.item_copies import build_copy
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Delete, Put, Write
-from daicho.testing.aws.memory_stores import MemoryTable
 from daicho.write.copy_writer import CopyWriter, explain_refusal, is_copied
 from tests.support.copied_members import COPIED, SWITCHED, number
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN
 
 LEDGER = number(PLAIN, COPIED)

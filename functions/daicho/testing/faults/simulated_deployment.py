@@ -54,7 +54,8 @@ class SimulatedDeployment:
     ``shards``: of the stream at the start, 1 or 2. ``parallelism``: the threads of a function.
     ``dirty_shards``: the setting `DIRTY_SHARDS` of the old code, and of the new and fixed code.
     ``failure_objects`` are the bodies of all objects that Lambda has put into the on-failure
-    destination. ``observers`` are called with the key and both images of each change of an item.
+    destination. ``fault_counts``: how often each fault occurred. ``observers`` are called with the
+    key and both images of each change of an item.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class SimulatedDeployment:
         self._parallelism = parallelism
         self._dirty_shards = dirty_shards
         self._choices = choices
-        self._fault_counts = fault_counts
+        self.fault_counts = fault_counts
         self._has_lag = True
         self._record_count = 0
         self.runners: dict[str, Runner] = {}
@@ -206,19 +207,6 @@ class SimulatedDeployment:
             for record in shard.records[get_checkpoint(shard.id) :]
         )
 
-    def enable_stream_anew(self) -> None:
-        """The stream is disabled and enabled: it has another label, and numbers anew.
-
-        Everything of the earlier stream must be delivered. Copies of its records may still arrive.
-        """
-        self.clock.advance(60)  # it takes a while, so no two streams have one label
-        label = self.clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
-        self.recorder.begin_stream(label, self._choices.pick((7, 0, 90)))
-
-    def count_fault(self, kind: str) -> None:
-        """Count something that happened."""
-        self._fault_counts[kind] += 1
-
     def stop_lag(self) -> None:
         """From now on, indexes and reads show every change."""
         self._has_lag = False
@@ -236,10 +224,10 @@ class SimulatedDeployment:
 
     def _draw_lag(self) -> int:
         lag = self._choices.draw_weighted(_LAG_SCALE) if self._has_lag else 0
-        self._fault_counts["lag"] += bool(lag)
+        self.fault_counts["lag"] += bool(lag)
         return lag
 
     def _put_failure(self, name: str, body: bytes) -> None:
-        self._fault_counts["discard"] += 1
+        self.fault_counts["discard"] += 1
         self.failure_objects.append(body)
         self.buckets[FAILURE_BUCKET].put_object(Key=name, Body=body)
