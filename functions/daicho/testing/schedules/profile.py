@@ -56,7 +56,8 @@ class Profile:
         faults: the faults of single operations, of `OPERATION_FAULTS`.
         fault_levels: the weight of each fault, where 1 is the weight of no fault.
         mark_kinds: the kinds of poison and killers (see `code_versions`).
-        events: the weights of events that differ from `EVENT_WEIGHTS`.
+        events: the weights of events that differ from `EVENT_WEIGHTS`. ``day``, ``redrive`` and
+            ``restore`` are not among those, so they occur only if they have a weight here.
         retries: of the projector's mapping. The stack has 300; with few, batches are discarded.
         archive_retries: the same of the archiver's mapping.
         max_open_claims: of a shard; with few, the quarantine is full at some time.
