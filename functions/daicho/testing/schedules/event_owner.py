@@ -13,7 +13,7 @@ from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScheduleParts:
     """The parts of one schedule that its events use.
 

@@ -105,16 +105,16 @@ class Schedule:
         self._lambda.seconds = profile.timeouts
         self.owners = profile.build_owners(
             ScheduleParts(
-                self.deployment,
-                self._lambda,
-                self.writer,
-                choices,
-                self.note,
-                self._write,
-                self._expire,
-                names,
-                max_items,
-                mark_kinds,
+                deployment=self.deployment,
+                simulated_lambda=self._lambda,
+                writer=self.writer,
+                choices=choices,
+                note=self.note,
+                write=self._write,
+                expire=self._expire,
+                entity_names=names,
+                max_items=max_items,
+                mark_kinds=mark_kinds,
             )
         )
         self._events = [self._find_event(event) for event in event_weights]
@@ -136,11 +136,14 @@ class Schedule:
 
     def _find_event(self, name: str) -> Callable[[], None]:
         """The method that plays an event: of the schedule itself, or of the owner that has it."""
-        own = getattr(self, f"_{name}", None)
-        event: Callable[[], None] = own or next(
-            getattr(owner, name) for owner in self.owners if hasattr(owner, name)
+        own: list[Callable[[], None] | None] = [getattr(self, f"_{name}", None)]
+        for event in (*own, *(getattr(owner, name, None) for owner in self.owners)):
+            if event is not None:
+                return event
+        raise ValueError(
+            f"profile {self.profile.name!r} has the event {name!r}, which is neither an event of "
+            "every schedule nor a method of an owner that its build_owners returns"
         )
-        return event
 
     def _play(self) -> None:
         for _ in range(self.choices.pick(self.profile.lengths)):
