@@ -35,10 +35,10 @@ from daicho.tally import counter_items, reader, slots
 from daicho.tally.counter_items import BLOCK_SLOTS
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS
 from daicho.tally.rollup import Rollup
-from daicho.testing.aws.memory_stores import MemoryTable
 from daicho.write.counter_writer import CounterSettings
 from domains.polls import Poll
 from domains.votes import Ballot
+from tests.support.memory_stores import MemoryTable
 
 REQUEST_S = 0.001
 RUN_S, RESERVE_S = 60.0, 15.0

@@ -24,8 +24,8 @@ from rich.table import Table
 
 from daicho.handlers import api, project
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.api_client import Client
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.stream_pump import Context, environment
 
 ROOT = os.path.realpath("functions") + os.sep

@@ -35,8 +35,8 @@ from daicho.errors import Conflict, NotFound, NotUnique, Raced
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage.table import Table
-from daicho.testing.oracle.unique_values import UniqueValues, compare_unique_values
 from daicho_cli.local.ttl_process import delete_expired
+from tests.simulator.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support.dynoxide import REGION, client, create_table, serving
 
 WRITES, ROUNDS, WRITERS, PROCESSES = 100_000, 5, 64, 2

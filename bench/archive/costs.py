@@ -24,8 +24,8 @@ from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
-from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.dynoxide import client, create_table, serving
+from tests.support.memory_stores import MemoryBucket
 from tests.support.meter import Meter
 
 # us-east-1, 2026, before any free tier.

@@ -25,8 +25,8 @@ from daicho.archive.verifier import Verifier
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.stream.records import Batch
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from daicho_cli.archive.session import MeteredBucket
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 
 ROWS = 100_000
 DAYS = 14

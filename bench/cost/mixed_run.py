@@ -33,7 +33,6 @@ from daicho.stream.projector import Projector
 from daicho.stream.records import TTL_PROCESS, Batch
 from daicho.sweep import Sweep
 from daicho.tally.rollup import Rollup
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho.write.counter_writer import CounterSettings
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 from daicho_cli.cost.estimate import Work
@@ -45,6 +44,7 @@ from domains.documents import Document
 from domains.polls import PollChange
 from domains.votes import Ballot, Vote
 from tests.support.dynoxide import client, create_table
+from tests.support.memory_stores import MemoryBucket
 from tests.support.stream_pump import Consumer, Pump
 
 ROUNDS = 5

@@ -37,7 +37,7 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.settings import Settings
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table, open_table
-from daicho.testing.aws.memory_stores import MemoryBucket
+from tests.support.memory_stores import MemoryBucket
 from tests.support.stream_pump import Consumer, Pump, environment
 
 SPAWN = multiprocessing.get_context("spawn")

@@ -35,8 +35,8 @@ from daicho.storage.table import Table, open_table
 from daicho.stream import batch_writer
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from daicho.testing.aws.memory_stores import MemoryBucket
 from domains import contacts as declared
+from tests.support.memory_stores import MemoryBucket
 from tests.support.stream_events import Change, build_batch
 
 THREADS = AWS_DEPENDENCIES.parallelism

@@ -16,7 +16,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import WRITES_A_SECOND
 from daicho.storage.requests import NO_NAMES
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 READS_A_SECOND = 3_000
 INDEXES = ("GSI1", "GSI2", "GSI3")

@@ -32,8 +32,8 @@ from daicho.stream.records import Batch, StreamRecord, render_sequence
 from daicho.tally import counter_items, counter_slots
 from daicho.tally.reader import read_rolled_up_amount
 from daicho.tally.rollup import Rollup
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho.write.counter_writer import HEAD_CACHE_S, REFUSED_HEAD_CACHE_S
+from tests.support.memory_stores import MemoryBucket
 
 RATE, SECONDS = 20_000, 60
 CANDIDATES, SHARES = ("ann", "bob", "cy", "dee"), (4, 3, 2, 1)

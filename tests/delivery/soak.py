@@ -26,7 +26,6 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from daicho.testing.faults.fault_kinds import FAULT_KINDS
 from daicho.testing.schedules.running import Playable, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from tests.delivery.schedules.failures import build_replay_command, describe_failure
@@ -36,6 +35,7 @@ from tests.delivery.schedules.sources import (
     build_named_schedules,
     get_schedule_name,
 )
+from tests.simulator.faults.proof_fault_kinds import PROOF_FAULT_KINDS
 
 FULL_RUN_SCHEDULES = 20_000
 MIN_SCHEDULES_PER_FAULT = 1_000
@@ -105,7 +105,9 @@ class RunResult:
     def list_rare_faults(self) -> list[str]:
         """The kinds of faults that too few schedules of a full run met."""
         return [
-            kind for kind in FAULT_KINDS if self.fault_schedules[kind] < MIN_SCHEDULES_PER_FAULT
+            kind
+            for kind in PROOF_FAULT_KINDS
+            if self.fault_schedules[kind] < MIN_SCHEDULES_PER_FAULT
         ]
 
 
@@ -201,7 +203,7 @@ def measure(result: RunResult, *, is_mixed: bool) -> list[Measure]:
     differences, rare = len(result.failures), len(result.list_rare_faults())
     coverage = Measure(
         f"kinds of faults met by fewer than {MIN_SCHEDULES_PER_FAULT:,} schedules",
-        f"{rare} of {len(FAULT_KINDS)}",
+        f"{rare} of {len(PROOF_FAULT_KINDS)}",
         "0",
         rare > 0,
     )
@@ -228,7 +230,7 @@ def measure(result: RunResult, *, is_mixed: bool) -> list[Measure]:
 def build_fault_table(result: RunResult) -> Table:
     """How many schedules met each kind of fault."""
     table = Table("fault", "what it is", "schedules", title="Faults")
-    for kind, description in FAULT_KINDS.items():
+    for kind, description in PROOF_FAULT_KINDS.items():
         table.add_row(kind, description, f"{result.fault_schedules[kind]:,}")
     table.columns[-1].justify = "right"
     return table
@@ -311,7 +313,7 @@ def main(arguments: Sequence[str]) -> int:
     console.print(
         f"seeds {options.seed} to {options.seed + options.schedules - 1}: "
         f"{result.seed_count:,} schedules and {result.small_world_count:,} of the small worlds, "
-        f"{len(failures):,} differences, {len(FAULT_KINDS)} kinds of faults, "
+        f"{len(failures):,} differences, {len(PROOF_FAULT_KINDS)} kinds of faults, "
         f"{result.recounted.total():,} schedules with a recount, {time.monotonic() - began:.0f} s",
         soft_wrap=True,
     )

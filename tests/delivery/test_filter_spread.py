@@ -18,10 +18,10 @@ from daicho.testing.aws.memory_streams import MAX_SHARDS, MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import Record, TableStream
 from daicho.testing.clock import SimulatedClock
-from daicho.testing.oracle.low_watermarks import LowWatermarkCheck
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.schedules.running import build_schedule, run_schedule
 from tests.delivery.schedules.profiles import BY_NAME
+from tests.simulator.oracle.low_watermarks import LowWatermarkCheck, LowWatermarks
 
 OLD_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":["a"]}}}}'
 NEW_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":[{"exists":true}]}}}}'
@@ -176,7 +176,8 @@ def test_only_changes_of_low_watermarks_are_checked() -> None:
 
 def test_violations_are_differences_of_the_schedule() -> None:
     schedule = build_schedule(BY_NAME["filter spread"], 1)
-    schedule.deployment.low_watermarks.violations.append("wrong")
+    (owner,) = (owner for owner in schedule.owners if isinstance(owner, LowWatermarks))
+    owner.check.violations.append("wrong")
     assert run_schedule(schedule) == ["wrong"]
 
 

@@ -31,29 +31,29 @@ from daicho.testing.faults.code_versions import (
     simulate_code_versions,
 )
 from daicho.testing.faults.fault_injector import FaultInjector
-from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.faults.waiting_processes import WaitingProcesses
-from daicho.testing.oracle.completions import CompletionCheck
-from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.releases.api_requests import (
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from tests.delivery.schedules.lifecycle_profiles import draw_values
+from tests.delivery.schedules.rebuild_profiles import DISABLED, REVERTED, SETTLE_S, SUPERSEDED
+from tests.simulator.faults.lowered_rebuild_limits import lower_rebuild_limits
+from tests.simulator.faults.waiting_processes import WaitingProcesses
+from tests.simulator.oracle.completions import CompletionCheck
+from tests.simulator.oracle.instance_reads import ApiInstance, ReadJudge
+from tests.simulator.releases.api_requests import (
     UNAWARE_S,
     ApiRequests,
     InstanceClocks,
     build_older_writers,
 )
-from daicho.testing.releases.rebuilds import RATE, Rebuilds
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.code_history import (
+from tests.simulator.releases.rebuilds import RATE, Rebuilds
+from tests.simulator.schedules.code_history import (
     CodeHistory,
     get_code_version,
     get_fixed_version,
     simulate_history,
 )
-from tests.delivery.schedules.lifecycle_profiles import draw_values
-from tests.delivery.schedules.rebuild_profiles import DISABLED, REVERTED, SETTLE_S, SUPERSEDED
 
 VALUES = {"id": "1", "name": "a", "team": "x", "state": "o", "song": "1"}
 
@@ -182,7 +182,7 @@ class Stage:
 def simulated() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(simulate_code_versions(MarkedImageLog()))
-        stack.enter_context(lower_limits(1000, 3))
+        stack.enter_context(lower_rebuild_limits())
         stack.enter_context(simulate_retry_budgets())
         yield
 

@@ -31,7 +31,6 @@ from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage, Write
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatWatcher
-from daicho.testing.aws.memory_stores import MemoryTable
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import (
     KILLER,
@@ -39,13 +38,14 @@ from daicho.testing.faults.code_versions import (
     MarkedImageLog,
     simulate_code_versions,
 )
-from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import simulate_retry_budgets
-from daicho.testing.releases.api_instances import ApiInstances
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import FAILURE_BUCKET
 from tests.delivery.schedules.rebuild_profiles import REVERTED
 from tests.delivery.test_hardest_cases import Stage
+from tests.simulator.faults.lowered_rebuild_limits import lower_rebuild_limits
+from tests.simulator.releases.api_instances import ApiInstances
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
 
 NOW = dt.datetime(2026, 11, 23, 0, 0, 10, tzinfo=dt.UTC)
@@ -57,7 +57,7 @@ THREE = number(PLAIN, WITH_LIST, CHANGED)
 def simulated() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(simulate_code_versions(MarkedImageLog()))
-        stack.enter_context(lower_limits(1000, 3))
+        stack.enter_context(lower_rebuild_limits())
         stack.enter_context(simulate_retry_budgets())
         yield
 

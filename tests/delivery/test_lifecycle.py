@@ -17,13 +17,6 @@ from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.instance_contents import Instance, InstanceContents
-from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.schedules.code_history import (
-    CodeHistory,
-    get_code_version,
-    simulate_history,
-)
 from daicho.testing.schedules.running import build_schedule, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from tests.delivery.schedules.lifecycle_profiles import (
@@ -34,6 +27,14 @@ from tests.delivery.schedules.lifecycle_profiles import (
     draw_values,
 )
 from tests.delivery.schedules.profiles import BY_NAME
+from tests.simulator.oracle.instance_contents import Instance, InstanceContents
+from tests.simulator.oracle.instance_reads import ApiInstance, ReadJudge
+from tests.simulator.releases.rebuild_lifecycle import RebuildLifecycle
+from tests.simulator.schedules.code_history import (
+    CodeHistory,
+    get_code_version,
+    simulate_history,
+)
 
 VALUES = {"id": "1", "name": "a", "team": "x", "state": "o"}
 SEARCH_1, SEARCH_2 = Instance("Card", "search", 1), Instance("Card", "search", 2)
@@ -184,8 +185,8 @@ class TwoDeployments(Schedule):
 
     def __init__(self) -> None:
         super().__init__(BY_NAME["rebuild disabled"], Choices())
-        assert self._lifecycle is not None and self._lifecycle.rebuilds is not None
-        self.rebuilds = self._lifecycle.rebuilds
+        (lifecycle,) = (owner for owner in self.owners if isinstance(owner, RebuildLifecycle))
+        self.rebuilds = lifecycle.rebuilds
         self.running = self._lambda
         self.older = self.running.start_detached("project", {})
         before, version = self.running.code_version, get_code_version(2)

@@ -11,10 +11,10 @@ from daicho.handlers import sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.item_cache import ItemCache
 from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH
-from daicho.testing.oracle.instance_reads import ApiInstance
-from daicho.testing.releases.rebuilds import RATE
 from daicho.testing.stack_settings import ENVIRONMENT
 from tests.delivery.test_hardest_cases import Stage, simulated
+from tests.simulator.oracle.instance_reads import ApiInstance
+from tests.simulator.releases.rebuilds import RATE
 from tests.support.invocation_time import Time
 from tests.support.metric_lines import read_values
 

@@ -6,17 +6,18 @@ import pytest
 
 from daicho.testing.choices import Choices
 from daicho.testing.schedules.event_choices import PlannedChoices, RecordingChoices
-from daicho.testing.schedules.named_choices import NarratingChoices, ReplayedChoices
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule, get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.schedules.shrinking import MAX_EVENTS, shrink_schedule
-from daicho.testing.schedules.stories import MAX_LINES, Story, tell_story
+from daicho.testing.schedules.stories import MAX_LINES
 from tests.delivery.schedules.failures import build_replay_command, describe_size
 from tests.delivery.schedules.planted_copies import find_fault
 from tests.delivery.schedules.planted_stories import render_row, shrink_planted
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES
 from tests.delivery.schedules.sources import get_named_builder
+from tests.simulator.schedules.named_choices import NarratingChoices, ReplayedChoices
+from tests.simulator.schedules.recorded_stories import Story, count_events_before_fix, record_story
 
 
 class TwoDraws:
@@ -46,14 +47,14 @@ def find_failing_draws() -> TwoDraws:
 
 def test_shrinking_leaves_what_is_needed() -> None:
     draws = find_failing_draws()
-    story = tell_story(TwoDraws, draws.choices, ["drawn: "], seconds=20)
+    story = record_story(TwoDraws, draws.choices, ["drawn: "], seconds=20)
     assert story.lines == ["drew (3, 'h')", "drawn: 3 and h"]
     assert (story.size, list(story.chosen.values())) == (1, ["30", "3", "'h'"])
 
 
 def test_without_time_the_whole_schedule_is_told() -> None:
     draws = find_failing_draws()
-    story = tell_story(TwoDraws, draws.choices, ["drawn: "], seconds=0)
+    story = record_story(TwoDraws, draws.choices, ["drawn: "], seconds=0)
     assert story.event_count == 51  # one of them only means that there could be more
     assert story.lines[-1] == "drawn: 3 and h"
 
@@ -64,7 +65,7 @@ def test_a_long_story_is_cut_in_the_middle() -> None:
             self.log += [f"line {number}" for number in range(500)]
             return ["always"]
 
-    story = tell_story(Talkative, Choices(), ["always"], seconds=1)
+    story = record_story(Talkative, Choices(), ["always"], seconds=1)
     assert len(story.lines) == MAX_LINES + 1
     assert story.lines[MAX_LINES // 2] == "(401 lines are omitted)"
     assert (story.lines[0], story.lines[-1]) == ("line 0", "always")
@@ -78,7 +79,7 @@ def test_a_plan_and_named_choices_are_the_schedule_that_was_recorded(profile: Pr
     Schedule(profile, recorded).run()
     plan = recorded.plan
     narration = NarratingChoices(plan)
-    count, before_fix = len(plan.events), plan.events_before_fix
+    count, before_fix = len(plan.events), count_events_before_fix(plan)
     replayed = ReplayedChoices(narration.chosen, count, before_fix)
     logs = []
     for choices in (PlannedChoices(plan), narration, replayed):
@@ -94,7 +95,7 @@ def test_events_after_the_fix_need_no_events_before_it() -> None:
     whole.run()
     recorded = RecordingChoices(whole.choices.taken)
     Schedule(whole.profile, recorded).run()
-    before_fix = recorded.plan.events_before_fix
+    before_fix = count_events_before_fix(recorded.plan)
     assert before_fix is not None
     later = recorded.plan.events[before_fix:]
     planned = PlannedChoices(type(recorded.plan)(recorded.plan.setup, later, recorded.plan.ending))

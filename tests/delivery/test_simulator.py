@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from botocore.exceptions import ClientError
@@ -272,6 +273,11 @@ def test_a_weight_of_nothing_is_never_chosen() -> None:
     forced = Choices(forced=(1, 2, 9))
     assert [forced.draw_weighted(scale) for _ in range(4)] == [0, 2, 2, 0]
     assert forced.exhausted
+
+
+def test_an_event_without_an_owner_is_refused() -> None:
+    with pytest.raises(ValueError, match="'mixed' has the event 'repaet'"):
+        Schedule(replace(BY_NAME["mixed"], events={"repaet": (1,)}), Choices())
 
 
 def test_an_exhausted_schedule_ends() -> None:

@@ -13,11 +13,11 @@ import pytest
 
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
-from daicho.testing.faults.fault_kinds import FAULT_KINDS
 from tests.delivery import soak
 from tests.delivery.schedules.failures import build_replay_command
 from tests.delivery.schedules.sources import build_named_schedules, get_schedule_name
 from tests.delivery.soak import FULL_RUN_SCHEDULES, Failure, RunResult, main, measure
+from tests.simulator.faults.proof_fault_kinds import PROOF_FAULT_KINDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,7 +113,7 @@ def build_result(**changes: object) -> RunResult:
     result = RunResult(
         seed_count=FULL_RUN_SCHEDULES,
         played=Counter({"plain": FULL_RUN_SCHEDULES, "likes": 4_000}),
-        fault_schedules=Counter(dict.fromkeys(FAULT_KINDS, 1_000)),
+        fault_schedules=Counter(dict.fromkeys(PROOF_FAULT_KINDS, 1_000)),
         cpu_seconds=100.0,
         simulated_seconds=1_000_000.0,
         simulated_seconds_without_pauses=500.0,
@@ -129,7 +129,7 @@ def list_missed(result: RunResult, *, is_mixed: bool = True) -> list[str]:
 
 def test_results_are_beside_their_thresholds() -> None:
     lines = [(line.value, line.threshold) for line in measure(build_result(), is_mixed=True)]
-    zero = f"0 of {len(FAULT_KINDS)}"
+    zero = f"0 of {len(PROOF_FAULT_KINDS)}"
     assert lines == [("0", "0"), (zero, "0"), ("240", ""), ("10,000", "10,000"), ("5", "")]
     assert list_missed(build_result()) == []
 

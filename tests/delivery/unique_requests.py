@@ -18,12 +18,12 @@ from daicho.layout.reservations import get_owner
 from daicho.storage import keys
 from daicho.storage.table import Table
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.oracle.unique_values import compare_unique_values, is_reservation
 from daicho.testing.simulated_entities import TENANT
 from daicho.testing.stack_settings import TABLE
 from tests.delivery.book_requests import BookRequests
 from tests.delivery.side_items import find_side_item_differences
 from tests.delivery.unique_entities import Badge, Desk, Member
+from tests.simulator.oracle.unique_values import compare_unique_values, is_reservation
 
 VALUES = ("Ab", "aB", "b", None)
 ORGS = ("x", "y")

@@ -29,7 +29,7 @@ from daicho.query.collection_reader import MAX_MERGED
 from daicho.storage import keys
 from daicho.storage.requests import ItemPage as Rows
 from daicho.storage.requests import Query
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 DAY = dt.date(2026, 11, 21)

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from daicho import Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho_cli.archive.session import ArchiveSession, MeteredBucket
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.main import app
 from tests.support.memory_archive import Kept
+from tests.support.memory_stores import MemoryBucket
 from tests.support.sample_ledger import LEDGER
 
 STACK = Stack(

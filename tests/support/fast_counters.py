@@ -23,7 +23,7 @@ from daicho.tally.dirty_marks import DirtyTallies
 from daicho.tally.fair_queue import DirtyTally, TallyTurn
 from daicho.tally.limited_table import LimitedTable
 from daicho.tally.rollup import build_ranking_key
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 LIKES = CounterPlan("likes", 1, (Part("song"),), (Part("month"),), 8)

@@ -16,7 +16,7 @@ from daicho.archive.verifier import Verifier
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER, build_image
 from tests.support.stream_events import LABEL, build_raw_record
 

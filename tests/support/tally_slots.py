@@ -10,7 +10,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import build_tally_key
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)

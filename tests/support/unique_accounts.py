@@ -11,7 +11,7 @@ from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from daicho.testing.oracle.unique_values import UniqueValues, compare_unique_values
+from tests.simulator.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support import account_domains
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

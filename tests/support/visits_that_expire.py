@@ -31,8 +31,8 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.stream.records import SINGLE_SHARD
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho_cli.local.ttl_process import delete_expired
+from tests.support.memory_stores import MemoryBucket
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 SETTLE = 60

@@ -18,8 +18,8 @@ from daicho.stream.watermark_job import (
 )
 from daicho.tally.watermark import WATERMARK_KEY, Watermark
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho.testing.clock import SimulatedClock
+from tests.support.memory_stores import MemoryBucket
 
 MINUTE_S = 60.0
 

@@ -73,6 +73,7 @@ NOT_AT_THE_START_OF_THE_API = (
 )
 """What the API loads for the first request that needs it (ADR 0158)."""
 ORACLE = "daicho.testing.oracle"
+ORACLE_OF_THE_PROOF = "tests.simulator.oracle"
 PLAIN_MODULES = f"{ORACLE}.rows."
 """Modules of the oracle that compute what items derive."""
 UNDER_TEST = (
@@ -177,6 +178,21 @@ def test_the_testing_package_imports_neither_domains_nor_constructs() -> None:
     assert [name for name in imported if name.startswith(others)] == []
 
 
+def test_the_testing_package_has_nothing_that_only_the_proof_needs() -> None:
+    """The rest of the simulator is `tests.simulator`."""
+    testing = list_modules(FUNCTIONS, "daicho.testing")
+    imported: dict[str, set[str]] = {}
+    for each in read_imports(testing):
+        imported.setdefault(each.importer, set()).add(each.imported)
+    needed: set[str] = set()
+    waiting = {"daicho.testing.pytest_plugin", "daicho.testing"}
+    while waiting:
+        needed |= waiting
+        waiting = {name for module in waiting for name in imported.get(module, ())} - needed
+    modules = {name for name, path in testing.items() if path.name != "__init__.py"}
+    assert sorted(modules - needed) == []
+
+
 def test_nothing_but_the_demonstration_itself_imports_it() -> None:
     """In a copy of the repository it can be removed: `demonstration.remove`."""
     own = ("demonstration.", "tests.demonstration.", "domains.", "bench.", "examples.book_queries")
@@ -205,6 +221,7 @@ def find_shared_code(modules: Mapping[str, Path]) -> list[str]:
 
 def test_the_oracle_shares_no_code_with_what_derives() -> None:
     oracle = {name: path for name, path in MODULES.items() if name.startswith(ORACLE)}
+    oracle |= list_modules(ROOT, ORACLE_OF_THE_PROOF)
     assert len(oracle) > 20
     assert find_shared_code(oracle) == []
 
@@ -216,7 +233,7 @@ def test_the_oracle_shares_no_code_with_what_derives() -> None:
         ("recomputation", "import daicho.derive.derived_items"),
         ("differences", "from daicho.derive.contributions import compute_contributions"),
         ("differences", "from daicho.search.grams import STEPS"),
-        ("settled_contents", "from daicho.layout.item_keys import render_derived_partition"),
+        ("recounts", "from daicho.layout.item_keys import render_derived_partition"),
         ("rows.plain_amounts", "from daicho.storage import keys"),
         ("rows.plain_rows", "def f():\n    from daicho.search.normalise import fold"),
     ],
@@ -372,7 +389,9 @@ def test_no_folder_of_the_library_is_large() -> None:
 def test_unit_tests_mirror_the_modules() -> None:
     """``unit/write/test_sender.py`` tests ``write/sender.py``, and so may ``test_sender_x.py``."""
     roots = {"": FUNCTIONS / "daicho", "demonstration": ROOT / "demonstration"}
-    roots |= {name: ROOT / name for name in ("daicho_cli",)} | {"support": ROOT / "tests/support"}
+    roots |= {name: ROOT / name for name in ("daicho_cli",)} | {
+        name: ROOT / "tests" / name for name in ("simulator", "support")
+    }
     modules = {
         (Path(name) / path.relative_to(root)).with_suffix("")
         for name, root in roots.items()

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from daicho.testing.aws.mapping_settings import MappingSettings as MappingSettings
     from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB as MemoryDynamoDB
     from daicho.testing.aws.memory_s3 import MemoryS3 as MemoryS3
-    from daicho.testing.aws.memory_stores import MemoryBucket as MemoryBucket
-    from daicho.testing.aws.memory_stores import MemoryTable as MemoryTable
     from daicho.testing.aws.stream_recorder import StreamRecorder as StreamRecorder
     from daicho.testing.aws.table_stream import TableStream as TableStream
     from daicho.testing.check import ExactnessError as ExactnessError
@@ -49,7 +47,6 @@ _NAMES = {
     "aws.mapping_settings": ("MappingSettings",),
     "aws.memory_dynamodb": ("MemoryDynamoDB",),
     "aws.memory_s3": ("MemoryS3",),
-    "aws.memory_stores": ("MemoryBucket", "MemoryTable"),
     "aws.stream_recorder": ("StreamRecorder",),
     "aws.table_stream": ("TableStream",),
     "check": ("ExactnessError", "FaultChecker", "FaultReport", "check_under_faults"),

@@ -159,7 +159,7 @@ def _check(
                 get_builder(schedule), schedule.choices, differences, shrinking_seconds
             )
             repetition = describe_repetition(schedule.seed)
-            raise ExactnessError(schedule.seed, differences, story.lines, repetition)
+            raise ExactnessError(schedule.seed, differences, story, repetition)
         entities |= _list_entities(schedule)
         fault_counts += schedule.fault_counts
     return FaultReport(count, frozenset(entities), fault_counts)

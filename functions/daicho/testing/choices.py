@@ -55,14 +55,14 @@ class Choices:
     def pick(self, values: Sequence[T], subject: str = "") -> T:
         """One of some values; the first is the simplest.
 
-        ``subject``: what is picked, for `ReplayedChoices`.
+        ``subject``: what is picked, for choices by name.
         """
         return values[self._draw_number(len(values))]
 
     def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
         """A position in a scale that `build_scale` made.
 
-        ``names`` describe the positions, for `ReplayedChoices`.
+        ``names`` describe the positions, for choices by name.
         """
         return self._draw_weighted(scale)
 

@@ -35,8 +35,6 @@ ENVIRONMENT: Mapping[str, str] = {
     "ARCHIVE_FUNCTION": "archive",
     "JOB_MACHINE": "jobs",
 }
-SETTLE_S = 1_000
-"""The setting `SETTLE_SECONDS` of a rollup that retires shards."""
 _BUILDERS: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
     "archive": archive.build,

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[3]
-COPIED = ("functions", "tests/delivery", "tests/support")
+COPIED = ("functions", "tests/delivery", "tests/simulator", "tests/support")
 """What schedules run on, and what they are made of: enough to play them elsewhere."""
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.testing.schedules.profile import Profile
 from tests.delivery.expiring_entities import ARCHIVED, ENTITIES, NAMES
 from tests.delivery.expiry_requests import ExpiryRequests
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "write": (60, 120),
@@ -23,9 +23,9 @@ EVENTS: Mapping[str, tuple[int, ...]] = {
 }
 
 
-def expiry_profile(name: str, share: int, names: tuple[str, ...], **more: Any) -> Profile:
+def expiry_profile(name: str, share: int, names: tuple[str, ...], **more: Any) -> ProofProfile:
     """Requests about few items of some entities, of each alone and of all together."""
-    return Profile(
+    return ProofProfile(
         name,
         share,
         entities=ENTITIES,

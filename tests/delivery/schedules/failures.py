@@ -7,9 +7,9 @@ import shlex
 
 from daicho.testing.schedules.running import run_schedule
 from daicho.testing.schedules.shrinking import MAX_EVENTS, SHRINKING_S
-from daicho.testing.schedules.stories import Story, tell_story
 from tests.delivery.schedules.profiles import BY_NAME
 from tests.delivery.schedules.sources import build_named_schedule, get_named_builder
+from tests.simulator.schedules.recorded_stories import Story, record_story
 
 
 def build_replay_command(name: str, seed: int) -> str:
@@ -26,7 +26,7 @@ def describe_failure(name: str, seed: int, seconds: float = SHRINKING_S) -> str:
     differences = run_schedule(schedule)
     if not differences:
         return f"{name} {seed} does not fail"
-    story = tell_story(get_named_builder(name), schedule.choices, differences, seconds)
+    story = record_story(get_named_builder(name), schedule.choices, differences, seconds)
     lines = [
         f"{name} {seed}: {differences[0]}",
         f"To replay it: {build_replay_command(name, seed)}",

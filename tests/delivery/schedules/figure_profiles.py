@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from daicho.testing.schedules.default_profiles import build_profiles
-from daicho.testing.schedules.profile import Profile
 from tests.delivery.figure_entities import ENTITIES
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 FIGURE_PROFILES = (
     *build_profiles(ENTITIES, "figures: "),
     # One item or two change again and again, so that parts of an amount come and go.
-    Profile(
+    ProofProfile(
         "figures changed",
         10,
         ENTITIES,
@@ -20,7 +20,7 @@ FIGURE_PROFILES = (
         events={"rollup": (4, 20), "repeat": (0, 12), "split": (0, 4), "deploy": (0,)},
     ),
     # A batch adds to more parts of a slot than one update takes.
-    Profile(
+    ProofProfile(
         "figures split",
         4,
         ENTITIES,
@@ -39,7 +39,7 @@ FIGURE_PROFILES = (
         },
     ),
     # Slots of series and parts are folded while they change.
-    Profile(
+    ProofProfile(
         "figures folded",
         12,
         ENTITIES,

@@ -23,9 +23,9 @@ from daicho.plan import (
     SearchPlan,
     append_generations,
 )
-from daicho.testing.schedules.code_history import CodeHistory, simulate_history
-from daicho.testing.schedules.profile import Profile
 from daicho.testing.simulated_entities import ValueSource
+from tests.simulator.schedules.code_history import CodeHistory, simulate_history
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 NEWEST = ("created_at",)
 TEAM, STATE = (Part("team"),), (Part("state"),)
@@ -112,9 +112,9 @@ def draw_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
     }
 
 
-def lifecycle_profile(name: str, share: int, history: CodeHistory) -> Profile:
+def lifecycle_profile(name: str, share: int, history: CodeHistory) -> ProofProfile:
     """Releases, starts and ends of instances, writes and reads; the stream is delivered between."""
-    return Profile(
+    return ProofProfile(
         name,
         share,
         entities=simulate_history(history, draw_values),

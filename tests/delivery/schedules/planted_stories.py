@@ -19,13 +19,13 @@ from dataclasses import asdict, dataclass
 from daicho.testing.schedules.running import get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.schedules.shrinking import MAX_EVENTS, SHRINKING_S
-from daicho.testing.schedules.stories import tell_story
 from tests.delivery.mutants.planted import Fault, faults
 from tests.delivery.schedules.aim import PROFILES_BY_RULE, build_schedules_of
 from tests.delivery.schedules.planted_copies import run_module_in_copy
 from tests.delivery.schedules.sources import AnySchedule, get_schedule_name
 from tests.delivery.worlds.likes import Likes
 from tests.delivery.worlds.tallies import Tallies
+from tests.simulator.schedules.recorded_stories import record_story
 
 MAX_SCHEDULES = 4_000
 PROCESSES = 2
@@ -67,7 +67,7 @@ def shrink_first_failure(
 def _shrink(schedule: AnySchedule, differences: Sequence[str], seconds: float) -> ShrunkFailure:
     build = get_builder(schedule) if isinstance(schedule, Schedule) else type(schedule)
     began = time.monotonic()
-    story = tell_story(build, schedule.choices, differences, seconds)
+    story = record_story(build, schedule.choices, differences, seconds)
     return ShrunkFailure(
         get_schedule_name(schedule),
         schedule.seed,

@@ -10,12 +10,7 @@ from collections.abc import Iterator
 
 from daicho.testing.faults import code_versions
 from daicho.testing.schedules.default_profiles import build_profiles
-from daicho.testing.schedules.profile import (
-    FEW_RETRIES,
-    KILLERS,
-    POISON,
-    Profile,
-)
+from daicho.testing.schedules.profile import FEW_RETRIES, KILLERS, POISON
 from daicho.testing.schedules.running import build_schedules
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
@@ -33,6 +28,7 @@ from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
 from tests.delivery.schedules.watermark_profiles import WATERMARK_PROFILES
+from tests.simulator.schedules.proof_profile import ProofProfile
 from tests.support import sample_entities
 
 PROFILES = (
@@ -323,7 +319,7 @@ PROFILES = (
     # Entities with every kind of declaration, with values drawn by their types.
     *build_profiles(simulate_ledger(sample_entities.LEDGER)),
     # The Book writes versions and moved items, and everything that belongs to them.
-    Profile(
+    ProofProfile(
         "callers",
         45,
         entities=book_samples.ENTITIES,
@@ -348,7 +344,7 @@ PROFILES = (
     *ROW_PROFILES,
     *SERVICE_PROFILES,
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
-    Profile(
+    ProofProfile(
         "documents",
         45,
         entities=book_samples.ENTITIES,

@@ -17,8 +17,6 @@ from daicho.plan import (
     UniquePlan,
 )
 from daicho.testing.faults.code_versions import POISON_FOR_BOTH, POISON_SOMETIMES
-from daicho.testing.schedules.code_history import CodeHistory, simulate_history
-from daicho.testing.schedules.profile import Profile
 from daicho.testing.simulated_entities import ValueSource
 from tests.delivery.schedules.lifecycle_profiles import (
     CARD_1,
@@ -34,6 +32,8 @@ from tests.delivery.schedules.lifecycle_profiles import (
     build_history,
     draw_values,
 )
+from tests.simulator.schedules.code_history import CodeHistory, simulate_history
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 SETTLE_S = 60
 # Few entities: each one has heartbeats of its own, which are most of the records.
@@ -141,9 +141,9 @@ def rebuild_profile(
     history: CodeHistory,
     draw: Callable[[EntityPlan, ValueSource], dict[str, Any]] = draw_values,
     **more: Any,
-) -> Profile:
+) -> ProofProfile:
     """Releases start rebuilds; requests of all versions of the API continue, and write late."""
-    return Profile(
+    return ProofProfile(
         name,
         share,
         entities=simulate_history(history, draw),

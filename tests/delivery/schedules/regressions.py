@@ -22,14 +22,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from daicho.testing.schedules.named_choices import ReplayedChoices
 from daicho.testing.schedules.running import build_schedule, get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.schedules.shrinking import SHRINKING_S
-from daicho.testing.schedules.stories import Story, tell_story
 from tests.delivery.schedules.failures import render_entry
 from tests.delivery.schedules.planted_copies import find_fault, run_module_in_copy
 from tests.delivery.schedules.profiles import BY_NAME
+from tests.simulator.schedules.named_choices import ReplayedChoices
+from tests.simulator.schedules.recorded_stories import Story, record_story
 
 FILE = Path(__file__).with_suffix(".toml")
 MAX_SCHEDULES = 4_000
@@ -72,7 +72,7 @@ def _find_simplest(profile: str, seconds: float) -> Story:
     if not failing:
         raise LookupError(f"{MAX_SCHEDULES} schedules show no difference")
     stories = [
-        tell_story(get_builder(schedule), schedule.choices, differences, seconds / TRIES)
+        record_story(get_builder(schedule), schedule.choices, differences, seconds / TRIES)
         for schedule, differences in failing
     ]
     return min(stories, key=lambda story: len(story.chosen) + len(story.lines))

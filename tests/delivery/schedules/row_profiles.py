@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from daicho.testing.schedules.profile import Profile
 from tests.delivery.row_entities import ENTITIES
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 ROW_PROFILES = (
-    Profile(
+    ProofProfile(
         "rows",
         12,
         ENTITIES,

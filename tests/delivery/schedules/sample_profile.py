@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from daicho.testing.schedules.profile import EntityNames, Profile
+from daicho.testing.schedules.profile import EntityNames
 from tests.delivery.sample_values import SAMPLE_ENTITIES
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 SAMPLE_SETS: tuple[EntityNames, ...] = (
     ("Song",),
@@ -13,4 +14,4 @@ SAMPLE_SETS: tuple[EntityNames, ...] = (
     ("Order",),
     ("Song", "Download", "Order"),
 )
-sample_profile = partial(Profile, entities=SAMPLE_ENTITIES, entity_sets=SAMPLE_SETS)
+sample_profile = partial(ProofProfile, entities=SAMPLE_ENTITIES, entity_sets=SAMPLE_SETS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from daicho.testing.schedules.profile import Profile
 from tests.delivery import ruled_entities, unique_entities
 from tests.delivery.ruled_requests import RuledRequests
 from tests.delivery.unique_requests import UniqueRequests
+from tests.simulator.schedules.proof_profile import ProofProfile
 
 SERVICE_PROFILES = (
     # Unique values, whose reservations are written, moved, taken over and deleted by TTL.
-    Profile(
+    ProofProfile(
         "unique",
         18,
         entities=unique_entities.ENTITIES,
@@ -35,7 +35,7 @@ SERVICE_PROFILES = (
         },
     ),
     # Items with rules: no item may break one at any time.
-    Profile(
+    ProofProfile(
         "rules",
         15,
         entities=ruled_entities.ENTITIES,

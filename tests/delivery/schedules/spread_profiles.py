@@ -7,9 +7,10 @@ from typing import Any
 
 from daicho.plan import AggregatePlan, EntityPlan, Generation, KeyPlan, Ledger, Part, SearchPlan
 from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
-from daicho.testing.schedules.profile import KILLERS, POISON, Profile
+from daicho.testing.schedules.profile import KILLERS, POISON
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
 from tests.delivery.sample_values import draw_sample_values
+from tests.simulator.schedules.proof_profile import ProofProfile
 from tests.support import sample_ledger
 
 NOTE_1 = EntityPlan(
@@ -56,7 +57,7 @@ ENTITIES = SimulatedEntities(
 )
 SPREAD_PROFILES = (
     # Notes and tasks begin to derive. Songs did so before, so each filter passes their heartbeats.
-    Profile(
+    ProofProfile(
         "filter spread",
         169,
         entities=ENTITIES,

@@ -11,7 +11,7 @@ from daicho.storage.table import Table
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally.reader import read_live_amount
-from daicho.testing.aws.memory_stores import MemoryBucket
+from tests.support.memory_stores import MemoryBucket
 from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
 
 ATTEMPT_A, ATTEMPT_B = (101, 102), (101, 102, 103)

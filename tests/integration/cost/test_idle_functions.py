@@ -11,9 +11,9 @@ from daicho.handlers import audit, forget, rollup, sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.storage.table import Table
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho_cli.cost import footprint
 from daicho_cli.cost.units import Units
+from tests.support.memory_stores import MemoryBucket
 from tests.support.meter import Meter
 from tests.support.metric_lines import read_values
 from tests.support.sample_ledger import LEDGER

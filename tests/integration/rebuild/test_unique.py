@@ -18,7 +18,7 @@ from daicho.rebuild.purge_job import find_purge, list_unpurged, request_purge
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_key import ItemKey
-from daicho.testing.oracle.unique_values import UniqueValues, compare_unique_values
+from tests.simulator.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.killing_table import KilledError, KillingTable
 from tests.support.rebuilt_invoices import House, deploy_projector, put

@@ -25,7 +25,7 @@ from daicho.storage.botocore_errors import translate_error
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put, Query, Update, read_insert_outcome
 from daicho.storage.table import Table, open_table
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 
 def item(pk: str, sk: str, **values: str) -> Image:

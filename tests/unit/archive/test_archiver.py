@@ -13,7 +13,6 @@ from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,
@@ -21,6 +20,7 @@ from tests.support.memory_archive import (
     build_download,
     build_expired_batch,
 )
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_events import LABEL
 

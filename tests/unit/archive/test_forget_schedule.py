@@ -26,8 +26,8 @@ from daicho.archive.forgetter import REWRITE_GRACE, Forgetter
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update
-from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.memory_archive import WEEK_LATER, Kept, render_link_name
+from tests.support.memory_stores import MemoryBucket
 
 HOUR = dt.timedelta(hours=1)
 

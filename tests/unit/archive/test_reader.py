@@ -10,7 +10,6 @@ import pytest
 
 from daicho.archive.reader import ArchiveReader, DayRange, Selection
 from daicho.storage.item_key import get_key
-from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,
@@ -20,6 +19,7 @@ from tests.support.memory_archive import (
     build_download,
     render_link_name,
 )
+from tests.support.memory_stores import MemoryBucket
 
 TOMORROW = TODAY + dt.timedelta(days=1)
 

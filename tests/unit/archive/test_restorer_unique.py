@@ -10,8 +10,8 @@ import pytest
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.testing import MemoryDeployment
-from daicho.testing.oracle.unique_values import compare_unique_values
 from daicho.testing.stack_settings import ARCHIVE_BUCKET
+from tests.simulator.oracle.unique_values import compare_unique_values
 from tests.support.account_domains.accounts import Pass
 from tests.support.unique_accounts import LEDGER
 

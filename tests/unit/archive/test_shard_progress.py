@@ -16,8 +16,8 @@ from daicho.storage.protocols import StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.records import Batch
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.memory_archive import MIDNIGHT, PATIENCE, build_expired_batch, render_seq
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_events import build_raw_record
 

@@ -12,7 +12,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.storage.protocols import StreamShard
 from daicho.stream import claims
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
 from tests.support.stream_pump import Context
 

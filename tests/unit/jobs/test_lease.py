@@ -15,7 +15,7 @@ from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 NOW = dt.datetime(2026, 11, 28, 10, tzinfo=dt.UTC)
 

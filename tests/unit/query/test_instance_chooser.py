@@ -21,7 +21,7 @@ from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import LISTED, PLAIN, WITH_LIST, number
 
 THROUGH_TEAM = ThroughPlan("team", "Team", "name", "text", "listed")

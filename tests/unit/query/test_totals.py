@@ -14,8 +14,8 @@ from daicho.stream.records import Batch
 from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount
 from daicho.tally.rollup import Rollup
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.item_images import HIGHEST, LEDGER, PAYMENT, Payment, image_of
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.stream_events import build_event
 
 AMPLE = RetryBudget.for_seconds(3_600)

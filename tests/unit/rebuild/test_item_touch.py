@@ -27,7 +27,7 @@ from daicho.rebuild.stack_jobs import StackJobs
 from daicho.runtime.settings import Settings
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import get_key
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN
 
 NOW = dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC)

@@ -28,9 +28,9 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Write, to_key_image
 from daicho.stream.records import Batch
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.delivery.sample_values import LEDGER
 from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import build_image
 from tests.support.stream_events import build_raw_record
 

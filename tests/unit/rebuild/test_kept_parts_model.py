@@ -24,8 +24,8 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.stream.changes import compute_record
 from daicho.stream.records import StreamRecord
-from daicho.testing.aws.memory_stores import MemoryTable
 from tests.delivery.sample_values import LEDGER
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import build_image
 
 STEPS = 10

@@ -21,8 +21,8 @@ from daicho.storage import keys
 from daicho.storage.requests import Write
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import build_image
 from tests.support.stream_events import build_raw_record
 

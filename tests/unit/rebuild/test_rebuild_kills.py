@@ -28,7 +28,7 @@ from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.requests import ItemPage, Scan
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
 LEDGER = number(PLAIN, WITH_LIST)

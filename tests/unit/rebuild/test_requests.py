@@ -30,7 +30,7 @@ from daicho.rebuild.requests import (
 )
 from daicho.release.states import build_record_update, read_deployed
 from daicho.storage.protocols import apply_update
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import CHANGED, PLAIN, WITH_LIST, disable, number
 
 NOW = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)

@@ -8,7 +8,7 @@ from daicho.rebuild.touches import build_touch, find_obstacle, select_older_item
 from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import try_update
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST
 
 IMAGE = to_image(

@@ -17,7 +17,7 @@ from daicho.release.commands import (
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)

@@ -28,7 +28,7 @@ from daicho.release.instance_states import (
 )
 from daicho.runtime.clock import utc_now
 from daicho.storage.item_cache import ItemCache
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import LISTED, PLAIN, disable, number
 
 COUNT = AggregatePlan("count", 0, "count", None, (Part("team"),), ())

@@ -15,7 +15,7 @@ from daicho.storage.attributes import to_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import Put
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
 TWO = number(PLAIN, WITH_LIST)

@@ -24,7 +24,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, ItemPage, Query, Write
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
 
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)

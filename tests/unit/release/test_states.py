@@ -13,7 +13,7 @@ from daicho.plan import Ledger, append_generations
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.attributes import to_image
 from daicho.storage.requests import ItemPage, Scan
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
 
 LEDGER = number(PLAIN, WITH_LIST)

@@ -24,8 +24,8 @@ from daicho.stream.batch_fold import (
 )
 from daicho.stream.batch_writer import MAX_BATCHED_COPY, BatchWriter
 from daicho.tally import slots
-from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.invocation_time import Time
+from tests.support.memory_stores import MemoryTable
 from tests.support.song_stream import NOW
 
 ROW = IndexRow("list", "1")

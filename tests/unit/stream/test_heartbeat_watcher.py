@@ -23,10 +23,10 @@ from daicho.stream.heartbeat_watcher import (
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.clock import SimulatedClock
+from tests.support.memory_stores import MemoryBucket
 from tests.support.sample_ledger import LEDGER
 
 RUN = HeartbeatRun("run", ("Song", "Order"))

@@ -18,8 +18,8 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Write
 from daicho.stream.older_images import NOTED_S, READS_AT_ONCE, OlderImages
-from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.invocation_time import Time
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import SONG_1, SONG_2, build_image
 from tests.support.stream_events import build_batch
 

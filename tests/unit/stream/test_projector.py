@@ -15,8 +15,8 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import InsertOutcome
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.invocation_time import Time
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image
 from tests.support.song_stream import COUNT, NOW, build_seq_value, build_song
 from tests.support.stream_events import Change, build_batch

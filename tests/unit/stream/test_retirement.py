@@ -15,9 +15,9 @@ from daicho.stream.claim_writer import RetiredShardError, put_claim
 from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.projector import Projector
 from daicho.stream.retirement import ShardRetirement
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from daicho.testing.clock import SimulatedClock
 from tests.support.invocation_time import Time
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER
 from tests.support.song_stream import build_song
 from tests.support.stream_events import build_batch

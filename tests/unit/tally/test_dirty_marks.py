@@ -9,8 +9,8 @@ import pytest
 from daicho.storage import keys
 from daicho.tally import counter_items, dirty_marks, slots
 from daicho.tally.dirty_marks import DirtyTallies, find_dirty_tallies
-from daicho.testing.aws.memory_stores import MemoryTable
 from tests.support.fast_counters import NAME, add
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import build_tally_key
 from tests.support.tally_slots import NOW, count
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from daicho.storage.item_key import ItemKey
 from daicho.tally.dirty_shards import MAX_REMEMBERED, remember_shards
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 
 def test_of_two_rollups_that_were_told_differently_the_table_remembers_the_more() -> None:

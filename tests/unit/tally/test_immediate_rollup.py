@@ -16,7 +16,7 @@ from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots, total_items
 from daicho.tally.immediate_rollup import MAX_SECONDS, ImmediateRollup
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import AT_ONCE, LEDGER, build_image, build_tally_key, with_chart
 from tests.support.stream_events import build_raw_record
 

@@ -8,7 +8,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put, Query
 from daicho.tally.limited_table import LimitedTable, OutOfTimeError
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 
 KEY = ItemKey("a", "b")
 ITEM = {"PK": {"S": "a"}, "SK": {"S": "b"}}

@@ -8,7 +8,7 @@ from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import total_items
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.tally_slots import COUNT, live
 
 TOTAL = total_items.build_total_key(COUNT)

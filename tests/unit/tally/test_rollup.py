@@ -16,7 +16,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots, total_items
 from daicho.tally.rollup import Rollup, RollupReport
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.sample_members import PLAIN, number
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count

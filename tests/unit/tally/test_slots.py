@@ -14,7 +14,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query, Write
 from daicho.tally import dirty_shards, reader, slots, total_items
 from daicho.tally.rollup import MAX_STARTS, Rollup, RollupReport, TotalWriter
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
 

@@ -10,7 +10,7 @@ from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.tally import reader, slots, total_items
-from daicho.testing.aws.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryTable
 from tests.support.tally_slots import NOW
 
 TALLY = "t#+Sale.by_day#1#2026-10"

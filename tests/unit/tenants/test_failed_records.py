@@ -13,9 +13,9 @@ from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.stream.records import StreamRecord
 from daicho.tenants.failed_records import FailedRecordRemover, FailedRecordReport
-from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.failed_records import build_raw_deletion, render_body
 from tests.support.memory_archive import build_expired_batch, render_seq
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 LATER = dt.timedelta(hours=73)

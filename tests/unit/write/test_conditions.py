@@ -9,7 +9,6 @@ import pytest
 from daicho.errors import TransactionFailedError
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.memory_stores import MemoryTable
 from daicho.write.conditions import (
     ExpiryRule,
     build_creation,
@@ -17,6 +16,7 @@ from daicho.write.conditions import (
     build_replacement,
     if_unchanged,
 )
+from tests.support.memory_stores import MemoryTable
 
 KEY = ItemKey("p", "s")
 

@@ -8,9 +8,9 @@ import pytest
 from pydantic import JsonValue
 
 from daicho.book.book import Book
-from daicho.testing import MemoryTable
 from daicho.write import section_staging
 from tests.delivery.sample_entities import LEDGER, Document
+from tests.support.memory_stores import MemoryTable
 
 SECTIONS: dict[str, JsonValue] = {f"section {number:02}": number for number in range(60)}
 

@@ -1,4 +1,4 @@
-"""The kinds of faults that schedules consist of, each with a description."""
+"""The kinds of faults that the schedules of any project consist of, each with a description."""
 
 from __future__ import annotations
 
@@ -26,21 +26,10 @@ FAULT_KINDS: Mapping[str, str] = {
     "lag": "an index, or a read without consistency, shows an earlier state",
     "split": "a shard closes and two children follow",
     "shard rolled": "a shard closes and one child follows",
-    "shard retired": "... and is retired, once a child of it has begun",
-    "slot folded early": "... and a slot of it is folded long before 72 hours",
-    "late after retirement": "... and a repeat, a zombie, a redrive or earlier code comes after it",
     "TTL removal": "DynamoDB's TTL process removes a base item",
     "TTL race": "... of which a change is not handled yet",
     "tombstone expired": "... or a tombstone",
     "deploy": "the code changes between two invocations, forward or back",
-    "filter spread": "a new event filter comes into use shard by shard, up to 90 seconds later",
-    "dropped by the old filter": "... and drops records of an entity that it does not know",
-    "release abandoned": "a release ends between two of its steps, or in one of them",
-    "shorter ledger": "a ledger is released that lacks a generation of the one before",
-    "code rolled back": "earlier code is deployed with the newer ledger",
-    "API versions at once": "function instances of two releases write and read at the same time",
-    "rebuild": "old items are touched while everything else continues",
-    "rebuild killed": "... and a step of it is killed, or continues as a zombie",
     "newer generation": "code meets an image of a generation that it does not know",
     "poison": "a record that the code cannot process",
     "deadline": "a record that sometimes exceeds the time limit",
@@ -50,15 +39,10 @@ FAULT_KINDS: Mapping[str, str] = {
     "redrive under way": "a redrive at the same time as everything else",
     "two redrives at once": "... and a second one",
     "redrive ended": "a redrive that ends before it is complete",
-    "chosen redrive": "a redrive of chosen records, as a job in steps or in one call",
     "rollup under way": "a rollup at the same time as everything else",
     "parallel writes": "several writes of one invocation are in progress, and end in any order",
-    "callers at once": "several requests to the API write at the same time; one may end early",
     "live reading": "a live figure is read while the slots of its tally are folded",
     "restore": "archived items are restored while everything else continues",
-    "second stream": "the stream is disabled and enabled, and numbers anew",
-    "outage": "for hours the deployed code does not know the generation that is written",
-    "long pause": "20 to 24 hours or many days pass, and then copies arrive or items expire",
     "hours": "hours pass, and records exceed the maximum age of the mapping",
     "days": "days pass: idle slots are folded, and sequence numbers expire",
 }

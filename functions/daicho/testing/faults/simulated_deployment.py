@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
@@ -28,15 +27,12 @@ from daicho.testing.faults.code_versions import OLD_CODE
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3, FaultyStreams
 from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.warm_environments import WarmEnvironments
-from daicho.testing.oracle.low_watermarks import LowWatermarkCheck
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     DIRTY_SHARDS,
     ENVIRONMENT,
     FAILURE_BUCKET,
-    SETTLE_S,
     TABLE,
     build_event_filters,
     build_handler,
@@ -45,6 +41,7 @@ from daicho.testing.stack_settings import (
 
 STREAM_RETENTION_S = 23.9 * 3600
 """How long the stream keeps a record, less the time that its delivery may take."""
+Runner = Callable[[Mapping[str, Any], SimulatedProcess], Any]
 Observer = Callable[[ItemKey, Image | None, Image | None], None]
 _LAG_SCALE = build_scale((10, 1, 1, 1, 1))
 _SEQUENCE_STEPS = (1, 1, 2, 7)
@@ -57,7 +54,8 @@ class SimulatedDeployment:
     ``shards``: of the stream at the start, 1 or 2. ``parallelism``: the threads of a function.
     ``dirty_shards``: the setting `DIRTY_SHARDS` of the old code, and of the new and fixed code.
     ``failure_objects`` are the bodies of all objects that Lambda has put into the on-failure
-    destination. ``observers`` are called with the key and both images of each change of an item.
+    destination. ``fault_counts``: how often each fault occurred. ``observers`` are called with the
+    key and both images of each change of an item.
     """
 
     def __init__(
@@ -76,14 +74,13 @@ class SimulatedDeployment:
         self._parallelism = parallelism
         self._dirty_shards = dirty_shards
         self._choices = choices
-        self._fault_counts = fault_counts
+        self.fault_counts = fault_counts
         self._has_lag = True
         self._record_count = 0
-        self.retirement = ""
-        """Whether the rollup retires shards: see `Profile`. If so, its environments stay warm."""
-        self.heartbeat_seconds = 0
-        """The setting of the rollup; with 0, it raises no watermark."""
-        self._rollups = WarmEnvironments(choices, partial(self._build_handler, "rollup"))
+        self.runners: dict[str, Runner] = {}
+        """What runs an invocation of a function, by its name; others run in a new environment."""
+        self.additional_settings: list[Callable[[int], Mapping[str, str]]] = []
+        """Settings of all functions that the stack does not have, by the version of their code."""
         self.clock = SimulatedClock()
         self.stream = TableStream()
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
@@ -92,8 +89,7 @@ class SimulatedDeployment:
         """The instances that a ledger of deployed consumers disables: entity, name and since."""
         self.filled: dict[tuple[str, str, int], frozenset[str]] = {}
         """The archived rows that each instance includes since a rebuild: added by it if need be."""
-        self.low_watermarks = LowWatermarkCheck(self.stream, self._list_waiting_records)
-        self.observers: list[Observer] = [self.low_watermarks.check]
+        self.observers: list[Observer] = []
         self.recorder = StreamRecorder(
             self.stream,
             self.clock.now,
@@ -122,17 +118,16 @@ class SimulatedDeployment:
 
     def run_handler(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
         """Run a function in a process, by the ledger that the process's code has."""
-        if name == "rollup" and (self.retirement or self.heartbeat_seconds):
-            return self._rollups.run(event, process)
-        return self._build_handler(name, process, process.code_version)(event, process)
+        if name in self.runners:
+            return self.runners[name](event, process)
+        return self.build_handler(name, process, process.code_version)(event, process)
 
-    def _build_handler(self, name: str, process: SimulatedProcess, code_version: int) -> Handler:
+    def build_handler(self, name: str, process: SimulatedProcess, code_version: int) -> Handler:
+        """Wire a function up for the clients of a process and a version of the code."""
         shards = self._get_dirty_shards(code_version)
         environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
-        if self.heartbeat_seconds:
-            environment["HEARTBEAT_SECONDS"] = str(self.heartbeat_seconds)
-        if self._retires_shards(code_version):
-            environment["SETTLE_SECONDS"] = str(SETTLE_S)
+        for get_settings in self.additional_settings:
+            environment |= get_settings(code_version)
         dependencies = self.build_dependencies(process)
         with simulate_threads():
             return build_handler(
@@ -212,19 +207,6 @@ class SimulatedDeployment:
             for record in shard.records[get_checkpoint(shard.id) :]
         )
 
-    def enable_stream_anew(self) -> None:
-        """The stream is disabled and enabled: it has another label, and numbers anew.
-
-        Everything of the earlier stream must be delivered. Copies of its records may still arrive.
-        """
-        self.clock.advance(60)  # it takes a while, so no two streams have one label
-        label = self.clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
-        self.recorder.begin_stream(label, self._choices.pick((7, 0, 90)))
-
-    def count_fault(self, kind: str) -> None:
-        """Count something that happened."""
-        self._fault_counts[kind] += 1
-
     def stop_lag(self) -> None:
         """From now on, indexes and reads show every change."""
         self._has_lag = False
@@ -232,22 +214,6 @@ class SimulatedDeployment:
     def _observe(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         for observe in self.observers:
             observe(key, old, new)
-
-    def _list_waiting_records(self, shard: str) -> list[Record]:
-        """The records that the projector's mapping has read, selected and not settled."""
-        if shard not in self.stream.shards:
-            return []  # a test delivers its own records
-        mapping = self.mappings["project"]
-        checkpoint = mapping.get_checkpoint(shard)
-        selections = mapping.list_selections(shard)[checkpoint:]
-        records = self.stream.shards[shard].records[checkpoint:]
-        pairs = zip(records, selections, strict=False)
-        return [record for record, is_selected in pairs if is_selected]
-
-    def _retires_shards(self, code_version: int) -> bool:
-        """Whether a version of the code retires shards; only the rollup reads the setting."""
-        is_known = self.retirement == "by all code" or code_version != OLD_CODE
-        return bool(self.retirement) and is_known
 
     def _get_dirty_shards(self, code_version: int) -> int:
         return self._dirty_shards[code_version != OLD_CODE]
@@ -258,10 +224,10 @@ class SimulatedDeployment:
 
     def _draw_lag(self) -> int:
         lag = self._choices.draw_weighted(_LAG_SCALE) if self._has_lag else 0
-        self._fault_counts["lag"] += bool(lag)
+        self.fault_counts["lag"] += bool(lag)
         return lag
 
     def _put_failure(self, name: str, body: bytes) -> None:
-        self._fault_counts["discard"] += 1
+        self.fault_counts["discard"] += 1
         self.failure_objects.append(body)
         self.buckets[FAILURE_BUCKET].put_object(Key=name, Body=body)

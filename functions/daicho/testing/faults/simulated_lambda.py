@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from daicho.errors import UnavailableError
 from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned, Invocation
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
-from daicho.testing.faults.fault_injector import WRITES, FaultInjector
+from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.stack_settings import CONSUMERS
@@ -155,20 +155,6 @@ class SimulatedLambda:
         self.check_failure(process)
         return process.outcome
 
-    def run_invocation(self, consumer: str, shard: str) -> float:
-        """Run the next invocation of a shard to its end; gives the seconds that it took.
-
-        The poller of the shard stays the same, so retries count as long as the batch fails.
-        """
-        if not self.invoke(consumer, shard):
-            return 0.0
-        polled = self.polled[-1]
-        polled.process.seconds = INVOCATION_S
-        while not polled.process.finished:
-            polled.process.step()
-        self._settle(polled)
-        return INVOCATION_S - polled.process.seconds
-
     def list_ready_shards(self) -> list[tuple[str, str]]:
         """The shards that can be polled, each with its consumer."""
         mappings = self.deployment.mappings
@@ -202,11 +188,11 @@ class SimulatedLambda:
                 self.time_out(polled)
                 return
             if process.finished:
-                if not self._settle(polled):
+                if not self.settle(polled):
                     self._maybe_replace_poller(polled)
                 return
 
-    def _settle(self, polled: PolledInvocation) -> bool:
+    def settle(self, polled: PolledInvocation) -> bool:
         """Give the outcome of an invocation to its mapping; True if all of its records are done."""
         process = polled.process
         self.polled.remove(polled)
@@ -253,46 +239,22 @@ class SimulatedLambda:
         for _ in range(steps or self.choices.pick(STEPS_OF_A_TURN)):
             process.step()
             if process.finished:
-                self._end_detached(process)
+                self.end_detached(process)
                 return
 
-    def _end_detached(self, process: SimulatedProcess) -> None:
+    def finish_detached(self, process: SimulatedProcess) -> None:
+        """Let a detached process continue to its end."""
+        while not process.finished:
+            self.step_detached(process)
+
+    def end_detached(self, process: SimulatedProcess) -> None:
+        """Take note that a detached process has ended."""
         self.detached.remove(process)
         if process.name == "redrive":
             self.fault_counts["redrive ended"] += isinstance(process.failure, ProcessKilled)
             self.redrive_cursor = (process.outcome or {}).get("cursor")
         self.note(f"detached {process.name} ends: {process.failure or process.outcome}")
         self.check_failure(process)
-
-    def stop_before_write(
-        self,
-        process: SimulatedProcess,
-        writes: int,
-        calls: Collection[str] = (),
-    ) -> bool:
-        """Let a process continue until it has done so many writes and is about to do another.
-
-        ``calls``: the only methods of the clients that count as writes, if any are named.
-        False if it ends, or its time is over, before that. A mapping that waits for the process
-        gives it up: it is a zombie, or is killed, and is detached if it still exists.
-        """
-        polled = next((polled for polled in self.polled if polled.process is process), None)
-        while not (process.finished or process.is_overdue):
-            if process.next_call in calls if calls else process.next_operation in WRITES:
-                if writes == 0:
-                    break
-                writes -= 1
-            process.step()
-        if process.finished:
-            if polled is not None:
-                self._settle(polled)
-            else:
-                self._end_detached(process)
-            return False
-        is_at_write = not process.is_overdue
-        if polled is not None:
-            self.time_out(polled)
-        return is_at_write and process in self.detached
 
     def create_process(
         self, name: str, work: Callable[[SimulatedProcess], Any]

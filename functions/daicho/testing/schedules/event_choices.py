@@ -21,8 +21,6 @@ T = TypeVar("T")
 ChoiceName = tuple[str, str, int]
 """The function that chooses, its subject, and the ordinal number of the choice in its event."""
 DRAIN = "SimulatedLambda.drain"
-FIX_LOOP = "Schedule._deploy_fix"
-"""The loop of events that begins when the fixed code is deployed."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +49,6 @@ class EventPlan:
     def parts(self) -> tuple[Event, ...]:
         """The setup, the events and the ending."""
         return (self.setup, *self.events, self.ending)
-
-    @property
-    def events_before_fix(self) -> int | None:
-        """The number of events before the fixed code is deployed, if there are some after it.
-
-        An event of no loop never begins: it only means that the first loop ends before all events.
-        """
-        later = (at for at, event in enumerate(self.events) if event.loop in ("", FIX_LOOP))
-        return next(later, None)
 
     @property
     def rank(self) -> tuple[int, int, int]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from daicho.testing.choices import Choices
 from daicho.testing.faults import code_versions
 from daicho.testing.faults.fault_injector import OPERATION_FAULTS
-from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.schedules.code_history import CodeHistory
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import DIRTY_SHARDS
 
@@ -33,37 +30,12 @@ EVENT_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     "load": (0, 3, 8),
 }
 """The weights of each kind of event: one of each is drawn for a schedule."""
-PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
-"""Pauses in hours: shorter than the stream keeps a record, and longer than any item of the stack
-that has an expiry."""
 RARE_FAULTS: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
 """The factor of the weights of faults that only rare operations can meet."""
 SLOW_STEPS = 0.1
 """The share of its turns in which a slow process does anything."""
 REDRIVE_VERSIONS = (code_versions.FIXED_CODE, code_versions.NEW_CODE, code_versions.OLD_CODE)
 SAME_DIRTY_SHARDS = (DIRTY_SHARDS, DIRTY_SHARDS)
-
-
-class RequestSource(Protocol):
-    """Requests to the Book that a profile plays instead of writes past it."""
-
-    def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
-        """A request: its description, and the work of the process that answers it."""
-
-    def prepare_race(self) -> None:
-        """Let the next two requests be about one item, and disturb each other."""
-
-    def patch_book(self) -> AbstractContextManager[None]:
-        """Make ids and waiting times of the Book those of the schedule."""
-
-    def find_differences(self) -> list[str]:
-        """The errors in what the Book stores in addition to base items, in a line each."""
-
-
-BuildRequestSource = Callable[
-    [SimulatedDeployment, Choices, Sequence[str], int, Sequence[str]], RequestSource
-]
-"""Makes a `RequestSource`: for these entities, with so many items of each, and marks."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +56,8 @@ class Profile:
         faults: the faults of single operations, of `OPERATION_FAULTS`.
         fault_levels: the weight of each fault, where 1 is the weight of no fault.
         mark_kinds: the kinds of poison and killers (see `code_versions`).
-        events: the weights of events that differ from `EVENT_WEIGHTS`.
+        events: the weights of events that differ from `EVENT_WEIGHTS`. ``day``, ``redrive`` and
+            ``restore`` are not among those, so they occur only if they have a weight here.
         retries: of the projector's mapping. The stack has 300; with few, batches are discarded.
         archive_retries: the same of the archiver's mapping.
         max_open_claims: of a shard; with few, the quarantine is full at some time.
@@ -93,23 +66,10 @@ class Profile:
         parallelism: the threads of a function.
         dirty_shards: the setting of the old code, and of the new and fixed code.
         rollup_starts: how often a rollup starts a tally over that other rollups are at.
-        pauses: the hours of a long pause.
         redrive_versions: the code that a redrive under way has. It is mostly newer than the
             projector's, because a redrive follows a fix. If there are none, it is the deployed one.
         slow: the share of rollups and redrives that are slow, so that others overtake them.
-        overtakers: the functions that overtake a process in the event ``overtake``.
         discards: whether a mapping may discard records. If not, a discarded one is a difference.
-        requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
-        heartbeats: the entities whose heartbeats must pass before the second generation is written.
-        history: the releases that the events of `Lifecycle` play.
-        settle_s: seconds after a deployment in which writers of older code end; with 0, `Lifecycle`
-            plays no rebuilds by the library.
-        observes_items: whether the projector and redrives look for items of older generations. If
-            not, announcements alone must suffice (rule 30).
-        retirement: whether rollups retire closed shards: "by all code", or "by new code" while the
-            old code does not know rule 48; with "", they do not.
-        heartbeat_s: the setting of rollups, which raise the watermark of figures; 0: they do not.
-        rollup_seconds: the timeouts of rollups that run every minute; each operation takes one.
     """
 
     name: str
@@ -132,19 +92,16 @@ class Profile:
     parallelism: tuple[int, ...] = (1,)
     dirty_shards: tuple[tuple[int, int], ...] = (SAME_DIRTY_SHARDS,)
     rollup_starts: tuple[int, ...] = (3,)
-    pauses: tuple[float, ...] = PAUSES_H
     redrive_versions: tuple[int, ...] = REDRIVE_VERSIONS
     slow: float = 0.0
-    overtakers: tuple[str, ...] = ("redrive",)
     discards: bool = True
-    requests: BuildRequestSource | None = None
-    heartbeats: tuple[EntityNames, ...] = ()
-    history: CodeHistory | None = None
-    settle_s: int = 0
-    observes_items: bool = True
-    retirement: str = ""
-    heartbeat_s: int = 0
-    rollup_seconds: tuple[float, ...] = (300,)
+
+    def build_owners(self, parts: ScheduleParts) -> Sequence[EventOwner]:
+        """The owners of the events that `Schedule` itself does not have.
+
+        Override it for events of your own, and name them in ``events``.
+        """
+        return (RareEvents(parts),)
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:

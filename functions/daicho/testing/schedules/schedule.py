@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.storage.item_key import ItemKey
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.code_versions import (
-    API_CALLER,
     NEW_CODE,
     OLD_CODE,
     MarkedImageLog,
@@ -33,16 +31,10 @@ from daicho.testing.oracle.recounts import (
     find_wrong_recounts,
     list_recounts,
 )
-from daicho.testing.releases.lifecycle import Lifecycle
-from daicho.testing.releases.rebuild_lifecycle import RebuildLifecycle
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.chosen_redrives import ChosenRedrives
-from daicho.testing.schedules.closing_shards import ClosingShards
-from daicho.testing.schedules.filter_spread import FilterSpread
+from daicho.testing.schedules.event_owner import ScheduleParts
 from daicho.testing.schedules.profile import RARE_FAULTS, SLOW_STEPS, Profile
-from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
-from daicho.testing.schedules.watermark_events import WatermarkEvents
 from daicho.testing.stack_settings import CONSUMERS, TABLE
 
 HOUR_S = 3600.0
@@ -56,7 +48,8 @@ class Schedule:
     """Plays one schedule.
 
     ``fault_counts``: how often each kind of fault occurred. ``log``: what happened, line by line,
-    if ``noting``. ``recount_count``: the tallies that were left to a recount.
+    if ``noting``. ``recount_count``: the tallies that were left to a recount. ``owners``: those of
+    the events that the profile adds.
     """
 
     def __init__(self, profile: Profile, choices: Choices, *, noting: bool = False) -> None:
@@ -94,13 +87,10 @@ class Schedule:
             mark_kinds=mark_kinds,
             max_items=max_items,
         )
-        self._requests = profile.requests and profile.requests(
-            self.deployment, choices, names, max_items, mark_kinds
-        )
         self.writer.get_max_wait = self._compute_max_wait
         open_claims = pick(profile.max_open_claims, "open claims")
         starts = pick(profile.rollup_starts, "rollup starts")
-        self._limits = lower_limits(open_claims, starts, observes_items=profile.observes_items)
+        self._limits = lower_limits(open_claims, starts)
         weights, event_weights = {}, {}
         for name in profile.faults:
             weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
@@ -113,46 +103,29 @@ class Schedule:
             self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
         )
         self._lambda.seconds = profile.timeouts
-        shared: Any = (self.deployment, self._lambda, self.writer, choices, self.note)
-        history = profile.history
-        self._lifecycle: Lifecycle | None = None
-        if history is not None and profile.settle_s:
-            self._lifecycle = RebuildLifecycle(profile.settle_s, history, names, *shared)
-        elif history is not None:
-            self._lifecycle = Lifecycle(history, names, *shared)
-        rare_events = RareEvents(
-            profile,
-            self.deployment,
-            self._lambda,
-            self.writer,
-            choices,
-            self.fault_counts,
-            self.note,
-            self._expire,
-            self._write,
-            self._requests,
-            self._lifecycle.restores if self._lifecycle is not None else None,
+        self.owners = profile.build_owners(
+            ScheduleParts(
+                deployment=self.deployment,
+                simulated_lambda=self._lambda,
+                writer=self.writer,
+                choices=choices,
+                note=self.note,
+                write=self._write,
+                expire=self._expire,
+                entity_names=names,
+                max_items=max_items,
+                mark_kinds=mark_kinds,
+            )
         )
-        self._closing = ClosingShards(profile, *shared)
-        self._chosen = ChosenRedrives(profile, *shared)
-        self._watermark = WatermarkEvents(profile, *shared)
-        own = (self._closing, self._chosen, FilterSpread(profile, *shared), self._watermark)
-        owners = (rare_events, *own, self._lifecycle, self._lifecycle and self._lifecycle.rebuilds)
-        self._events: list[Callable[[], None]] = [
-            getattr(self, f"_{event}", None)
-            or next(getattr(owner, event) for owner in owners if hasattr(owner, event))
-            for event in event_weights
-        ]
+        self._events = [self._find_event(event) for event in event_weights]
 
     def run(self) -> list[str]:
         """Play it; returns the differences from the recomputation at the end, in a line each."""
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
-            watched = (self._closing.play_old_code(), self._chosen.watch())
-            for each in (*watched, self._limits, simulate_retry_budgets()):
+            watches = [owner.watch() for owner in self.owners]
+            for each in (self._limits, simulate_retry_budgets(), *watches):
                 stack.enter_context(each)
-            if self._requests is not None:
-                stack.enter_context(self._requests.patch_book())
             self._play()
             self._finish()
             return [*self._lambda.unexpected, *self._find_differences()]
@@ -160,6 +133,17 @@ class Schedule:
     def recompute(self) -> Recomputation:
         """The derived state that there should be now."""
         return self.writer.recompute(self.deployment.stream, self.deployment.filled)
+
+    def _find_event(self, name: str) -> Callable[[], None]:
+        """The method that plays an event: of the schedule itself, or of the owner that has it."""
+        own: list[Callable[[], None] | None] = [getattr(self, f"_{name}", None)]
+        for event in (*own, *(getattr(owner, name, None) for owner in self.owners)):
+            if event is not None:
+                return event
+        raise ValueError(
+            f"profile {self.profile.name!r} has the event {name!r}, which is neither an event of "
+            "every schedule nor a method of an owner that its build_owners returns"
+        )
 
     def _play(self) -> None:
         for _ in range(self.choices.pick(self.profile.lengths)):
@@ -191,8 +175,8 @@ class Schedule:
         self.note("no more faults")
         self.deployment.stop_lag()
         self._lambda.stop_faults()
-        if self._lifecycle is not None:
-            self._lifecycle.end_processes()
+        for owner in self.owners:
+            owner.end_processes()
         self._lambda.drain()
         if "day" in self.profile.events:
             self._let_days_pass()
@@ -205,16 +189,16 @@ class Schedule:
             # Late, and perhaps by an old version of the code.
             self._repeat()
         self._lambda.drain()
-        self._chosen.finish()
+        for owner in self.owners:
+            owner.finish_redrives()
         self._lambda.redrive_all()
-        if self._lifecycle is not None:
-            self._lifecycle.finish()
-        self._watermark.finish()
+        for owner in self.owners:
+            owner.finish()
+        self._lambda.drain()
         for _ in range(2):
             self._lambda.run_to_end("rollup", {})
-        if self._requests is not None:
-            self.deployment.clock.advance(HOUR_S)
-            self._lambda.run_to_end("sweep", {})
+        for owner in self.owners:
+            owner.clean_up()
 
     def _let_days_pass(self) -> None:
         """Slots are idle and folded, and tombstones expire, before anything is redriven."""
@@ -240,8 +224,7 @@ class Schedule:
             *find_wrong_recounts(recounts, unknowable),
             *find_differences(self.deployment, self.recompute(), recounts & unknowable),
             *([] if self.profile.discards else list_discards(self.deployment)),
-            *(self._requests.find_differences() if self._requests is not None else ()),
-            *(self._lifecycle.find_differences() if self._lifecycle is not None else ()),
+            *(line for owner in self.owners for line in owner.find_differences()),
         ]
 
     # --- Events ------------------------------------------------------------------------------
@@ -258,19 +241,9 @@ class Schedule:
     def _write(self) -> None:
         if self._writes_left:
             self._writes_left -= 1
-            if self._requests is not None:
-                description, work = self._requests.draw()
-                self._send_request(description, work)
-            else:
+            if not any(owner.write_instead() for owner in self.owners):
                 self.note(self.writer.write(self._expire_item))
             self.deployment.clock.advance(self.choices.pick((1, 30)))
-
-    def _send_request(self, description: str, work: Callable[[SimulatedProcess], None]) -> None:
-        """Send a request to the API; the Book starts to answer it."""
-        is_concurrent = any(process.name == API_CALLER for process in self._lambda.detached)
-        self.fault_counts["callers at once"] += is_concurrent
-        self.note(f"request: {description}")
-        self._lambda.detached.append(self._lambda.create_process(API_CALLER, work))
 
     def _detached(self) -> None:
         """A zombie, a late repetition or a scheduled function continues; a slow one rarely."""

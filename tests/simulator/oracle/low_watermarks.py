@@ -12,6 +12,7 @@ from collections.abc import Callable
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.testing.aws.table_stream import Record, TableStream
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 
 _SHARD_ITEMS = "#shard#"
 
@@ -43,6 +44,30 @@ class LowWatermarkCheck:
         numbers = map(_render_number, self._list_waiting_records(shard))
         if waiting := [number for number in numbers if number < after]:
             self.violations.append(f"low watermark of {shard}: {after}, but {waiting} wait")
+
+
+class LowWatermarks(EventOwner):
+    """Checks the low watermarks of a schedule's deployment."""
+
+    def __init__(self, parts: ScheduleParts) -> None:
+        self._deployment = parts.deployment
+        self.check = LowWatermarkCheck(parts.deployment.stream, self._list_waiting_records)
+        parts.deployment.observers.append(self.check.check)
+
+    def find_differences(self) -> list[str]:
+        """See `LowWatermarkCheck.violations`."""
+        return self.check.violations
+
+    def _list_waiting_records(self, shard: str) -> list[Record]:
+        """The records that the projector's mapping has read, selected and not settled."""
+        if shard not in self._deployment.stream.shards:
+            return []  # a test delivers its own records
+        mapping = self._deployment.mappings["project"]
+        checkpoint = mapping.get_checkpoint(shard)
+        selections = mapping.list_selections(shard)[checkpoint:]
+        records = self._deployment.stream.shards[shard].records[checkpoint:]
+        pairs = zip(records, selections, strict=False)
+        return [record for record, is_selected in pairs if is_selected]
 
 
 def _read_low_watermark(image: Image | None) -> str:

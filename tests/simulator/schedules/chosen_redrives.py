@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -13,52 +12,38 @@ from daicho.redrive import worker
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.job import RedriveJob, find_redrive, group_by_shard
 from daicho.storage import keys
-from daicho.testing.choices import Choices
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.redrive_order import RedriveOrderCheck, list_set_aside
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from tests.simulator.oracle.redrive_order import RedriveOrderCheck, list_set_aside
 
-EVENT = "redrive_chosen"
 MAX_STEPS_OF_JOB = 200
 """Steps of a job without faults; one that takes more never ends."""
 
 
-class ChosenRedrives:
-    """The event, on one deployment. A profile names it by its method."""
+class ChosenRedrives(EventOwner):
+    """The event, on one deployment. A profile names it by its method.
 
-    def __init__(
-        self,
-        profile: Profile,
-        deployment: SimulatedDeployment,
-        simulated_lambda: SimulatedLambda,
-        writer: BaseItemWriter,
-        choices: Choices,
-        note: Callable[[str], None],
-    ) -> None:
-        self._profile = profile
-        self._deployment = deployment
-        self._lambda = simulated_lambda
-        self._choices = choices
-        self._note = note
-        self._fault_counts: Counter[str] = simulated_lambda.fault_counts
-        self._check: RedriveOrderCheck | None = None
-        self._limits: dict[str, int] = {}
+    ``redrive_versions``: the versions of the code of redrives.
+    """
+
+    def __init__(self, parts: ScheduleParts, redrive_versions: Sequence[int]) -> None:
+        self._redrive_versions = redrive_versions
+        self._deployment = parts.deployment
+        self._lambda = parts.simulated_lambda
+        self._choices = parts.choices
+        self._note = parts.note
+        self._fault_counts = parts.fault_counts
+        self._check = RedriveOrderCheck(parts.deployment, parts.simulated_lambda.unexpected)
+        self._limits = {
+            "RECORDS_PER_CALL": parts.choices.pick((1, 2, 100), "records of a call"),
+            "CALLS_PER_STEP": parts.choices.pick((1, 2, 10), "calls of a step"),
+        }
         self._jobs: list[str] = []
-        if EVENT in profile.events:
-            self._check = RedriveOrderCheck(deployment, simulated_lambda.unexpected)
-            self._limits = {
-                "RECORDS_PER_CALL": choices.pick((1, 2, 100), "records of a call"),
-                "CALLS_PER_STEP": choices.pick((1, 2, 10), "calls of a step"),
-            }
 
     @contextmanager
     def watch(self) -> Iterator[None]:
         """Check the order of all redrives, and let the steps of jobs be short."""
         with ExitStack() as stack:
-            if self._check is not None:
-                stack.enter_context(self._check.watch())
+            stack.enter_context(self._check.watch())
             for name, limit in self._limits.items():
                 stack.enter_context(mock.patch.object(worker, name, limit))
             yield
@@ -85,7 +70,7 @@ class ChosenRedrives:
         event = {"action": "apply", "claims": sorted(chosen), "limit": limit}
         self._begin(event)
 
-    def finish(self) -> None:
+    def finish_redrives(self) -> None:
         """Without faults, every job comes to its end, and has counted nothing twice."""
         for id in self._jobs:
             for _ in range(MAX_STEPS_OF_JOB):
@@ -95,11 +80,9 @@ class ChosenRedrives:
             job = self._find(id)
             if job.state == "running":
                 self._lambda.unexpected.append(f"redrive {id} never ends: {job.to_json()}")
-        if self._check is not None:
-            applied = sum(self._find(id).applied for id in self._jobs)
-            if applied > len(self._check.done):
-                done = len(self._check.done)
-                self._lambda.unexpected.append(f"redrives count {applied} of {done} applied")
+        applied, done = sum(self._find(id).applied for id in self._jobs), len(self._check.done)
+        if applied > done:
+            self._lambda.unexpected.append(f"redrives count {applied} of {done} applied")
 
     def _create_job(self, chosen: set[ClaimId]) -> str:
         """Store a job as the operators' API does; it closes the choice itself."""
@@ -119,7 +102,7 @@ class ChosenRedrives:
 
     def _begin(self, event: dict[str, Any]) -> None:
         process = self._lambda.start_detached("redrive", event)
-        process.code_version = self._choices.pick(self._profile.redrive_versions)
+        process.code_version = self._choices.pick(self._redrive_versions)
         process.seconds = self._choices.pick((300, 60))
 
     def _find(self, id: str) -> RedriveJob:

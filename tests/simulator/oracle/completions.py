@@ -23,12 +23,12 @@ from daicho.testing.aws.memory_dynamodb import MAX_LAG
 from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH, is_fixed
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.instance_contents import Instance, InstanceContents
-from daicho.testing.oracle.instance_reads import ReadJudge
 from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly
-from daicho.testing.oracle.settled_contents import SettledContents, has_older_image
 from daicho.testing.oracle.stream_history import is_base_item
-from daicho.testing.oracle.touched_items import TouchedItems
+from tests.simulator.oracle.instance_contents import Instance, InstanceContents
+from tests.simulator.oracle.instance_reads import ReadJudge
+from tests.simulator.oracle.settled_contents import SettledContents, has_older_image
+from tests.simulator.oracle.touched_items import TouchedItems
 
 JOBS = "jobs"
 """The process of a step of a rebuild."""
@@ -81,7 +81,7 @@ class CompletionCheck:
         if after.oldest < before.oldest:
             self._judge.writable.setdefault(entity, set()).add(after.oldest)
         if after.purged > before.purged:
-            self._deployment.count_fault("purge completed")
+            self._deployment.fault_counts["purge completed"] += 1
             for line in self.find_left():
                 self._judge.report(line)
         if after.oldest > before.oldest:
@@ -138,7 +138,7 @@ class CompletionCheck:
     def _check_completion(self, before: BackfillState, state: BackfillState) -> None:
         entity, oldest = state.entity, state.oldest
         self._note(f"{entity} is complete from generation {oldest} on")
-        self._deployment.count_fault("rebuild completed")
+        self._deployment.fault_counts["rebuild completed"] += 1
         for key, item in self._deployment.dynamodb.items:
             if not is_base_item(item) or item["type"]["S"] != entity:
                 continue
@@ -206,7 +206,7 @@ class SwitchedTotals:
             for amount in self._later[tally]:
                 possible |= {add_exactly(each, amount) for each in possible}
             total = self._deployment.dynamodb.find(total_items.build_total_key(tally))
-            self._deployment.count_fault("total compared at the switch")
+            self._deployment.fault_counts["total compared at the switch"] += 1
             if slots.read_amount(total) not in possible:
                 wrong.append(f"the total of {tally} is {slots.read_amount(total)}")
         return wrong

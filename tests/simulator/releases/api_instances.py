@@ -14,13 +14,13 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.waiting_processes import WaitingProcesses
-from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
 from daicho.testing.oracle.stream_history import list_expired_items
-from daicho.testing.releases.api_requests import ApiRequests, InstanceClocks, build_older_writers
-from daicho.testing.releases.item_writes import write_item
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
-from daicho.testing.schedules.code_history import CodeHistory
+from tests.simulator.faults.waiting_processes import WaitingProcesses
+from tests.simulator.oracle.instance_reads import ApiInstance, ReadJudge
+from tests.simulator.releases.api_requests import ApiRequests, InstanceClocks, build_older_writers
+from tests.simulator.releases.item_writes import write_item
+from tests.simulator.schedules.code_history import CodeHistory
 
 STARTER = "starter"
 """The process of an instance that starts, and may have to wait before it writes."""

@@ -19,10 +19,10 @@ from daicho.storage import keys
 from daicho.storage.item_cache import ItemCache
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.instance_contents import Instance, InstanceContents, derives
 from daicho.testing.oracle.rows.plain_rows import Declaration, list_all_declarations
-from daicho.testing.oracle.settled_contents import SettledContents
 from daicho.testing.oracle.stream_history import is_base_item
+from tests.simulator.oracle.instance_contents import Instance, InstanceContents, derives
+from tests.simulator.oracle.settled_contents import SettledContents
 
 Name = tuple[str, str]
 """An entity and the name of one of its declarations."""

@@ -35,9 +35,9 @@ from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.faults.waiting_processes import STEPS_OF_A_ROUND, WaitingProcesses
-from daicho.testing.oracle.completions import JOBS
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, ENVIRONMENT, FAILURE_BUCKET, TABLE
+from tests.simulator.faults.waiting_processes import STEPS_OF_A_ROUND, WaitingProcesses
+from tests.simulator.oracle.completions import JOBS
 
 OPERATOR = "operator"
 """The process of a command."""

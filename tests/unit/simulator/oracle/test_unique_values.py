@@ -8,7 +8,7 @@ import pytest
 
 from daicho.layout.reservations import build_reservations
 from daicho.storage.attributes import Image
-from daicho.testing.oracle.unique_values import compare_unique_values
+from tests.simulator.oracle.unique_values import compare_unique_values
 from tests.unit.layout.test_reservations import LEDGER, NOW, SECOND, build_image
 
 ITEM = build_image()

@@ -66,7 +66,7 @@ class FigureAnswers:
                 later.append(addition)
         if not time or len(later) > MAX_LATER:
             return True
-        self._deployment.count_fault("figure compared with its time")
+        self._deployment.fault_counts["figure compared with its time"] += 1
         sums = {amount}
         for addition in later:
             sums |= {add_exactly(each, addition) for each in sums}

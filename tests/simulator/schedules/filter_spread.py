@@ -6,20 +6,17 @@ never arrives, so writers begin only after a heartbeat has passed every shard (r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.stream.heartbeat_watcher import INTERVAL_S, HeartbeatRun, HeartbeatWatcher
-from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import NEW_CODE
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.faults.waiting_processes import LARGE_BATCH
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from daicho.testing.schedules.profile import EntityNames
 from daicho.testing.stack_settings import TABLE
+from tests.simulator.faults.controlled_invocations import run_invocation, stop_before_write
+from tests.simulator.faults.waiting_processes import LARGE_BATCH
 
 FILTER_DELAYS_S = (0.0, 90.0, 45.0, 80.0, 20.0, 89.0)
 """Seconds until the poller of a shard uses another filter: at most 90."""
@@ -30,84 +27,87 @@ STEPS_OF_A_ROUND = 8
 """Operations of a watcher in one round, with the pause."""
 
 
-@dataclass
-class FilterSpread:
-    """The events of such a deployment. A profile names them by their methods."""
+class FilterSpread(EventOwner):
+    """The events of such a deployment. A profile names them by their methods.
 
-    profile: Profile
-    deployment: SimulatedDeployment
-    simulated_lambda: SimulatedLambda
-    writer: BaseItemWriter
-    choices: Choices
-    note: Callable[[str], None]
-    _run: HeartbeatRun = field(default_factory=lambda: HeartbeatRun("", ()))
-    _runs: int = 0
-    _has_passed: bool = False
-    _written_before: Mapping[str, int] = field(default_factory=dict)
+    ``heartbeats``: the entities of a run, of which each run draws one tuple.
+    """
+
+    def __init__(self, parts: ScheduleParts, heartbeats: Sequence[EntityNames]) -> None:
+        self._heartbeats = heartbeats
+        self._deployment = parts.deployment
+        self._lambda = parts.simulated_lambda
+        self._writer = parts.writer
+        self._choices = parts.choices
+        self._note = parts.note
+        self._run = HeartbeatRun("", ())
+        self._runs = 0
+        self._has_passed = False
+        self._written_before: Mapping[str, int] = {}
 
     def spread_filter(self) -> None:
         """Deploy filter and projector; later start or kill watchers until the heartbeats passed."""
-        running = self.simulated_lambda
+        running = self._lambda
         watchers = [process for process in running.detached if process.name == WATCHER]
         if self._has_passed:
             return
         self._count_dropped()
         if watchers:
-            is_killed = self.choices.draw_bool(0.2)
-            (self._kill if is_killed else self._continue)(self.choices.pick(watchers))
+            is_killed = self._choices.draw_bool(0.2)
+            (self._kill if is_killed else self._continue)(self._choices.pick(watchers))
             return
         if self._runs == 0:
             self._deploy()
             self._begin_run()
-        elif self.choices.draw_bool(0.3):
+        elif self._choices.draw_bool(0.3):
             self._begin_run()
         if not running.is_crowded:
             self._start_watcher()
 
     def _deploy(self) -> None:
         """Deploy the new code, and the event filters that know all of its entities."""
-        running = self.simulated_lambda
+        running = self._lambda
         running.previous_version, running.code_version = running.code_version, NEW_CODE
         running.fault_counts["filter spread"] += 1
-        self.deployment.change_filters(lambda: self.choices.pick(FILTER_DELAYS_S))
-        self.note("the new code and the new filters are deployed")
+        self._deployment.change_filters(lambda: self._choices.pick(FILTER_DELAYS_S))
+        self._note("the new code and the new filters are deployed")
 
     def _begin_run(self) -> None:
         """Write an item; then begin another run of heartbeats, of entities of the profile."""
-        self.note(self.writer.write(self.writer.expire))
+        self._note(self._writer.write(self._writer.expire))
         self._runs += 1
-        entities = self.choices.pick(self.profile.heartbeats)
+        entities = self._choices.pick(self._heartbeats)
         self._run = HeartbeatRun(f"run{self._runs}", entities)
-        shards = self.deployment.stream.shards.values()
+        shards = self._deployment.stream.shards.values()
         self._written_before = {shard.id: len(shard.records) for shard in shards}
-        self.note(f"run {self._runs} begins for {', '.join(entities)}")
+        self._note(f"run {self._runs} begins for {', '.join(entities)}")
 
     def _start_watcher(self) -> None:
         """Start a process that watches the newest run."""
         run, written_before = self._run, self._written_before
 
         def work(process: SimulatedProcess) -> None:
-            dependencies = self.deployment.build_dependencies(process)
+            dependencies = self._deployment.build_dependencies(process)
             watcher = HeartbeatWatcher(
                 dependencies.table(TABLE),
-                self.deployment.build_stream_describer(process),
+                self._deployment.build_stream_describer(process),
                 now=dependencies.now,
             )
             progress = watcher.watch(run, make_retry_budget(process, dependencies))
-            self.note(f"watcher of {run.id}: {progress}")
+            self._note(f"watcher of {run.id}: {progress}")
             if progress.has_passed:
                 self._let_writers_begin(run, written_before)
 
-        process = self.simulated_lambda.create_process(WATCHER, work)
-        process.seconds = self.choices.pick(WATCHER_SECONDS)
-        self.simulated_lambda.detached.append(process)
-        self.note(f"a watcher of {run.id} begins")
+        process = self._lambda.create_process(WATCHER, work)
+        process.seconds = self._choices.pick(WATCHER_SECONDS)
+        self._lambda.detached.append(process)
+        self._note(f"a watcher of {run.id} begins")
 
     def _continue(self, watcher: SimulatedProcess) -> None:
         """Ten seconds pass, the stream is delivered, and the watcher does another round."""
-        running = self.simulated_lambda
-        for _ in range(self.choices.pick((2, 4, 8))):
-            self.deployment.clock.advance(INTERVAL_S)
+        running = self._lambda
+        for _ in range(self._choices.pick((2, 4, 8))):
+            self._deployment.clock.advance(INTERVAL_S)
             for consumer, shard in running.list_ready_shards():
                 self._deliver(consumer, shard)
             if not watcher.finished:
@@ -115,46 +115,46 @@ class FilterSpread:
 
     def _deliver(self, consumer: str, shard: str) -> None:
         """Deliver a batch of a shard. Sometimes its invocation is given up once it announced."""
-        running = self.simulated_lambda
-        if consumer == "project" and self.choices.draw_bool(0.3):
+        running = self._lambda
+        if consumer == "project" and self._choices.draw_bool(0.3):
             if running.invoke(consumer, shard, LARGE_BATCH):
-                running.stop_before_write(running.polled[-1].process, 1, ("update_item",))
+                stop_before_write(running, running.polled[-1].process, 1, ("update_item",))
         else:
-            running.run_invocation(consumer, shard)
+            run_invocation(running, consumer, shard)
 
     def _kill(self, process: SimulatedProcess) -> None:
-        self.simulated_lambda.detached.remove(process)
+        self._lambda.detached.remove(process)
         process.kill()
-        self.simulated_lambda.fault_counts["killed"] += 1
-        self.note("a watcher is killed")
+        self._lambda.fault_counts["killed"] += 1
+        self._note("a watcher is killed")
 
     def _let_writers_begin(self, run: HeartbeatRun, written_before: Mapping[str, int]) -> None:
         """The heartbeats have passed: from now on, writers write the second generation.
 
         Everything that was written before the run began must be handled (rule 31).
         """
-        mapping = self.deployment.mappings["project"]
+        mapping = self._deployment.mappings["project"]
         for shard, count in written_before.items():
             if mapping.get_checkpoint(shard) < count:
                 wrong = f"{run.id} has passed, but {shard} is not handled up to {count}"
-                self.simulated_lambda.unexpected.append(wrong)
+                self._lambda.unexpected.append(wrong)
         self._count_dropped()
         if not self._has_passed:
             self._has_passed = True
-            self.writer.known_generation = 2
-            self.simulated_lambda.fault_counts["race: heartbeats passed"] += 1
-            self.note("writers begin to write generation 2")
+            self._writer.known_generation = 2
+            self._lambda.fault_counts["race: heartbeats passed"] += 1
+            self._note("writers begin to write generation 2")
 
     def _count_dropped(self) -> None:
         """Count it if the old filter has dropped a record since the newest run began."""
         if self._runs == 0:
             return
-        mapping = self.deployment.mappings["project"]
-        new_filter = self.deployment.entities.event_filters["project"]
-        for shard in self.deployment.stream.shards.values():
+        mapping = self._deployment.mappings["project"]
+        new_filter = self._deployment.entities.event_filters["project"]
+        for shard in self._deployment.stream.shards.values():
             begin = self._written_before.get(shard.id, 0)
             selections = mapping.list_selections(shard.id)[begin:]
             for record, is_selected in zip(shard.records[begin:], selections, strict=False):
                 if not is_selected and new_filter.matches(record):
-                    self.simulated_lambda.fault_counts["dropped by the old filter"] += 1
+                    self._lambda.fault_counts["dropped by the old filter"] += 1
                     return

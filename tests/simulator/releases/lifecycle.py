@@ -8,7 +8,7 @@ to 27).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from daicho.errors import UnavailableError
@@ -19,20 +19,16 @@ from daicho.release.release import Release
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from daicho.storage.item_key import ItemKey
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
-from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.faults.waiting_processes import WaitingProcesses
-from daicho.testing.oracle.instance_reads import ReadJudge
-from daicho.testing.releases.api_instances import ApiInstances
-from daicho.testing.releases.rebuilds import Rebuilds
-from daicho.testing.releases.restores import ReleasedRestores
-from daicho.testing.releases.running_release import NEXT, RunningRelease, Step
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
-from daicho.testing.schedules.filter_spread import FILTER_DELAYS_S
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import TABLE
+from tests.simulator.faults.waiting_processes import WaitingProcesses
+from tests.simulator.oracle.instance_reads import ReadJudge
+from tests.simulator.releases.api_instances import ApiInstances
+from tests.simulator.releases.rebuilds import Rebuilds
+from tests.simulator.releases.running_release import NEXT, RunningRelease, Step
+from tests.simulator.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
+from tests.simulator.schedules.filter_spread import FILTER_DELAYS_S
 
 RELEASER = "releaser"
 """The process of a step of a release."""
@@ -50,52 +46,42 @@ LASTING_KEY = ItemKey("other", "-")
 """The key of an item of another tenant: a table without any item would count as new."""
 
 
-class Lifecycle:
-    """The events of releases, on one deployment. A profile names them by their methods.
-
-    ``names``: the entities that are written.
-    """
+class Lifecycle(EventOwner):
+    """The events of releases, on one deployment. A profile names them by their methods."""
 
     process_seconds: ClassVar[tuple[float, ...]] = PROCESS_S
     trouble_shares: ClassVar[tuple[float, ...]] = TROUBLE
 
-    def __init__(
-        self,
-        history: CodeHistory,
-        names: Sequence[str],
-        deployment: SimulatedDeployment,
-        simulated_lambda: SimulatedLambda,
-        writer: BaseItemWriter,
-        choices: Choices,
-        note: Callable[[str], None],
-    ) -> None:
+    def __init__(self, parts: ScheduleParts, history: CodeHistory) -> None:
         self._history = history
-        self._deployment = deployment
-        self._lambda = simulated_lambda
-        self._choices = choices
-        self._note = note
-        self._judge = ReadJudge(deployment, note)
+        self._deployment = parts.deployment
+        self._lambda = parts.simulated_lambda
+        self._choices = parts.choices
+        self._note = parts.note
+        self._judge = ReadJudge(parts.deployment, parts.note)
         self._processes = WaitingProcesses(
-            deployment, simulated_lambda, choices, self.process_seconds
+            parts.deployment, parts.simulated_lambda, parts.choices, self.process_seconds
         )
         self._api = ApiInstances(
-            history, names, deployment, self._processes, writer, choices, self._judge, note
+            history,
+            parts.entity_names,
+            parts.deployment,
+            self._processes,
+            parts.writer,
+            parts.choices,
+            self._judge,
+            parts.note,
         )
         self._release: RunningRelease | None = None
         self._before: tuple[int, int] | None = None
         self._runs = 0
-        self._writes_left = choices.pick(WRITES, "writes")
-        self._trouble = choices.pick(self.trouble_shares, "trouble")
-        self._begin(names)
+        self._writes_left = self._choices.pick(WRITES, "writes")
+        self._trouble = self._choices.pick(self.trouble_shares, "trouble")
+        self._begin(parts.entity_names)
 
     @property
     def rebuilds(self) -> Rebuilds | None:
         """The rebuilds that releases start, if any are played."""
-        return None
-
-    @property
-    def restores(self) -> ReleasedRestores | None:
-        """What restores archived rows, if rebuilds are played."""
         return None
 
     def _begin(self, names: Sequence[str]) -> None:
@@ -142,12 +128,6 @@ class Lifecycle:
         if not self._processes.count(RELEASER):
             self._lambda.land_late_requests()
             self._api.rebuild()
-
-    def end_processes(self) -> None:
-        """End what would wait in vain after the last event."""
-
-    def finish(self) -> None:
-        """End what a schedule must not leave."""
 
     # --- The beginning and the end -----------------------------------------------------------
 

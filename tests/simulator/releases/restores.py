@@ -7,27 +7,22 @@ restores with any checkout, which it compares with the stage before each write.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from daicho.archive.reader import ArchiveReader
 from daicho.archive.restorer import Restorer
 from daicho.layout.backfill_state import BACKFILL
 from daicho.release.commands import CommandAdmission
 from daicho.storage.table import Table
-from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.waiting_processes import WaitingProcesses
-from daicho.testing.releases.api_instances import ApiInstances
-from daicho.testing.releases.api_requests import REQUEST_S, InstanceClocks, TableUntil
+from daicho.testing.schedules.event_owner import ScheduleParts
+from daicho.testing.schedules.rare_events import BuildRestorer, RareEvents
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
-
-RESTORE = "restore"
-"""The process of a restore."""
-BuildRestorer = Callable[[SimulatedProcess], Restorer]
+from tests.simulator.faults.waiting_processes import WaitingProcesses
+from tests.simulator.releases.api_instances import ApiInstances
+from tests.simulator.releases.api_requests import REQUEST_S, InstanceClocks, TableUntil
 
 
 class CheckedTable(TableUntil):
@@ -46,30 +41,36 @@ class CheckedTable(TableUntil):
         return self._store.get_item(**request)
 
 
-@dataclass(frozen=True)
-class ReleasedRestores:
-    """What restores, on one deployment."""
+class ReleasedRestores(RareEvents):
+    """Rare events whose restores are by any lock file that may be in use."""
 
-    api: ApiInstances
-    processes: WaitingProcesses
-    choices: Choices
-    note: Callable[[str], None]
+    uninterrupted_share: ClassVar[float] = 0.5
 
-    def draw(self) -> BuildRestorer:
+    def __init__(
+        self, parts: ScheduleParts, api: ApiInstances, processes: WaitingProcesses
+    ) -> None:
+        super().__init__(parts)
+        self._api = api
+        self._processes = processes
+
+    def _deliver_everything(self) -> None:
+        """See `RareEvents`. What waits for heartbeats is not run to its end."""
+        self._processes.deliver()
+
+    def _draw_restorer(self) -> BuildRestorer:
         """A restore by any lock file that may be in use."""
-        history, consumers = self.api.history, self.api.consumers
-        released = (self.api.version or (1, 1))[1]
-        number = self.choices.pick((released, consumers, released, max(1, consumers - 1)))
-        is_command = self.choices.draw_bool(0.5)
-        code = max(1, number - self.choices.pick((0, 1))) if is_command else number
+        history, consumers = self._api.history, self._api.consumers
+        released = (self._api.version or (1, 1))[1]
+        number = self._choices.pick((released, consumers, released, max(1, consumers - 1)))
+        is_command = self._choices.draw_bool(0.5)
+        code = max(1, number - self._choices.pick((0, 1))) if is_command else number
         ledger = history.build_ledger(code, number) or history.get_ledger(number)
-        self.note(f"by {'a command' if is_command else 'jobs'} of code {code}, ledger {number}")
-        deployment = self.processes.deployment
+        self._note(f"by {'a command' if is_command else 'jobs'} of code {code}, ledger {number}")
 
         def build(process: SimulatedProcess) -> Restorer:
-            dependencies = self.processes.build_dependencies(process)
-            clocks = InstanceClocks(deployment.clock, False, [process]).read
-            store: Any = CheckedTable(deployment.dynamodb, deployment.clock)
+            dependencies = self._processes.build_dependencies(process)
+            clocks = InstanceClocks(self._deployment.clock, False, [process]).read
+            store: Any = CheckedTable(self._deployment.dynamodb, self._deployment.clock)
             client: Any = FaultyDynamoDB(store, process)
             table = Table(client, TABLE)
             if is_command:

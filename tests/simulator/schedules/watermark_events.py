@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from daicho.tally.watermark import LAG
-from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS, SimulatedLambda
-from daicho.testing.oracle.watermarks import INSTANCES, FigureAnswers
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import TABLE
+from tests.simulator.faults.controlled_invocations import run_invocation
+from tests.simulator.faults.warm_environments import keep_rollups_warm
+from tests.simulator.oracle.watermarks import INSTANCES, FigureAnswers
 
 PAUSES_S = ((60.0,) * 6, (60.0,) * 6, (1.0, 1.0, 31.0, 60.0, 31.0, 60.0))
 """Between rollups: two may begin almost at once."""
@@ -21,28 +20,24 @@ QUARTER_S = 901.0
 """A shard without records gets a heartbeat."""
 
 
-class WatermarkEvents:
-    """The events, on one deployment. A profile names them by their methods."""
+class WatermarkEvents(EventOwner):
+    """The events, on one deployment. A profile names them by their methods.
 
-    def __init__(
-        self,
-        profile: Profile,
-        deployment: SimulatedDeployment,
-        simulated_lambda: SimulatedLambda,
-        writer: BaseItemWriter,
-        choices: Choices,
-        note: Callable[[str], None],
-    ) -> None:
-        self._deployment = deployment
-        self._lambda = simulated_lambda
-        self._writer = writer
-        self._choices = choices
-        self._note = note
-        self._seconds = profile.rollup_seconds
-        if profile.heartbeat_s:
-            deployment.heartbeat_seconds = profile.heartbeat_s
-            deployment.dynamodb.max_lag_s = LAG.total_seconds()
-            self._answers = FigureAnswers(deployment, simulated_lambda.unexpected)
+    ``heartbeat_s``: the setting of the rollup. ``seconds``: the timeouts of rollups.
+    """
+
+    def __init__(self, parts: ScheduleParts, heartbeat_s: int, seconds: Sequence[float]) -> None:
+        self._seconds = seconds
+        self._deployment = parts.deployment
+        self._lambda = parts.simulated_lambda
+        self._writer = parts.writer
+        self._choices = parts.choices
+        self._note = parts.note
+        self._answers = FigureAnswers(parts.deployment, parts.simulated_lambda.unexpected)
+        settings = {"HEARTBEAT_SECONDS": str(heartbeat_s)}
+        parts.deployment.additional_settings.append(lambda _version: settings)
+        parts.deployment.dynamodb.max_lag_s = LAG.total_seconds()
+        keep_rollups_warm(parts)
 
     def pass_minutes(self) -> None:
         """Some minutes pass, each with a rollup; most records are delivered in between."""
@@ -54,7 +49,7 @@ class WatermarkEvents:
             self._note(f"{pause} seconds pass")
             for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):
                 for ready in self._lambda.list_ready_shards():
-                    self._lambda.run_invocation(*ready)
+                    run_invocation(self._lambda, *ready)
             self.read_figures()
             if self._lambda.is_crowded:
                 continue
@@ -67,12 +62,11 @@ class WatermarkEvents:
 
     def finish(self) -> None:
         """Some quiet quarters of an hour pass without faults, in which everything is answered."""
-        for _ in range(3 if self._deployment.heartbeat_seconds else 0):
+        for _ in range(3):
             self._deployment.clock.advance(QUARTER_S)
             self._lambda.run_to_end("rollup", {})
             self._lambda.drain()
             self.read_figures()
-        self._lambda.drain()
 
     def read_figures(self) -> None:
         """Instances of the API answer with figures: some are overtaken by whatever comes next."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from daicho.testing.aws.table_stream import Record
-from daicho.testing.choices import Choices
-from daicho.testing.faults.code_before_retirement import LATE, simulate_code_before_retirement
 from daicho.testing.faults.code_versions import NEW_CODE, OLD_CODE
 from daicho.testing.faults.processes import SimulatedProcess
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.retired_shards import RetirementCheck
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from tests.simulator.faults.code_before_retirement import LATE, simulate_code_before_retirement
+from tests.simulator.faults.controlled_invocations import run_invocation, stop_before_write
+from tests.simulator.faults.warm_environments import keep_rollups_warm
+from tests.simulator.oracle.retired_shards import RetirementCheck
 
 LIFETIME = dt.timedelta(seconds=600)
 """A process ends with its environment: it outlives its timeout, but not by much."""
@@ -27,40 +24,44 @@ SETTLED_S = 1_100.0
 """A little more than the settle time."""
 RETIREMENT_S = 3_700.0
 """A little more than the time between two times at which an environment retires shards."""
+SETTLE_S = 1_000
+"""The setting `SETTLE_SECONDS` of a rollup that retires shards."""
 MAX_DELIVERIES = 40
 
 
-class ClosingShards:
-    """The events, on one deployment. A profile names them by their methods."""
+class ClosingShards(EventOwner):
+    """The events, on one deployment. A profile names them by their methods.
+
+    ``retirement``: see `ProofProfile`. ``redrive_versions``: the versions of the code of redrives.
+    """
 
     def __init__(
-        self,
-        profile: Profile,
-        deployment: SimulatedDeployment,
-        simulated_lambda: SimulatedLambda,
-        writer: BaseItemWriter,
-        choices: Choices,
-        note: Callable[[str], None],
+        self, parts: ScheduleParts, retirement: str, redrive_versions: Sequence[int]
     ) -> None:
-        self._profile = profile
-        self._deployment = deployment
-        self._lambda = simulated_lambda
-        self._writer = writer
-        self._choices = choices
-        self._note = note
-        self._fault_counts: Counter[str] = simulated_lambda.fault_counts
-        self._check: RetirementCheck | None = None
-        if profile.retirement:
-            deployment.retirement = profile.retirement
-            deployment.clock.before_advance.append(self._end_outlived)
-            self._check = RetirementCheck(deployment, simulated_lambda.unexpected)
-            deployment.observers.append(self._check.check)
+        self._retirement = retirement
+        self._redrive_versions = redrive_versions
+        self._deployment = parts.deployment
+        self._lambda = parts.simulated_lambda
+        self._writer = parts.writer
+        self._choices = parts.choices
+        self._note = parts.note
+        self._fault_counts = parts.fault_counts
+        self._check = RetirementCheck(parts.deployment, parts.simulated_lambda.unexpected)
+        parts.deployment.observers.append(self._check.check)
+        parts.deployment.clock.before_advance.append(self._end_outlived)
+        parts.deployment.additional_settings.append(self._get_settings)
+        keep_rollups_warm(parts)
 
-    def play_old_code(self) -> AbstractContextManager[None]:
+    def watch(self) -> AbstractContextManager[None]:
         """Let the old code be of before rule 48, if the profile plays that."""
-        if self._profile.retirement == "by new code":
+        if self._retirement == "by new code":
             return simulate_code_before_retirement()
         return nullcontext()
+
+    def _get_settings(self, code_version: int) -> Mapping[str, str]:
+        """The setting with which a version of the code retires shards; only the rollup reads it."""
+        is_known = self._retirement == "by all code" or code_version != OLD_CODE
+        return {"SETTLE_SECONDS": str(SETTLE_S)} if is_known else {}
 
     # --- Events ------------------------------------------------------------------------------
 
@@ -104,13 +105,13 @@ class ClosingShards:
             return
         shard, records = self._choices.pick(list(reversed(found)))
         process = self._start_repeat(shard, records)
-        if self._lambda.stop_before_write(process, 1, ("update_item",)):
+        if stop_before_write(self._lambda, process, 1, ("update_item",)):
             self._lambda.run_to_end("rollup", {})
             self._pass(self._choices.pick((1.0, 400.0, 550.0)))
             self._count_and_roll_up()
             if process in self._lambda.detached and self._choices.draw_bool(0.8):
-                self._fault_counts[LATE] += shard in self._retired
-                self._run_to_end(process)
+                self._fault_counts[LATE] += shard in self._check.retired
+                self._lambda.finish_detached(process)
 
     def redrive_closed(self) -> None:
         """A batch is discarded before its shard closes, and redriven when the slots are folded."""
@@ -120,14 +121,14 @@ class ClosingShards:
             if consumer == "project" and self._lambda.invoke(consumer, shard, 1):
                 process = self._lambda.polled[-1].process
                 # Given up before or after the slot is written.
-                if self._lambda.stop_before_write(process, self._choices.pick((1, 2, 3))):
+                if stop_before_write(self._lambda, process, self._choices.pick((1, 2, 3))):
                     self._lambda.detached.remove(process)
                     process.kill()
         self._finish_shard()
         self._let_fold(self._choices.pick(((RETIREMENT_S, SETTLED_S), (SETTLED_S,), ())))
         self._fault_counts[LATE] += 1
         redrive = self._lambda.start_detached("redrive", {"action": "apply", "limit": 100})
-        redrive.code_version = self._choices.pick(self._profile.redrive_versions)
+        redrive.code_version = self._choices.pick(self._redrive_versions)
 
     def upgrade(self) -> None:
         """Code with rule 48 is deployed: what begins from now on has it."""
@@ -135,10 +136,6 @@ class ClosingShards:
             self._lambda.previous_version = self._lambda.code_version = NEW_CODE
             self._fault_counts["deploy"] += 1
             self._note("the new code is deployed, with rule 48")
-
-    @property
-    def _retired(self) -> set[str]:
-        return self._check.retired if self._check is not None else set()
 
     # --- Parts of events ---------------------------------------------------------------------
 
@@ -172,7 +169,7 @@ class ClosingShards:
             if not ready:
                 break
             for each in ready:
-                self._lambda.run_invocation(*each)
+                run_invocation(self._lambda, *each)
 
     def _iterate_closed(self) -> Iterator[tuple[str, list[Record]]]:
         """The closed shards with records that the projector has handled."""
@@ -185,7 +182,7 @@ class ClosingShards:
         first = self._choices.draw_number(len(records))
         count = 1 + self._choices.draw_number(len(records) - first)
         self._fault_counts["late repeat"] += 1
-        is_retired = shard in self._retired
+        is_retired = shard in self._check.retired
         self._fault_counts[LATE] += is_retired
         self._note(f"again {shard}[{first}:{first + count}]{', retired' * is_retired}")
         event = self._deployment.build_event(shard, records[first : first + count])
@@ -203,7 +200,3 @@ class ClosingShards:
             self._lambda.land_late_requests()
         oldest = self._deployment.clock.now() + dt.timedelta(seconds=seconds) - LIFETIME
         self._lambda.end_processes(lambda process: process.began < oldest)
-
-    def _run_to_end(self, process: SimulatedProcess) -> None:
-        while not process.finished:
-            self._lambda.step_detached(process)

@@ -17,7 +17,7 @@ from daicho.testing.oracle.expiry_rules import (
     read_epoch,
 )
 from daicho.testing.oracle.stream_history import is_base_item
-from daicho.testing.oracle.unique_values import compare_unique_values
+from tests.simulator.oracle.unique_values import compare_unique_values
 
 TOUCH_S = 300
 """How long ago a touch was planned at most, in seconds: none is sent that was planned four minutes

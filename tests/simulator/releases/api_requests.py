@@ -23,11 +23,11 @@ from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
-from daicho.testing.faults.waiting_processes import WaitingProcesses
-from daicho.testing.oracle.instance_reads import ApiInstance, ReadJudge
-from daicho.testing.releases.item_writes import write_item
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import TABLE
+from tests.simulator.faults.waiting_processes import WaitingProcesses
+from tests.simulator.oracle.instance_reads import ApiInstance, ReadJudge
+from tests.simulator.releases.item_writes import write_item
 
 REQUEST = "request"
 """The process of a request."""

@@ -36,7 +36,7 @@ class RetirementCheck:
 
     def _check_mark(self, shard: str) -> None:
         self.retired.add(shard)
-        self._deployment.count_fault("shard retired")
+        self._deployment.fault_counts["shard retired"] += 1
         stream_shard = self._deployment.stream.shards[shard]
         if not stream_shard.closed:
             self._violations.append(f"{shard} is retired, but open")
@@ -46,4 +46,4 @@ class RetirementCheck:
     def _count(self, old: Image | None, new: Image | None) -> None:
         oldest = self._deployment.clock.now() - STREAM_SAFETY_WINDOW
         if new is None and old is not None and int(old["at"]["N"]) > oldest.timestamp():
-            self._deployment.count_fault("slot folded early")
+            self._deployment.fault_counts["slot folded early"] += 1

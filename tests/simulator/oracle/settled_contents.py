@@ -21,12 +21,12 @@ from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.tally import slots, total_items
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.instance_contents import Contents, Instance, InstanceContents
 from daicho.testing.oracle.recounts import list_recounts
 from daicho.testing.oracle.rows.plain_amounts import add_exactly
 from daicho.testing.oracle.rows.plain_keys import render_rows_partition
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.stack_settings import FAILURE_BUCKET
+from tests.simulator.oracle.instance_contents import Contents, Instance, InstanceContents
 
 _SHARD_ITEMS = keys.render("", "shard", "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from daicho.release.states import (
     StageStates,
@@ -14,19 +14,21 @@ from daicho.release.states import (
 )
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import apply_update
-from daicho.testing.oracle.completions import CompletionCheck
-from daicho.testing.releases.lifecycle import PAUSES_S, RELEASER, Lifecycle
-from daicho.testing.releases.rebuilds import REBUILD_PROCESSES, Rebuilds
-from daicho.testing.releases.restores import RESTORE, ReleasedRestores
-from daicho.testing.releases.running_release import RunningRelease
-from daicho.testing.schedules.code_history import get_code_version, get_fixed_version
+from daicho.testing.schedules.event_owner import ScheduleParts
+from daicho.testing.schedules.rare_events import RESTORE
+from tests.simulator.oracle.completions import CompletionCheck
+from tests.simulator.releases.lifecycle import PAUSES_S, RELEASER, Lifecycle
+from tests.simulator.releases.rebuilds import REBUILD_PROCESSES, Rebuilds
+from tests.simulator.releases.restores import ReleasedRestores
+from tests.simulator.releases.running_release import RunningRelease
+from tests.simulator.schedules.code_history import CodeHistory, get_code_version, get_fixed_version
 
 MAX_TRIES = 12
 """Steps of the last release, with those that are repeated."""
 
 
 class RebuildLifecycle(Lifecycle):
-    """The events. A profile names them by their methods, and by those of `Rebuilds`.
+    """The events. A profile names them by their methods.
 
     ``settle_s``: see `Rebuilds`. Processes are shorter than in `Lifecycle`, because each 10 seconds
     of one that waits for heartbeats take long to play. Releases fail less often, because a rebuild
@@ -36,8 +38,8 @@ class RebuildLifecycle(Lifecycle):
     process_seconds: ClassVar[tuple[float, ...]] = (250.0, 200.0, 130.0)
     trouble_shares: ClassVar[tuple[float, ...]] = (0.0, 0.05, 0.0, 0.2)
 
-    def __init__(self, settle_s: int, *shared: Any) -> None:
-        super().__init__(*shared)
+    def __init__(self, parts: ScheduleParts, history: CodeHistory, settle_s: int) -> None:
+        super().__init__(parts, history)
         self._completions = CompletionCheck(self._deployment, self._judge, self._note)
         self._deployment.observers.append(self._completions.check)
         self._judge.compares_contents = True
@@ -57,10 +59,9 @@ class RebuildLifecycle(Lifecycle):
         """The rebuilds that releases start."""
         return self._rebuilds
 
-    @property
-    def restores(self) -> ReleasedRestores:
+    def build_restores(self, parts: ScheduleParts) -> ReleasedRestores:
         """What restores archived rows."""
-        return ReleasedRestores(self._api, self._processes, self._choices, self._note)
+        return ReleasedRestores(parts, self._api, self._processes)
 
     # --- Events ------------------------------------------------------------------------------
 
@@ -86,6 +87,10 @@ class RebuildLifecycle(Lifecycle):
             self.rebuilds.step()
         else:
             self.release()
+
+    def operate(self) -> None:
+        """See `Rebuilds.operate`."""
+        self.rebuilds.operate()
 
     def look(self) -> None:
         """All instances read."""

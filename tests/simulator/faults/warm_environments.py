@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from daicho.handlers.wiring.invocation import Handler
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
+from daicho.testing.schedules.event_owner import ScheduleParts
 
 COLD_STARTS = 0.25
 """The share of invocations that get a new environment although one waits."""
@@ -58,3 +60,9 @@ class WarmEnvironments:
         if not waiting or self._choices.draw_bool(COLD_STARTS):
             return self._build(_CURRENT_PROCESS, code_version)
         return waiting.pop(self._choices.draw_number(len(waiting)))
+
+
+def keep_rollups_warm(parts: ScheduleParts) -> None:
+    """Let rollups run in environments that stay warm."""
+    build = partial(parts.deployment.build_handler, "rollup")
+    parts.deployment.runners["rollup"] = WarmEnvironments(parts.choices, build).run

@@ -1,0 +1,78 @@
+"""What the owners of a schedule's events share, and when a schedule calls them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from daicho.testing.choices import Choices
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleParts:
+    """The parts of one schedule that its events use.
+
+    Attributes:
+        deployment: the table, its stream and its buckets.
+        simulated_lambda: the processes that run.
+        writer: writes base items.
+        choices: every decision.
+        note: adds a line to the log.
+        write: the event that writes an item.
+        expire: the event in which DynamoDB's TTL process removes an item.
+        entity_names: the entities that are written.
+        max_items: the number of items of an entity.
+        mark_kinds: the kinds of poison and killers that items are marked with.
+    """
+
+    deployment: SimulatedDeployment
+    simulated_lambda: SimulatedLambda
+    writer: BaseItemWriter
+    choices: Choices
+    note: Callable[[str], None]
+    write: Callable[[], None]
+    expire: Callable[[], None]
+    entity_names: Sequence[str]
+    max_items: int
+    mark_kinds: Sequence[str]
+
+    @property
+    def fault_counts(self) -> Counter[str]:
+        """How often each fault occurred."""
+        return self.simulated_lambda.fault_counts
+
+
+class EventOwner:
+    """Owns some kinds of events: a profile names an event by the owner's method of that name.
+
+    A schedule calls the methods below at their time. An owner overrides those that it needs.
+    """
+
+    def watch(self) -> AbstractContextManager[None]:
+        """What lasts as long as the schedule is played, for instance a patch of the library."""
+        return nullcontext()
+
+    def write_instead(self) -> bool:
+        """Write in another way than `BaseItemWriter`; False if this owner does not write."""
+        return False
+
+    def end_processes(self) -> None:
+        """The faults have ended: end the processes that would wait forever."""
+
+    def finish_redrives(self) -> None:
+        """Everything is delivered. End redrives, before one applies all claims that are left."""
+
+    def finish(self) -> None:
+        """All claims are applied. End everything else, before the last rollups."""
+
+    def clean_up(self) -> None:
+        """The last rollups have ended."""
+
+    def find_differences(self) -> list[str]:
+        """What was wrong at any time, or is wrong at the end, in a line each."""
+        return []
