@@ -15,7 +15,7 @@ from tests.support.deployment import Served
 from tests.support.described_routes import DescribedRoutes
 from tests.support.documented_answers import AnswerChecker
 from tests.support.sample_project import SAMPLE_ROUTES
-from tests.support.trials import IS_TRIAL
+from tests.support.trials import scaled
 
 ROUTES = SAMPLE_ROUTES
 
@@ -127,7 +127,9 @@ def test_no_request_breaks_the_api_and_what_was_written_can_be_derived(
 def send_requests(served: Served, description: Mapping[str, Any]) -> None:
     checker = AnswerChecker(description)
 
-    @settings(max_examples=1_500 if IS_TRIAL else 800, suppress_health_check=[HealthCheck.too_slow])
+    count = scaled(1_500, otherwise=500)
+
+    @settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow])
     @given(request=requests(description), tenant=st.sampled_from(["acme", "globex"]))
     def send(request: dict[str, Any], tenant: str) -> None:
         client = Client(served.handler, tenant)

@@ -13,8 +13,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served, serving_on
+from tests.support.trials import scaled
 
-THREADS, VOTERS, VOTES = 16, 1_000, 5_000
+THREADS, VOTERS, VOTES = 16, scaled(1_000, otherwise=200), scaled(5_000, otherwise=1_000)
 
 
 @pytest.fixture(scope="module")
