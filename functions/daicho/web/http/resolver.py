@@ -125,14 +125,15 @@ class Resolver(APIGatewayHttpResolver):
         return routes
 
     def _resolve(self) -> Any:
-        # Powertools' own tries the pattern of every route.
+        # Powertools' own tries the pattern of every route: 9 % of a GET, at 171 routes (ADR 0042).
         event = self.current_event
         method, path = event.http_method.upper(), event.path
         for route in self._routes_by_shape.get((method, path.count("/")), ()):
             match = route.rule.match(path)
             if match:
                 self.append_context(_route=route, _path=path)  # type: ignore[no-untyped-call]
-                return self._call_route(route, self._convert_matches_into_route_keys(match))
+                values = {name: unquote(value) for name, value in match.groupdict().items()}
+                return self._call_route(route, values)
         return self._handle_not_found(method=method, path=path)
 
     def _to_proxy_event(self, event: Mapping[str, Any]) -> Event:
@@ -144,6 +145,3 @@ class Resolver(APIGatewayHttpResolver):
         if rule == ".*":  # the rule that Powertools uses for an unknown path
             return re.compile(rule)
         return cast("re.Pattern[str]", PathPattern(rule))
-
-    def _convert_matches_into_route_keys(self, match: re.Match[str]) -> dict[str, str]:
-        return {name: unquote(value) for name, value in match.groupdict().items()}
