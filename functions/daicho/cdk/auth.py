@@ -42,46 +42,11 @@ class Auth(Construct):
         self._settings = settings
         self._login_url: str | None = None
         tenant = identity.tenant_claim.removeprefix(CUSTOM_ATTRIBUTE_PREFIX)
-        self.pool = cognito.UserPool(
-            self,
-            "Users",
-            self_sign_up_enabled=False,
-            sign_in_aliases=cognito.SignInAliases(username=True, email=True),
-            account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
-            custom_attributes={
-                tenant: cognito.StringAttribute(min_len=1, max_len=TENANT_LENGTH, mutable=False)
-            },
-            password_policy=cognito.PasswordPolicy(
-                min_length=12,
-                require_digits=True,
-                require_lowercase=True,
-                require_symbols=True,
-                require_uppercase=True,
-                temp_password_validity=Duration.days(3),
-            ),
-            mfa=cognito.Mfa.OPTIONAL,
-            mfa_second_factor=cognito.MfaSecondFactor(otp=True, sms=False),
-            # Claims of access tokens need this plan or the next one.
-            feature_plan=cognito.FeaturePlan.ESSENTIALS if trigger else None,
-            deletion_protection=settings.retain,
-            removal_policy=settings.removal_policy,
-        )
+        self.pool = self._create_pool(tenant, has_trigger=trigger is not None)
         # Its members may delete their tenant. Tokens carry their groups as cognito:groups.
-        cognito.CfnUserPoolGroup(
-            self,
-            "Admin",
-            user_pool_id=self.pool.user_pool_id,
-            group_name=ADMIN,
-            description="Administrators of their tenant",
-        )
+        self._add_group("Admin", ADMIN, "Administrators of their tenant")
         # Its members may call the routes under /ops, about all tenants.
-        cognito.CfnUserPoolGroup(
-            self,
-            "Operator",
-            user_pool_id=self.pool.user_pool_id,
-            group_name=OPERATOR,
-            description="Operators of the whole stack",
-        )
+        self._add_group("Operator", OPERATOR, "Operators of the whole stack")
         # The tenant can be read and not written with a user's own token. (By default a client
         # may write every attribute, and anyone could move to another tenant.)
         email = cognito.ClientAttributes().with_standard_attributes(email=True)
@@ -89,24 +54,7 @@ class Auth(Construct):
             "read_attributes": email.with_custom_attributes(tenant),
             "write_attributes": email,
         }
-        self.client = self.pool.add_client(
-            "Client",
-            # USER_PASSWORD_AUTH is enabled at stage local only. ADMIN_USER_PASSWORD_AUTH requires
-            # AWS credentials.
-            auth_flows=cognito.AuthFlow(
-                user_password=settings.stage == "local",
-                admin_user_password=settings.stage != "local",
-                user_srp=True,
-            ),
-            generate_secret=False,
-            disable_o_auth=True,
-            id_token_validity=Duration.hours(settings.token_hours),
-            access_token_validity=Duration.hours(settings.token_hours),
-            refresh_token_validity=Duration.days(30),
-            prevent_user_existence_errors=True,
-            enable_token_revocation=True,
-            **self._attributes,
-        )
+        self.client = self._add_client()
         if trigger:
             self.pool.add_trigger(
                 cognito.UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG,
@@ -127,6 +75,64 @@ class Auth(Construct):
             rule="COG8",
             reason="The plan with threat protection is paid for each user; a choice of the "
             "operator, not of the example.",
+        )
+
+    def _create_pool(self, tenant: str, *, has_trigger: bool) -> cognito.UserPool:
+        """The pool. ``tenant``: the name of the attribute with a user's tenant."""
+        return cognito.UserPool(
+            self,
+            "Users",
+            self_sign_up_enabled=False,
+            sign_in_aliases=cognito.SignInAliases(username=True, email=True),
+            account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
+            custom_attributes={
+                tenant: cognito.StringAttribute(min_len=1, max_len=TENANT_LENGTH, mutable=False)
+            },
+            password_policy=cognito.PasswordPolicy(
+                min_length=12,
+                require_digits=True,
+                require_lowercase=True,
+                require_symbols=True,
+                require_uppercase=True,
+                temp_password_validity=Duration.days(3),
+            ),
+            mfa=cognito.Mfa.OPTIONAL,
+            mfa_second_factor=cognito.MfaSecondFactor(otp=True, sms=False),
+            # Claims of access tokens need this plan or the next one.
+            feature_plan=cognito.FeaturePlan.ESSENTIALS if has_trigger else None,
+            deletion_protection=self._settings.retain,
+            removal_policy=self._settings.removal_policy,
+        )
+
+    def _add_group(self, id: str, name: str, description: str) -> None:
+        cognito.CfnUserPoolGroup(
+            self,
+            id,
+            user_pool_id=self.pool.user_pool_id,
+            group_name=name,
+            description=description,
+        )
+
+    def _add_client(self) -> cognito.UserPoolClient:
+        """The client with which users sign in by their password."""
+        settings = self._settings
+        return self.pool.add_client(
+            "Client",
+            # USER_PASSWORD_AUTH is enabled at stage local only. ADMIN_USER_PASSWORD_AUTH requires
+            # AWS credentials.
+            auth_flows=cognito.AuthFlow(
+                user_password=settings.stage == "local",
+                admin_user_password=settings.stage != "local",
+                user_srp=True,
+            ),
+            generate_secret=False,
+            disable_o_auth=True,
+            id_token_validity=Duration.hours(settings.token_hours),
+            access_token_validity=Duration.hours(settings.token_hours),
+            refresh_token_validity=Duration.days(30),
+            prevent_user_existence_errors=True,
+            enable_token_revocation=True,
+            **self._attributes,
         )
 
     @property

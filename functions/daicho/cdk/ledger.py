@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -29,6 +30,7 @@ from daicho.cdk.functions.python_function import (
 from daicho.cdk.functions.redrive import Redrive
 from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
+from daicho.cdk.functions.stream_consumer import StreamConsumer
 from daicho.cdk.functions.token_trigger import build_token_trigger
 from daicho.cdk.key import build_key
 from daicho.cdk.observability.metrics import LedgerMetrics
@@ -89,7 +91,49 @@ class Ledger(Construct):
         buckets = Buckets(self, "Buckets", settings=settings, key=key)
         self.archive, self.failures = buckets.archive, buckets.failures
         self.objects = buckets.objects
-        shared = SharedResources(
+        shared = self._gather_shared_resources(project, settings, buckets, key)
+        release = Release(self, "Release", ledger=ledger, shared=shared)
+        shared = replace(shared, ledger_source=release.source)
+        trigger = build_token_trigger(self, shared=shared)
+        auth = self._build_auth(settings, trigger)
+        self.user_pool = auth.pool if auth else None
+        self.user_pool_client = auth.client if auth else None
+        parts = self._build_functions(ledger, shared, auth)
+        catalog = ArchiveCatalog(
+            self,
+            "Catalog",
+            settings=settings,
+            ledger=ledger,
+            archive=buckets.archive,
+            results=buckets.results,
+            key=key,
+        )
+        ops = self._build_ops(shared, parts)
+        self.http_api, self.api_url = parts.api.http, parts.api.url
+        functions = [*parts.list_functions(ops), *([trigger] if trigger else [])]
+        _order_updates(release, parts, functions, settings.rebuild_units or 0)
+        watched = {python.name: python.function for python in functions}
+        # A release that fails ends the deployment, which says why: it needs no alarm.
+        self.functions: Mapping[str, lambda_.Function] = {
+            **watched,
+            release.python.name: release.python.function,
+        }
+        metrics = LedgerMetrics(
+            settings=settings,
+            functions=watched,
+            table=self.table,
+            failures=buckets.failures,
+            api=parts.api.http,
+            state_machine=parts.machine,
+        )
+        Observability(self, "Observability", metrics=metrics)
+        self.outputs = self._list_outputs(settings, parts, catalog, auth)
+
+    def _gather_shared_resources(
+        self, project: Project, settings: Settings, buckets: Buckets, key: kms.Key | None
+    ) -> SharedResources:
+        """What all functions have in common."""
+        return SharedResources(
             settings=settings,
             project=project,
             code=bundle_functions(project, settings=settings),
@@ -101,12 +145,11 @@ class Ledger(Construct):
             objects=buckets.objects,
             key=key,
         )
-        release = Release(self, "Release", ledger=ledger, shared=shared)
-        shared = replace(shared, ledger_source=release.source)
-        trigger = build_token_trigger(self, shared=shared)
-        auth = self._build_auth(settings, trigger)
-        self.user_pool = auth.pool if auth else None
-        self.user_pool_client = auth.client if auth else None
+
+    def _build_functions(
+        self, ledger: plan.Ledger, shared: SharedResources, auth: Auth | None
+    ) -> _Parts:
+        """The functions of the stream, the redrive, the jobs, the API and the schedules."""
         projector = build_projector(self, ledger=ledger, shared=shared)
         archiver = build_archiver(self, ledger=ledger, shared=shared)
         redrive = Redrive(
@@ -119,7 +162,6 @@ class Ledger(Construct):
         jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
         machine = jobs.state_machine.attr_arn
         api = Api(self, "Api", auth=auth, state_machine=machine, shared=shared)
-        self.http_api, self.api_url = api.http, api.url
         scheduled = [
             ScheduledFunction(
                 *(self, each.name.capitalize()),
@@ -129,71 +171,41 @@ class Ledger(Construct):
             ).python
             for each in RECURRING
         ]
-        catalog = ArchiveCatalog(
-            self,
-            "Catalog",
-            settings=settings,
-            ledger=ledger,
-            archive=buckets.archive,
-            results=buckets.results,
-            key=key,
-        )
+        return _Parts(projector, archiver, redrive, jobs, api, scheduled)
+
+    def _build_ops(self, shared: SharedResources, parts: _Parts) -> PythonFunction:
+        """The API of operators, behind the same gateway."""
         ops = Ops(
             self,
             "Ops",
             shared=shared,
-            state_machine=machine,
-            projector=projector.python.function,
-            archiver=archiver.python.function,
-            auditor=next(python.function for python in scheduled if python.name == "audit"),
+            state_machine=parts.machine,
+            projector=parts.projector.python.function,
+            archiver=parts.archiver.python.function,
+            auditor=parts.get_scheduled("audit").function,
         )
-        api.add_function(OPERATOR_PATH, ops.python.function)
-        consumers = (projector.python, archiver.python)
-        functions = [api.python, *consumers, redrive.python, jobs.python, ops.python, *scheduled]
-        functions += [trigger] if trigger else []
-        # CloudFormation updates the stream consumers before the API. Otherwise an item that the new
-        # API writes could reach an old consumer, which cannot process it, or an old event filter,
-        # which drops its record; a dropped record is not delivered again. Before all of them the
-        # ledger is checked, and before the API the event filters.
-        for python in functions:
-            python.function.node.add_dependency(release.check)
-        release.open.node.add_dependency(projector, archiver)
-        # The rollup retires shards. Earlier code would count late repeats of those, and discarded
-        # records in absent slots. Its last attempts end before a slot is folded early (rule 48).
-        rollup = next(python for python in scheduled if python.name == "rollup")
-        rollup.function.node.add_dependency(projector, redrive)
-        api.python.function.node.add_dependency(release.open)
-        finish = release.add_finish(machine, settings.rebuild_units or 0)
-        finish.node.add_dependency(api.python.function)
-        watched = {python.name: python.function for python in functions}
-        # A release that fails ends the deployment, which says why: it needs no alarm.
-        self.functions: Mapping[str, lambda_.Function] = {
-            **watched,
-            release.python.name: release.python.function,
-        }
-        metrics = LedgerMetrics(
-            settings=settings,
-            functions=watched,
-            table=self.table,
-            failures=buckets.failures,
-            api=api.http,
-            state_machine=machine,
-        )
-        Observability(self, "Observability", metrics=metrics)
-        self.outputs: Mapping[str, str] = {
+        parts.api.add_function(OPERATOR_PATH, ops.python.function)
+        return ops.python
+
+    def _list_outputs(
+        self, settings: Settings, parts: _Parts, catalog: ArchiveCatalog, auth: Auth | None
+    ) -> Mapping[str, str]:
+        """The outputs of the stack, by name."""
+        api = parts.api
+        return {
             "ApiUrl": api.url,
             **({"ConsoleUrl": api.console_url} if api.console_url else {}),
             "TableName": self.table.table_name,
-            "ArchiveBucketName": buckets.archive.bucket_name,
+            "ArchiveBucketName": self.archive.bucket_name,
             "ArchiveDatabaseName": catalog.database_name,
             "ArchiveTableName": catalog.table_name,
             "ArchiveWorkgroupName": catalog.workgroup_name,
-            "FailureBucketName": buckets.failures.bucket_name,
-            "ObjectsBucketName": buckets.objects.bucket_name,
+            "FailureBucketName": self.failures.bucket_name,
+            "ObjectsBucketName": self.objects.bucket_name,
             "TenantClaim": settings.identity.tenant_claim,
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
-            "JobMachineArn": machine,
+            "JobMachineArn": parts.machine,
             **{
                 f"{name.capitalize()}FunctionName": function.function_name
                 for name, function in self.functions.items()
@@ -206,3 +218,51 @@ class Ledger(Construct):
             return None
         function = trigger.function if trigger else None
         return Auth(self, "Auth", settings=settings, identity=settings.identity, trigger=function)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The constructs of a ledger whose functions are deployed in an order."""
+
+    projector: StreamConsumer
+    archiver: StreamConsumer
+    redrive: Redrive
+    jobs: Jobs
+    api: Api
+    scheduled: Sequence[PythonFunction]
+
+    @property
+    def machine(self) -> str:
+        """The ARN of the state machine of jobs."""
+        return self.jobs.state_machine.attr_arn
+
+    def get_scheduled(self, name: str) -> PythonFunction:
+        """A function with a schedule."""
+        return next(python for python in self.scheduled if python.name == name)
+
+    def list_functions(self, ops: PythonFunction) -> list[PythonFunction]:
+        """All functions, with that of operators."""
+        consumers = (self.projector.python, self.archiver.python)
+        own = (self.api.python, *consumers, self.redrive.python, self.jobs.python)
+        return [*own, ops, *self.scheduled]
+
+
+def _order_updates(
+    release: Release, parts: _Parts, functions: Sequence[PythonFunction], rebuild_units: int
+) -> None:
+    """Let CloudFormation update the stream consumers before the API.
+
+    Otherwise an item that the new API writes could reach an old consumer, which cannot process it,
+    or an old event filter, which drops its record; a dropped record is not delivered again. Before
+    all of them the ledger is checked, and before the API the event filters.
+    """
+    for python in functions:
+        python.function.node.add_dependency(release.check)
+    release.open.node.add_dependency(parts.projector, parts.archiver)
+    # The rollup retires shards. Earlier code would count late repeats of those, and discarded
+    # records in absent slots. Its last attempts end before a slot is folded early (rule 48).
+    rollup = parts.get_scheduled("rollup").function
+    rollup.node.add_dependency(parts.projector, parts.redrive)
+    api = parts.api.python.function
+    api.node.add_dependency(release.open)
+    release.add_finish(parts.machine, rebuild_units).node.add_dependency(api)
