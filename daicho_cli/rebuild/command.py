@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
+from daicho.plan import Ledger
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob, find_purge
 from daicho.rebuild.requests import (
@@ -29,11 +30,10 @@ from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.aws.table_size import read_table_size
-from daicho_cli.cost.rebuild import DEFAULT_RATE
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.plan.rebuild import DEFAULT_RATE
 from daicho_cli.plan.table_scan import ScanOptions
 from daicho_cli.project import load_ledger
-from daicho_cli.rebuild.copies import check_copy, describe_switch
 from daicho_cli.rebuild.dry_run import describe_dry_run, preview_rebuild
 from daicho_cli.rebuild.report import build_document, describe_job, describe_purge
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
@@ -204,3 +204,34 @@ def _watch(table: Table, job: RebuildJob) -> RebuildJob:
             time.sleep(WATCH_S)
             job = find_job(table) or job
     return job
+
+
+def check_copy(ledger: Ledger, source: str, target: str) -> None:
+    """Check that the lock file copies the items of an entity into another one.
+
+    Raises:
+        OptionError: it does not; the message names what to declare.
+    """
+    if not source or not target:
+        raise OptionError("--copy and --to name an entity each")
+    for name in (source, target):
+        if name not in ledger.entities:
+            raise OptionError(
+                f"no entity is called {name}. The entities: {', '.join(ledger.list_types())}"
+            )
+    copy = ledger.copies.get(source)
+    if copy is None or copy.target != target:
+        raise OptionError(
+            f"{source} is not copied to {target}. Declare in {source}: copied_to = "
+            f'CopiedTo("{target}"). Then run make generation, and deploy'
+        )
+    if copy.is_switched:
+        raise OptionError(f"{source} was switched to {target} already")
+
+
+def describe_switch(source: str, target: str) -> str:
+    """What to do after all items of an entity have copies."""
+    return (
+        f"Each item of {source} has a copy in {target}. To switch, declare in {source}: copied_to "
+        f'= CopiedTo("{target}", switched=True). Then run make generation, and deploy'
+    )

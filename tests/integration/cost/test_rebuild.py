@@ -28,8 +28,8 @@ from daicho.stream.records import Batch
 from daicho.tally.rollup import Rollup
 from daicho.testing.aws.memory_stores import MemoryBucket
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.cost.rebuild import estimate_rebuild
 from daicho_cli.cost.traffic import StreamTraffic
+from daicho_cli.plan.rebuild import estimate_rebuild
 from tests.support.meter import Meter
 from tests.support.stream_pump import Consumer, Pump
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho_cli.options import OptionError
-from daicho_cli.rebuild.copies import check_copy, describe_switch
+from daicho_cli.rebuild.command import check_copy, describe_switch
 from tests.support.copied_members import COPIED, SWITCHED, number
 from tests.support.sample_members import PLAIN
 
