@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
-from daicho_cli.severity import Severity
+
+class Severity(StrEnum):
+    """What a change does to a running project, the worst first."""
+
+    BREAKING = "breaking"
+    """Clients fail, or answers are incomplete. Somebody must accept it."""
+    NOTICE = "notice"
+    """Works on, but differently."""
+    COMPATIBLE = "compatible"
+    """Nobody who uses the project has to know it."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """One difference between two documents, wherever it occurs.
 
-    ``subject``: the parameter or field (``Album.genre``). ``way``: how to keep the old contract,
-    as an instruction; empty if nothing breaks.
+    ``rule``: what kind of change it is, as a constant word (``renamed-parameter``). ``subject``:
+    the parameter or field (``query parameter name``, ``Album.genre``), or the operation itself.
+    ``way``: how to keep the old contract, as an instruction; empty if nothing breaks.
     """
 
     severity: Severity
@@ -24,25 +35,11 @@ class Difference:
     way: str = ""
 
 
-@dataclass(frozen=True)
-class ContractChange:
-    """A difference, and the operations that have it.
+@dataclass(frozen=True, kw_only=True)
+class ContractChange(Difference):
+    """A difference, and the ``operations`` that have it, in the order of the document."""
 
-    Attributes:
-        operations: ``GET /users``, in the order of the document.
-        rule: what kind of change it is, as a constant word (``renamed-parameter``).
-        subject: the parameter or the field: ``query parameter name``, ``User.email``; or the
-            operation itself.
-        text: what changes.
-        way: how to keep the old contract; empty if nothing breaks.
-    """
-
-    severity: Severity
     operations: tuple[str, ...]
-    rule: str
-    subject: str
-    text: str
-    way: str = ""
 
     @property
     def is_breaking(self) -> bool:
@@ -67,6 +64,16 @@ class ContractChange:
             "text": self.text,
             "way": self.way,
         }
+
+
+def make_breaking(rule: str, subject: str, text: str, way: str) -> Difference:
+    """A difference after which clients may fail, with the way to avoid it."""
+    return Difference(Severity.BREAKING, rule, subject, text, way)
+
+
+def make_compatible(rule: str, subject: str, text: str) -> Difference:
+    """A difference that no client needs to know."""
+    return Difference(Severity.COMPATIBLE, rule, subject, text)
 
 
 def join_names(names: Iterable[str], *, most: int = 5) -> str:

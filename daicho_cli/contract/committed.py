@@ -18,7 +18,7 @@ from daicho.errors import ProjectError
 from daicho.plan import Ledger
 from daicho.web import openapi
 from daicho_cli.contract.change import ContractChange
-from daicho_cli.contract.comparison import compare_descriptions
+from daicho_cli.contract.operations import compare_descriptions
 
 DESCRIPTION = Path("docs/reference/openapi.json")
 """Where `daicho openapi` writes the description of a project, below its folder."""

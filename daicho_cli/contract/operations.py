@@ -7,20 +7,44 @@ call. Not compared: descriptions, examples, tags and servers. The rules for sche
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho_cli.contract.change import Difference
-from daicho_cli.contract.contents import compare_contents, make_breaking, make_compatible
+from daicho_cli.contract.change import (
+    ContractChange,
+    Difference,
+    Severity,
+    make_breaking,
+    make_compatible,
+)
 from daicho_cli.contract.forms import Document, resolve
 from daicho_cli.contract.parameters import VARIABLE, ParameterComparer
 from daicho_cli.contract.schemas import SchemaComparer
 from daicho_cli.contract.ways import Direction, find_operation_way
-from daicho_cli.severity import Severity
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _Key = tuple[str, str]
+
+
+def compare_descriptions(before: Document, after: Document) -> list[ContractChange]:
+    """The changes of an API's contract. The same difference of several operations is one change.
+
+    Paths, operations, parameters, bodies, answers with their headers, and roles are compared.
+    Descriptions, examples, tags and servers are not.
+
+    Raises:
+        KeyError: a document refers to a component that it does not have.
+    """
+    operations: dict[Difference, dict[str, None]] = defaultdict(dict)
+    for operation, difference in ApiComparer(before, after).compare():
+        operations[difference].setdefault(operation)
+    changes = [
+        ContractChange(operations=tuple(names), **vars(difference))
+        for difference, names in operations.items()
+    ]
+    return sorted(changes, key=lambda change: [*Severity].index(change.severity))
 
 
 @dataclass
@@ -93,7 +117,7 @@ class ApiComparer:
                 text = f"{subject} is required"
                 yield make_breaking("newly-required-body", subject, text, optional)
             contents = before.get("content", {}), after.get("content", {})
-            yield from compare_contents(*contents, subject, self._requests)
+            yield from self._requests.compare_contents(*contents, subject)
 
     def _compare_answers(
         self, old: Mapping[str, Any], new: Mapping[str, Any]
@@ -133,7 +157,7 @@ class ApiComparer:
                 ]
                 yield from self._answers.compare(schemas[0], schemas[1], header)
         contents = old.get("content", {}), new.get("content", {})
-        yield from compare_contents(*contents, subject, self._answers)
+        yield from self._answers.compare_contents(*contents, subject)
 
     def _compare_security(
         self, old: Mapping[str, Any], new: Mapping[str, Any]

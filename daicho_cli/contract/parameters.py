@@ -13,12 +13,10 @@ from typing import Any
 
 from daicho.declare.searches import RESERVED_PARAMETERS
 from daicho.web.routes.declared_queries import KEYWORD_DESCRIPTIONS
-from daicho_cli.contract.change import Difference
-from daicho_cli.contract.contents import compare_contents, make_breaking, make_compatible
+from daicho_cli.contract.change import Difference, Severity, make_breaking, make_compatible
 from daicho_cli.contract.forms import Document, group_forms, resolve, split_forms
 from daicho_cli.contract.schemas import SchemaComparer
 from daicho_cli.contract.ways import find_operation_way
-from daicho_cli.severity import Severity
 
 VARIABLE = re.compile(r"\{[^}]*\}")
 QUERY_LINE = re.compile(r"^- `\?([^`]*)`: ", re.MULTILINE)
@@ -99,7 +97,7 @@ class ParameterComparer:
             yield Difference(Severity.NOTICE, "deprecated", subject, text)
         yield from self.schemas.compare(old.get("schema", {}), new.get("schema", {}), subject)
         contents = old.get("content", {}), new.get("content", {})
-        yield from compare_contents(*contents, subject, self.schemas)
+        yield from self.schemas.compare_contents(*contents, subject)
 
 
 def list_parameters(operation: Mapping[str, Any], document: Document) -> dict[Key, Parameter]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from daicho_cli.contract.change import ContractChange
+from daicho_cli.contract.change import ContractChange, Severity
 from daicho_cli.contract.committed import ContractCheck
-from daicho_cli.severity import Severity
 
 WIDTH = max(len(severity) for severity in Severity)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho_cli.contract.change import Difference
+from daicho_cli.contract.change import Difference, Severity, make_breaking, make_compatible
 from daicho_cli.contract.forms import (
     ANY,
     COMPONENT,
@@ -27,8 +27,7 @@ from daicho_cli.contract.forms import (
     resolve,
     split_forms,
 )
-from daicho_cli.contract.ways import Direction, find_null_way, find_way
-from daicho_cli.severity import Severity
+from daicho_cli.contract.ways import Direction, find_null_way, find_operation_way, find_way
 
 LOWER_BOUNDS = frozenset(
     {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "ge", "gt"}
@@ -72,6 +71,21 @@ class SchemaComparer:
             self._compared[names] = []  # a schema that refers to itself
             self._compared[names] = list(self._compare_forms(old, new, names[0]))
         return [*found, *self._compared[names]]
+
+    def compare_contents(
+        self, before: Mapping[str, Any], after: Mapping[str, Any], subject: str
+    ) -> Iterator[Difference]:
+        """The differences of ``content``: media types, and the schema of each."""
+        for kind in dict.fromkeys((*before, *after)):
+            if kind not in after:
+                way = find_operation_way("removed-media-type", kept=kind)
+                text = f"{subject}: {kind} is removed"
+                yield make_breaking("removed-media-type", subject, text, way)
+            elif kind not in before:
+                yield make_compatible("added-media-type", subject, f"{subject}: {kind} is added")
+            else:
+                schemas = before[kind].get("schema", {}), after[kind].get("schema", {})
+                yield from self.compare(*schemas, subject)
 
     def _compare_outer(self, old: Any, new: Any, subject: str) -> Iterator[Difference]:
         """What belongs to a field or a parameter, and not to the type of its values."""

@@ -103,13 +103,12 @@ def _list_storage(ledger: Ledger, traffic: Traffic, prices: Prices) -> Iterator[
         objects += entity.object_bytes * entity.items
     table, kept = stored / GB, objects / GB
     uploads = sum(e.creates for e in traffic.entities.values() if e.object_bytes)
-    for service, name, quantity, unit, dollars in (
-        ("DynamoDB", "storage", table, "GB", table * prices.table_gb * months),
-        ("DynamoDB", "point-in-time recovery", table, "GB", table * prices.recovery_gb * months),
-        ("S3", "objects of items", kept, "GB", kept * prices.s3_gb * months),
-        ("S3", "uploads", uploads, "requests", uploads / 1e3 * prices.s3_put_thousand),
-    ):
-        yield BillLine(service, name, quantity, unit, dollars)
+    recovery = table * prices.recovery_gb * months
+    yield BillLine("DynamoDB", "storage", table, "GB", table * prices.table_gb * months)
+    yield BillLine("DynamoDB", "point-in-time recovery", table, "GB", recovery)
+    yield BillLine("S3", "objects of items", kept, "GB", kept * prices.s3_gb * months)
+    dollars = uploads / 1e3 * prices.s3_put_thousand
+    yield BillLine("S3", "uploads", uploads, "requests", dollars)
 
 
 def _measure_item(generation: Generation, entity: EntityTraffic) -> float:
@@ -142,13 +141,11 @@ def _list_functions(traffic: Traffic, estimate: Estimate, prices: Prices) -> Ite
     idle = sum_units(units * runs[name][0] for name, units in footprint.IDLE_UNITS.items())
     yield _bill_units("sweep, audit and forget", Units(read=idle.read), prices)
     yield _bill_units("sweep, audit and forget", Units(write=idle.write), prices)
-    put = prices.s3_put_thousand  # a listing has the same price
-    for service, name, quantity, unit, dollars in (
-        ("API Gateway", "requests", requests, "requests", requests / 1e6 * prices.http_million),
-        ("S3", "archive", archive, "objects", archive / 1e3 * put),
-        ("S3", "listings of the failure bucket", listings, "requests", listings / 1e3 * put),
-    ):
-        yield BillLine(service, name, quantity, unit, dollars)
+    dollars, put = requests / 1e6 * prices.http_million, prices.s3_put_thousand
+    yield BillLine("API Gateway", "requests", requests, "requests", dollars)
+    yield BillLine("S3", "archive", archive, "objects", archive / 1e3 * put)
+    dollars = listings / 1e3 * put  # a listing has the price of a put
+    yield BillLine("S3", "listings of the failure bucket", listings, "requests", dollars)
     yield _bill_units("archive", Units(write=archive * footprint.ARCHIVE_UNITS), prices)
 
 

@@ -240,14 +240,12 @@ class _EntityEstimator:
 
     def _list_figure_reads(self) -> Iterator[CostLine]:
         own, plan = self._own, self._plan
-        events = self._as_events()
-        tallies = list_tallies(plan)
         for name, figure in own.figures.items():
-            groups = derived_writes.list_groups(plan, name, events)
+            groups = derived_writes.list_groups(plan, name, self._as_events())
             tally = next(iter(groups), f"{examples.TENANT}#+{plan.name}.{name}#1")
             is_counter = any(counter.name == name for counter in plan.counters)
             slots = figure.slots if is_counter else self._traffic.stream.shards
-            units = reads.estimate_figures(tallies[name], figure, tally, slots)
+            units = reads.estimate_figures(list_tallies(plan)[name], figure, tally, slots)
             count = figure.reads + figure.live + figure.ranks + figure.tops
             yield self._line(name, "reads", count, units)
 

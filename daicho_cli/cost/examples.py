@@ -54,6 +54,11 @@ class ItemEvent:
     keyed: bool = False
 
     @property
+    def head(self) -> Image:
+        """The item as it was, or as it is created."""
+        return self.before or self.after or {}
+
+    @property
     def changed(self) -> Mapping[str, Any]:
         """The fields that a change names."""
         return self.change.fields if self.change else {}

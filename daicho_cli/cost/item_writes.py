@@ -64,7 +64,7 @@ def _estimate_reservations(plan: EntityPlan, event: ItemEvent) -> float:
 
 def estimate_section_change(plan: EntityPlan, event: ItemEvent) -> Units:
     """The units of a change of one section of a split item: the mean of its sections."""
-    head = event.before or event.after or {}
+    head = event.head
     pieces = build_pieces(plan, head, event.values)
     if not pieces:
         return Units()
@@ -107,16 +107,13 @@ def _estimate_references(shape: EntityShape, event: ItemEvent, assumptions: Assu
 def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
     """A transaction of the base item and of the next version's item."""
     by_copy = plan.versions == "copy"
-    old = None if event.before is None else build_stored_item(plan, event.before)
-    if event.before is None:  # the base item, and the newest of the versions, if any
-        reads = 2.0 if by_copy else 1.0
-    else:
-        assert old is not None  # noqa: S101  # it was built above
+    old, reads = None, 2.0 if by_copy else 1.0  # the base item, and the newest version, if any
+    if event.before is not None:
+        old = build_stored_item(plan, event.before)
         reads = measure_get(old if by_copy else build_version_item(plan, event.before))
     if event.after is None:
-        assert event.before is not None  # noqa: S101  # a deletion has an item
-        state = versions.VersionState(event.before, 1)
-        item: Image = versions.build_deletion_marker(plan, get_key(event.before), state, CREATED)
+        state = versions.VersionState(event.head, 1)
+        item: Image = versions.build_deletion_marker(plan, get_key(event.head), state, CREATED)
         new = None
     else:
         number = 1 if event.before is None else 2
@@ -127,9 +124,7 @@ def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
 
 def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
     """A split item as a whole: its sections in a new epoch, its head, and the old sections."""
-    old, new = event.before, event.after
-    head = old or new
-    assert head is not None  # noqa: S101  # every event has an item
+    old, new, head = event.before, event.after, event.head
     partition = sections.render_sections_partition(get_key(head), plan.name)
     mark = cleanup_marks.build_mark(partition, ID, CREATED + cleanup_marks.IN_FLIGHT_GRACE)
     due = cleanup_marks.build_mark(partition, ID, CREATED)
@@ -148,8 +143,7 @@ def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
 
 def _estimate_object_removal(plan: EntityPlan, shape: EntityShape, event: ItemEvent) -> Units:
     """A transaction of the item and of a mark for each object, and the sweep of the marks."""
-    assert event.before is not None  # noqa: S101  # a deletion has an item
-    partition = cleanup_marks.render_owner_partition(get_key(event.before), plan.name)
+    partition = cleanup_marks.render_owner_partition(get_key(event.head), plan.name)
     units = Units(measure_get(event.before), measure_write(event.before, None, transactional=True))
     for name in shape.object_fields:
         mark = cleanup_marks.build_mark(partition, name, CREATED, object=ID * 3)

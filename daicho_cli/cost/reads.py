@@ -141,12 +141,11 @@ def estimate_figures(
 ) -> Units:
     """The units of all readings of an aggregate. ``slots``: how many slots a tally has."""
     size = measure_image(build_slot(tally, aggregate))
-    one = figure.chunks * measure_read(size, consistent=False)
-    live = figure.chunks * (2 * measure_read(size) + measure_read(size * (slots + 1)))
+    # Of a series, one chunk is read, and the values of members of one bucket.
     ends = sum(each.has_min + each.has_max for each in aggregate.measured_fields)
     member_values = ends * measure_read(0, consistent=False)
-    values = figure.buckets * member_values
-    one, live = one + values, live + values
+    one = measure_read(size, consistent=False) + member_values
+    live = 2 * measure_read(size) + measure_read(size * (slots + 1)) + member_values
     entry = _measure_ranking_entry(tally)
     ahead = aggregate.shards * measure_read(
         entry * figure.rank / aggregate.shards, consistent=False

@@ -87,10 +87,7 @@ def _describe_bill(bill: Bill) -> dict[str, Any]:
         "services": bill.sum_by_service(),
         "declarations": [
             {
-                "entity": line.entity,
-                "declaration": line.declaration,
-                "work": line.work,
-                "count": line.count,
+                **{name: value for name, value in vars(line).items() if name != "units"},
                 "write_units": line.units.write,
                 "read_units": line.units.read,
                 "dollars": prices.price_units(line.units.read, line.units.write),

@@ -57,8 +57,6 @@ class FigureTraffic:
         new_groups: how many groups are counted in for the first time; by default all.
         reads: readings of one figure, as rolled up last.
         live: readings of one figure, summed up now.
-        chunks: the chunks of a series that a reading adds up: months by day, days by hour.
-        buckets: the stored buckets with items whose smallest or largest values a reading shows.
         ranks: readings of one figure with its rank.
         rank: the rank that is read on average.
         tops: pages of the ranking. ``top_items``: the number of members on a page.
@@ -70,8 +68,6 @@ class FigureTraffic:
     new_groups: Number | None = None
     reads: Number = 0
     live: Number = 0
-    chunks: Number = 1
-    buckets: Number = 1
     ranks: Number = 0
     rank: Number = 10
     tops: Number = 0

@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from daicho.layout.reservations import build_reservations
+from daicho.plan import EntityPlan, RetiringPlan
+from daicho.rebuild.touches import ITEMS_PER_PAGE
 from daicho.runtime.clock import utc_now
+from daicho.storage.attributes import Image, measure_image
+from daicho.storage.capacity import READ_UNIT_BYTES
 from daicho_cli.aws.table_size import TableSize
+from daicho_cli.cost import counting, derived_writes
+from daicho_cli.cost.counting import SECONDS_A_DAY, StreamLoad
+from daicho_cli.cost.examples import ItemEvent
 from daicho_cli.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
-from daicho_cli.cost.rebuild import DEFAULT_RATE, RebuildEstimate, estimate_rebuild
+from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
+from daicho_cli.cost.units import Units, measure_write, sum_units
 from daicho_cli.plan.assessment import EntityChange
 from daicho_cli.plan.item_reader import ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck
+
+PASSES = (0.5, 1.0)
+"""Read units for 4 KB of each scan of all items: the first one touches them, with eventually
+consistent reads. The second one proves that none is left."""
+ROUNDING = 0.5
+"""The mean of what a page is rounded up by, in units of 4 KB."""
+DEFAULT_RATE = 500.0
+"""Write units of touches a second."""
+
+
+@dataclass(frozen=True)
+class RebuildEstimate:
+    """The one-time cost of a rebuild.
+
+    Args:
+        touch_units: write units of the touches.
+        row_units: write units of the index rows that the declarations derive.
+        count_units: write units of their slots, totals and rankings, and of announcements.
+        read_units: of the scans, and of rollups.
+        dollars: of all units.
+        seconds: of the pass that touches the items, at the rate.
+    """
+
+    touch_units: float
+    row_units: float
+    count_units: float
+    read_units: float
+    dollars: float
+    seconds: float
+
+    @property
+    def derived_units(self) -> float:
+        """Write units of what is derived."""
+        return self.row_units + self.count_units
 
 
 @dataclass(frozen=True)
@@ -72,3 +115,95 @@ def estimate_entity(
         len(derivable),
         {instance: estimate({instance}).derived_units for instance in sorted(change.incomplete)},
     )
+
+
+def estimate_rebuild(
+    plan: EntityPlan,
+    incomplete: Collection[tuple[str, int]],
+    images: Sequence[Image],
+    item_count: int,
+    prices: Prices,
+    *,
+    rate: float = DEFAULT_RATE,
+    stream: StreamTraffic | None = None,
+) -> RebuildEstimate:
+    """Estimate a rebuild: every item is touched once, and derives the incomplete instances.
+
+    Args:
+        plan: the new plan of the entity.
+        incomplete: the instances that are built, by name and ``since``: of what is declared, and
+            of what retires before it was complete. The others are as they were.
+        images: a sample of the stored base items, with ``PK`` and ``SK``; what their mean derives
+            is derived by each item. Without images every unit is 0.
+        item_count: the number of stored items.
+        prices: the Region's.
+        rate: write units of touches a second.
+        stream: shards, and the size of a batch.
+
+    Raises:
+        UnderivableError, KeyTooLongError: what the plan cannot derive from an image.
+    """
+    if not images or item_count <= 0:
+        return RebuildEstimate(0, 0, 0, 0, 0, 0)
+    built = _select(plan, incomplete)
+    touch = sum(_measure_touch(built, image) for image in images) / len(images)
+    seconds = touch * item_count / rate
+    traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=stream or StreamTraffic())
+    load = counting.compute_stream_load(traffic, item_count)
+    rows = scanned = 0.0
+    for image in images:
+        derived = [row for _, row in derived_writes.list_row_images(plan, image)]
+        scanned += sum(PASSES) * sum(map(_count_scanned_units, (image, *derived)))
+        for _, row in derived_writes.list_row_images(built, image):
+            scanned -= PASSES[0] * _count_scanned_units(row)  # the first pass does not find it
+            rows += measure_write(None, row)
+    counted = _estimate_counts(built, images, item_count, traffic, load)
+    announced = load.batches if rows > 0 or counted.write > 0 else 0.0
+    reads = scanned / len(images) * item_count + counted.read
+    touches, row_units = touch * item_count, rows / len(images) * item_count
+    count_units = counted.write + announced
+    dollars = prices.price_units(reads, touches + row_units + count_units)
+    return RebuildEstimate(touches, row_units, count_units, reads, dollars, seconds)
+
+
+def _select(plan: EntityPlan, instances: Collection[tuple[str, int]]) -> EntityPlan:
+    """A plan that declares these instances, and nothing else."""
+    return replace(
+        plan,
+        searches=tuple(s for s in plan.derived_searches if (s.name, s.since) in instances),
+        listings=tuple(s for s in plan.derived_listings if (s.name, s.since) in instances),
+        aggregates=tuple(a for a in plan.derived_aggregates if (a.name, a.since) in instances),
+        uniques=tuple(u for u in plan.uniques if (u.name, u.since) in instances),
+        counters=(),
+        retiring=RetiringPlan(),
+    )
+
+
+def _estimate_counts(
+    built: EntityPlan, images: Sequence[Image], item_count: int, traffic: Traffic, load: StreamLoad
+) -> Units:
+    """The units of the slots, totals and rankings of all aggregates."""
+    events = [ItemEvent("create", 1, None, image, {}) for image in images]
+    counted = [derived_writes.count_touches(built, event) for event in events]
+    total = Units()
+    for (aggregate, first), *others in zip(*counted, strict=True):
+        touches = sum((touches for _, touches in others), first) * (item_count / len(images))
+        alone = replace(built, aggregates=(aggregate,))
+        groups = len(derived_writes.list_groups(alone, aggregate.name, events)) or 1
+        total += sum_units(
+            counting.estimate_counting(aggregate, FigureTraffic(), touches, groups, traffic, load)
+        )
+    return total
+
+
+def _count_scanned_units(image: Image) -> float:
+    """The share of an item in the read units of a consistent scan, with its share in rounding."""
+    return measure_image(image) / READ_UNIT_BYTES + ROUNDING / ITEMS_PER_PAGE
+
+
+def _measure_touch(built: EntityPlan, image: Image) -> float:
+    """The write units of a touch, with the reservations that it writes in one transaction."""
+    reserved = build_reservations(built, image) if built.uniques else {}
+    writes = (measure_write(None, item, transactional=True) for item in reserved.values())
+    touched = {**image, "gen": {"N": str(int(image.get("gen", {"N": "0"})["N"]) + 1)}}
+    return measure_write(image, touched, transactional=bool(reserved)) + sum(writes)

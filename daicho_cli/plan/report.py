@@ -8,13 +8,12 @@ from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
 from daicho_cli.contract.report import format_changes
 from daicho_cli.cost.prices import Prices
-from daicho_cli.cost.rebuild import DEFAULT_RATE
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.assessment import DeclarationChange, EntityChange
 from daicho_cli.plan.deployment_plan import ContractResult, DeploymentPlan
 from daicho_cli.plan.item_reader import SAMPLE_PAGES, ItemCount, ItemsRead
 from daicho_cli.plan.limits import FoundItems
-from daicho_cli.plan.rebuild import EntityRebuild
+from daicho_cli.plan.rebuild import DEFAULT_RATE, EntityRebuild
 
 INDENT = "  "
 MINUTE_S, HOUR_S = 60, 3_600

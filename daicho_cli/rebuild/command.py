@@ -29,8 +29,8 @@ from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.aws.table_size import read_table_size
-from daicho_cli.cost.rebuild import DEFAULT_RATE
 from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.plan.rebuild import DEFAULT_RATE
 from daicho_cli.plan.table_scan import ScanOptions
 from daicho_cli.project import load_ledger
 from daicho_cli.rebuild.dry_run import describe_dry_run, preview_rebuild

@@ -12,8 +12,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from daicho.redrive.claim_ids import ClaimId, parse_claim
 from daicho_cli.aws.lambda_invoker import CallError, LambdaInvoker
 from daicho_cli.options import LOCAL, StackFile, Stage
-from daicho_cli.redrive.printer import print_report
-from daicho_cli.redrive.report import Answer, RedriveTotals
+from daicho_cli.redrive.printer import Answer, RedriveTotals, print_report
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
 
 Action = Literal["list", "apply"]

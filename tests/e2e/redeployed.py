@@ -19,7 +19,7 @@ def package(added: Mapping[str, str], project: Project = PROJECT) -> bytes:
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder)
-        copy_code(project, code)
+        copy_code(project, code, is_local=True)
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as whole:
             for path in sorted(code.rglob("*")):
                 name = str(path.relative_to(code))

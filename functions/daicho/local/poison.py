@@ -74,8 +74,8 @@ def find_poisoned_entity(store: GetsItems) -> str | None:
 def turn_on(store: UpdatesItems, entity: str, now: dt.datetime) -> None:
     """Let the records of an entity fail."""
     values = attributes.to_image({":entity": entity, ":now": now})
-    change = Update(SWITCH_KEY, "SET #entity = :entity, #at = :now", None, _NAMES, values)
-    apply_update(store, change)
+    change = "SET #entity = :entity, #at = :now"
+    apply_update(store, Update(SWITCH_KEY, change, None, _NAMES, values))
 
 
 def turn_off(store: UpdatesItems, now: dt.datetime) -> None:

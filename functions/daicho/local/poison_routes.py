@@ -27,16 +27,11 @@ def _turn_on(call: Call) -> Reply:
     tools = session.tools
     if entity not in tools.ledger.entities:
         raise Invalid(f"no entity is called {entity[:100]!r}", field="entity")
-
-    def turn_on() -> None:
-        poison.turn_on(tools.store, entity, tools.now())
-
-    session.act("poison on", entity, turn_on)
+    session.act("poison on", entity, lambda: poison.turn_on(tools.store, entity, tools.now()))
     return reply_json({"entity": entity})
 
 
 def _turn_off(call: Call) -> Reply:
-    session = get_session(call)
-    tools = session.tools
+    tools = (session := get_session(call)).tools
     session.act("poison off", "all entities", lambda: poison.turn_off(tools.store, tools.now()))
     return reply_json({"entity": None})

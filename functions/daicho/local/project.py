@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import cast
 
-from daicho.runtime.start_up import build_on_access, pause_garbage_collection
-
-with pause_garbage_collection():
-    from daicho.handlers import project as library
-    from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.invocation import Handler
-    from daicho.local.faults import Faults, parse_share
-    from daicho.local.poison import PoisonedLedger, read_switch_first
-    from daicho.local.wrapping import load_handler
-    from daicho.plan import Ledger
-    from daicho.runtime.settings import Settings
+from daicho.handlers import project as library
+from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from daicho.handlers.wiring.invocation import Handler
+from daicho.local.faults import Faults, parse_share
+from daicho.local.poison import PoisonedLedger, read_switch_first
+from daicho.local.wrapping import load_handler
+from daicho.plan import Ledger
+from daicho.runtime.settings import Settings
+from daicho.runtime.start_up import build_on_access
 
 
 def build(
@@ -32,8 +30,7 @@ def build(
     """
     settings = Settings.parse(environ)
     poisoned = PoisonedLedger(ledger or Ledger.load_newest(settings.lock_file))
-    share = parse_share(environ)
-    faults = Faults(share) if share else None
+    faults = Faults(share) if (share := parse_share(environ)) else None
     stores = faults.wrap_dependencies(dependencies) if faults else dependencies
     handler = library.build(environ, cast("Ledger", poisoned), stores)
     handler = read_switch_first(handler, poisoned, stores.table(settings.table_name))

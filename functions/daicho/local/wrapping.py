@@ -10,18 +10,15 @@ from typing import Any
 
 from daicho.runtime.start_up import build_on_access
 
-PROJECT_HANDLERS = "PROJECT_HANDLERS"
-"""The environment variable with the project's package of handlers."""
-
 
 def load_handler(
     library: ModuleType, build: Callable[[Mapping[str, str]], Any], environ: Mapping[str, str]
 ) -> Any:
     """The handler of the project's module, which takes or wraps what ``build`` returns.
 
-    The project's module reads ``handler`` from the library's module of the same name, so that name
-    is replaced before the project's module is imported.
+    ``PROJECT_HANDLERS`` names the package of the project's modules. Such a module reads ``handler``
+    from the library's module of the same name, so that is replaced before the former is imported.
     """
     name = library.__name__
     library.__dict__["__getattr__"] = build_on_access(name, partial(build, environ))
-    return import_module(f"{environ[PROJECT_HANDLERS]}.{name.rpartition('.')[2]}").handler
+    return import_module(f"{environ['PROJECT_HANDLERS']}.{name.rpartition('.')[2]}").handler

@@ -27,8 +27,8 @@ from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally.rollup import Rollup
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.cost.rebuild import estimate_rebuild
 from daicho_cli.cost.traffic import StreamTraffic
+from daicho_cli.plan.rebuild import estimate_rebuild
 from tests.support.memory_stores import MemoryBucket
 from tests.support.meter import Meter
 from tests.support.stream_pump import Consumer, Pump

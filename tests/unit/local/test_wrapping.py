@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.local.wrapping import PROJECT_HANDLERS, load_handler
+from daicho.local.wrapping import load_handler
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_module_of_the_project_gets_the_handler_of_stage_local(
     (tmp_path / "own_handlers").mkdir()
     (tmp_path / "own_handlers/project.py").write_text(source.format(library=library.__name__))
     monkeypatch.syspath_prepend(tmp_path)
-    environ = {PROJECT_HANDLERS: "own_handlers"}
+    environ = {"PROJECT_HANDLERS": "own_handlers"}
 
     def build(given: Any) -> Any:
         assert given is environ
@@ -48,5 +48,5 @@ def test_a_project_without_own_handlers_has_those_of_stage_local(
     library = ModuleType("plain_handlers.project")
     monkeypatch.setitem(sys.modules, "plain_handlers", ModuleType("plain_handlers"))
     monkeypatch.setitem(sys.modules, library.__name__, library)
-    environ = {PROJECT_HANDLERS: "plain_handlers"}
+    environ = {"PROJECT_HANDLERS": "plain_handlers"}
     assert load_handler(library, lambda _: "local", environ) == "local"

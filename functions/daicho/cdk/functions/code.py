@@ -28,10 +28,7 @@ NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "node_modules")
 def gather_code(project: Project, *, is_local: bool = False) -> Path:
     """Copy the code of a project's functions into a temporary folder. ``is_local``: the stage."""
     folder = _make_folder("functions")
-    copy_code(project, folder)
-    if is_local:
-        shutil.copytree(LIBRARY / "local", folder / LIBRARY.name / "local", ignore=NOT_CODE)
-        make_readable(folder)
+    copy_code(project, folder, is_local=is_local)
     return folder
 
 
@@ -50,14 +47,16 @@ def _make_folder(content: str) -> Path:
     return folder
 
 
-def copy_code(project: Project, folder: Path) -> None:
-    """Copy the code of a project's functions into ``folder``.
+def copy_code(project: Project, folder: Path, *, is_local: bool = False) -> None:
+    """Copy the code of a project's functions into ``folder``. ``is_local``: for stage local.
 
     Raises:
         FileNotFoundError: the project lacks a package or its lock file, which `Project.check`
             refuses.
     """
     shutil.copytree(LIBRARY, folder / LIBRARY.name, ignore=_ignore_parts)
+    if is_local:
+        shutil.copytree(LIBRARY / "local", folder / LIBRARY.name / "local", ignore=NOT_CODE)
     for package in project.packages:
         shutil.copytree(project.source / package, folder / package, ignore=NOT_CODE)
     shutil.copyfile(project.lock_file, folder / LOCK_FILE_NAME)

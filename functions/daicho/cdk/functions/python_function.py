@@ -154,13 +154,14 @@ class PythonFunction(Construct):
         )
         log_group.grant_write(self._role)
         self._grant(permissions)
+        is_wrapped = settings.is_local and name in LOCAL_FUNCTIONS
         self.function = lambda_.Function(
             self,
             "Function",
             runtime=RUNTIME,
             architecture=ARM,
             code=shared.code,
-            handler=f"{LOCAL if self._is_wrapped else shared.project.handlers}.{name}.handler",
+            handler=f"{LOCAL if is_wrapped else shared.project.handlers}.{name}.handler",
             description=f"{settings.title}: {name}",
             layers=self._list_layers(),
             memory_size={**MEMORY_MB, **settings.memory}[name],
@@ -179,7 +180,7 @@ class PythonFunction(Construct):
                 "POWERTOOLS_LOG_LEVEL": LOG_LEVEL,
                 "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
                 **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
-                **({PROJECT_HANDLERS: shared.project.handlers} if self._is_wrapped else {}),
+                **({PROJECT_HANDLERS: shared.project.handlers} if is_wrapped else {}),
                 **(environment or {}),
             },
         )
@@ -195,11 +196,6 @@ class PythonFunction(Construct):
     def role(self) -> iam.Role:
         """The function's own role."""
         return self._role
-
-    @property
-    def _is_wrapped(self) -> bool:
-        """Whether stage local has a handler below the project's own."""
-        return self.settings.is_local and self.name in LOCAL_FUNCTIONS
 
     @property
     def _ledger_folder(self) -> str:

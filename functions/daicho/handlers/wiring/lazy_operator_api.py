@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +26,15 @@ ATTEMPTS = 2
 class OperatorApiOnFirstRequest:
     """An `OperatorApi` that is built when it answers its first request.
 
-    ``auditor``: by default the function of the settings. ``list_more_operations``: routes besides
-    those of each stage.
+    ``auditor``: by default the function of the settings. ``more_operations``: routes besides those
+    of each stage.
     """
 
     settings: Settings
     ledger: Ledger
     dependencies: Dependencies
     auditor: Starter | None = None
-    list_more_operations: Callable[[], Sequence[Operation]] = tuple
+    more_operations: Sequence[Operation] = ()
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Answer an event."""
@@ -58,12 +58,10 @@ class OperatorApiOnFirstRequest:
                 self.auditor or FunctionStarter(settings.audit_function),
                 dependencies.now,
             )
-            claims = ClaimNames(
-                settings.tenant_claim, settings.groups_claims, settings.subject_claim
-            )
+            names = (settings.tenant_claim, settings.groups_claims, settings.subject_claim)
             return OperatorApi(
                 tools,
                 server=settings.api_url,
-                claim_names=claims,
-                more_operations=self.list_more_operations(),
+                claim_names=ClaimNames(*names),
+                more_operations=self.more_operations,
             )

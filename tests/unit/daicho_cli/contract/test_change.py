@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from daicho_cli.contract.change import ContractChange, join_names
-from daicho_cli.severity import Severity
+from daicho_cli.contract.change import ContractChange, Severity, join_names
 
 
 def build(subject: str, *operations: str) -> ContractChange:
-    return ContractChange(Severity.BREAKING, operations, "rule", subject, "it differs", "undo it")
+    return ContractChange(
+        Severity.BREAKING, "rule", subject, "it differs", "undo it", operations=operations
+    )
 
 
 def test_a_sentence_names_three_operations() -> None:

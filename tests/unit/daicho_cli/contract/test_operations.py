@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from daicho_cli.contract.change import ContractChange
-from daicho_cli.contract.comparison import compare_descriptions
-from daicho_cli.severity import Severity
+from daicho_cli.contract.change import ContractChange, Severity
+from daicho_cli.contract.operations import compare_descriptions
 from tests.support.small_api import Document, build_document, set_value, user, users
 
 Plant = Callable[[Document], object]

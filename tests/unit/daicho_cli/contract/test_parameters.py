@@ -14,7 +14,7 @@ from daicho.declare.searches import RESERVED_PARAMETERS
 from daicho.web.openapi.document import describe_operations
 from daicho.web.routes.builder import build_operations
 from daicho_cli.contract.change import ContractChange
-from daicho_cli.contract.comparison import compare_descriptions
+from daicho_cli.contract.operations import compare_descriptions
 from tests.support.sample_project import SAMPLE_ROUTES
 from tests.support.small_api import build_document, users
 

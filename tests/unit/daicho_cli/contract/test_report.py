@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 
-from daicho_cli.contract.change import ContractChange
+from daicho_cli.contract.change import ContractChange, Severity
 from daicho_cli.contract.committed import ContractCheck
 from daicho_cli.contract.report import format_changes, format_check, render_check
-from daicho_cli.severity import Severity
 
 RENAMED = ContractChange(
     Severity.BREAKING,
-    ("GET /users",),
     "renamed-parameter",
     "query parameter name",
     "query parameter name is renamed to q",
     'Search(..., param="name")',
+    operations=("GET /users",),
 )
 ADDED = ContractChange(
-    Severity.COMPATIBLE, ("GET /a",), "added-operation", "GET /a", "GET /a is added"
+    Severity.COMPATIBLE, "added-operation", "GET /a", "GET /a is added", operations=("GET /a",)
 )
 LINES = """\
 breaking    query parameter name is renamed to q (GET /users)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from daicho_cli.contract.change import Severity
 from daicho_cli.contract.schemas import SchemaComparer
 from daicho_cli.contract.ways import Direction
-from daicho_cli.severity import Severity
 
 TEXT: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from daicho.storage.item_key import ItemKey
-from daicho_cli.contract.change import ContractChange
+from daicho_cli.contract.change import ContractChange, Severity
 from daicho_cli.contract.committed import ContractCheck
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.cost.rebuild import RebuildEstimate
 from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.deployment_plan import (
     CHANGES,
@@ -22,10 +21,9 @@ from daicho_cli.plan.deployment_plan import (
 from daicho_cli.plan.document import build_document
 from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import FoundItems, LimitCheck
-from daicho_cli.plan.rebuild import EntityRebuild
+from daicho_cli.plan.rebuild import EntityRebuild, RebuildEstimate
 from daicho_cli.plan.report import format_count, format_duration, format_plan
 from daicho_cli.plan.template_guard import TemplateCheck
-from daicho_cli.severity import Severity
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import (
     COUNT,
@@ -57,7 +55,12 @@ READ = ItemsRead({"User": EntityItems()}, pages=20, scanned=12_345, units=2_480.
 PRICES = load_prices("eu-west-1")
 PLAN = DeploymentPlan("the-table", entities=CHANGED, rebuilds=(REBUILD,), read=READ, prices=PRICES)
 BREAKING = ContractChange(
-    Severity.BREAKING, ("GET /x",), "removed-operation", "GET /x", "GET /x is removed", "mount it"
+    Severity.BREAKING,
+    "removed-operation",
+    "GET /x",
+    "GET /x is removed",
+    "mount it",
+    operations=("GET /x",),
 )
 
 

@@ -7,8 +7,8 @@ import pytest
 from daicho.plan import KeyPlan
 from daicho_cli.cost.examples import build_image
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.cost.rebuild import RebuildEstimate, estimate_rebuild
 from daicho_cli.cost.traffic import StreamTraffic
+from daicho_cli.plan.rebuild import RebuildEstimate, estimate_rebuild
 from tests.unit.daicho_cli.cost.plans import CHART, OF_ARTIST, TITLED, VALUES, generation
 
 PRICES = load_prices()

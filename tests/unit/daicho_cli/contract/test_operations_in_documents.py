@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import json
 
-from daicho_cli.contract.comparison import compare_descriptions
-from daicho_cli.severity import Severity
+from daicho_cli.contract.change import Severity
+from daicho_cli.contract.operations import compare_descriptions
 from tests.support.sample_project import SAMPLE_ROUTES
 from tests.support.small_api import build_document, users
 
