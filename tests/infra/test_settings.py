@@ -1,3 +1,4 @@
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from daicho.cdk.alarm_settings import NO_TOPIC
 from daicho.errors import SettingsError
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from tests.infra.synthesis import TOPIC, synthesise
-from tests.support.repository import PROJECT
+from tests.support.repository import PROJECT, ROOT
 
+MAX_SETTINGS = 40
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a-1b"
 CUSTOM_DOMAIN = {"domain_name": "api.example.com", "certificate_arn": CERTIFICATE}
 OWN = {
@@ -284,3 +286,14 @@ def test_what_is_wrong_is_said_at_once(context: dict[str, Any], message: str) ->
     with pytest.raises(SettingsError) as raised:
         read(**context)
     assert str(raised.value) == message
+
+
+def test_each_setting_is_on_its_page_and_there_are_few() -> None:
+    names = {
+        each.name
+        for settings in (Settings, CognitoPool, OwnIssuer)
+        for each in dataclasses.fields(settings)
+    } - {"identity", "name"}  # the project has its name, and the identity its own fields
+    page = (ROOT / "docs/reference/settings.md").read_text("utf-8")
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+    assert len(names) <= MAX_SETTINGS
