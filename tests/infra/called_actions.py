@@ -20,6 +20,7 @@ from pathlib import Path
 
 RECEIVERS = {
     "table": "Table",
+    "table()": "Table",
     "store": "Table",
     "bucket": "Bucket",
     "bucket()": "Bucket",
@@ -169,7 +170,8 @@ class Sources:
         return {name for name in names if name.lstrip("_") not in RECEIVERS}
 
     def _is_method(self, name: str) -> bool:
-        return any(name in methods for methods in self._methods.values())
+        """Whether a store calls AWS in a method of this name."""
+        return any(self.list_actions(store, name) for store in STORES)
 
     def list_actions(self, store: str, method: str) -> set[str]:
         """The actions of a method of a store's class, as its own source calls the clients."""

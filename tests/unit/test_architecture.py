@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -103,6 +104,7 @@ HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a
 PUBLIC_PACKAGES = ((daicho, "public-names.md"), (daicho.testing, "testing.md"))
 MAX_LINES = 600
 MAX_MODULES = 17
+MAX_PROTOCOLS = 22
 
 
 def is_ours(module: str) -> bool:
@@ -384,6 +386,20 @@ def test_no_folder_of_the_library_is_large() -> None:
     files = (FUNCTIONS / "daicho").rglob("*.py")
     sizes = Counter(path.parent for path in files if path.name != "__init__.py")
     assert {str(path): size for path, size in sizes.items() if size > MAX_MODULES} == {}
+
+
+def test_the_library_has_few_protocol_classes() -> None:
+    """One is for two classes that fulfil it, or for a test that derives grants from it."""
+    library = {name: path for name, path in MODULES.items() if name.startswith("daicho.")}
+    protocols = [
+        f"{name}.{node.name}"
+        for name, path in library.items()
+        if not name.startswith("daicho.testing")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and any(re.match(r"(\w+\.)?Protocol\b", ast.unparse(base)) for base in node.bases)
+    ]
+    assert 10 < len(protocols) <= MAX_PROTOCOLS, protocols
 
 
 def test_unit_tests_mirror_the_modules() -> None:

@@ -27,7 +27,7 @@ def add(
     random: Callable[[], float],
     open_more: Callable[[int, int], int] = lambda known, _refused: known,
 ) -> None:
-    """Count a vote in a slot drawn at random.
+    """Count a vote in a slot drawn at random. The client of ``table`` repeats no request.
 
     Slots that refuse it are too few, unless the limit is the table's or the account's.
     ``open_more`` opens more: it gets the number of slots and the slot that refused, and returns the
