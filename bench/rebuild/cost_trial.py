@@ -113,7 +113,9 @@ class CostTrial:
         projector = project.build(settings, stage.ledger, metered)
         pump.consumers = [Consumer(projector, (*stage.ledger.derived_types, HEARTBEAT_TYPE))]
         roll_up = rollup.build(settings, stage.ledger, make_dependencies(stage))
-        job = finish_deployment(stage.table, NoMachine(), stage.ledger, "arn", utc_now(), self.rate)
+        job = finish_deployment(
+            stage.table, NoMachine("arn"), stage.ledger, "arn", utc_now(), self.rate
+        )
         if job is None:
             raise RuntimeError("the deployment started no rebuild")
         step = jobs.build(settings, stage.ledger, make_dependencies(stage))

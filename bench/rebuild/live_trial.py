@@ -22,6 +22,7 @@ from bench.rebuild.workers import (
     run_writer,
 )
 from daicho.book.book import Book
+from daicho.jobs.state_machine import StateMachine
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job, finish_deployment
 from daicho.runtime.clock import utc_now
@@ -57,7 +58,7 @@ class LiveResult:
     seconds: float = 0.0
 
 
-class NoMachine:
+class NoMachine(StateMachine):
     """The state machine: this trial repeats the steps itself."""
 
     def start(self, name: str, given: Any) -> None:
@@ -118,7 +119,7 @@ class LiveTrial:
                 with self._process(run_writer, stage, signals, sizes, new, is_old=False):
                     began = time.monotonic()
                     job = finish_deployment(
-                        stage.table, NoMachine(), stage.ledger, "arn", utc_now(), RATE
+                        stage.table, NoMachine("arn"), stage.ledger, "arn", utc_now(), RATE
                     )
                     if job is None:
                         raise RuntimeError("the deployment started no rebuild")

@@ -84,7 +84,8 @@ class PurgeTrial:
     def _start(self, ledger: Ledger) -> PurgeJob:
         table = self.stage.table
         states = read_stage_states(table).states
-        job = start_purge(table, self, ledger, states, utc_now(), RATE)
+        machine: Any = self
+        job = start_purge(table, machine, ledger, states, utc_now(), RATE)
         if job is None:
             raise RuntimeError("nothing is to be purged")
         return job

@@ -243,7 +243,8 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
     number = keys.shards_for(RATE)
     outcome = Outcome("fast", voters, number=number)
     limits, polls = Limits(), Polls()
-    table, once = LimitedTable(limits), _Once(limits)
+    table = LimitedTable(limits)
+    once: Any = _Once(limits)
     once.table = table
     counter = next(entry for entry in BALLOT.plan.counters if entry.name == "likes")
     name = counter_items.CounterName(TENANT, "Ballot", counter.name, counter.since, (POLL,))

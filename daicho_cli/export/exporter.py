@@ -12,7 +12,7 @@ from daicho.errors import UnavailableError
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.parallel_scan import ParallelScan, ScanRound
-from daicho.storage.protocols import ScansItems
+from daicho.storage.table import Table
 from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.export.checkpoint import ExportProgress
 from daicho_cli.export.item_lines import LineMaker
@@ -35,7 +35,7 @@ class Exporter:
     output: Path
     checkpoint: CheckpointFile[ExportProgress]
     lines: LineMaker
-    store: ScansItems
+    store: Table
     parallelism: int = 8
     pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     clock: Callable[[], float] = time.monotonic

@@ -18,8 +18,8 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
-from daicho.storage.protocols import ScansItems
 from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.table import Table
 from daicho_cli.aws.table_size import TableSize
 
 SAMPLE_ITEMS = 1_000
@@ -102,7 +102,7 @@ class ItemsRead:
 
 
 def sample_items(
-    store: ScansItems,
+    store: Table,
     entities: Collection[str],
     size: TableSize,
     draw: random.Random,
@@ -133,7 +133,7 @@ def sample_items(
 
 
 def scan_items(
-    store: ScansItems,
+    store: Table,
     entities: Collection[str],
     draw: random.Random,
     *,

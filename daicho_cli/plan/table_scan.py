@@ -15,8 +15,8 @@ from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import READ_UNIT_BYTES
 from daicho.storage.parallel_scan import ScanRound, ScanSegments
-from daicho.storage.protocols import ScansItems
 from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.table import Table
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.cost.prices import Prices
 from daicho_cli.cost.report import format_dollars
@@ -59,7 +59,7 @@ def confirm_scan(size: TableSize, prices: Prices, options: ScanOptions) -> None:
 
 
 def scan_entities(
-    store: ScansItems,
+    store: Table,
     changes: Sequence[EntityChange],
     options: ScanOptions,
     *,

@@ -10,38 +10,20 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.layout.sections import Manifest
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
-from daicho.storage import attributes, keys, protocols
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 
 logger = logging.getLogger(__name__)
-
-
-class SweepTable(protocols.GetsItems, protocols.QueriesItems, Protocol):
-    """The table operations that the sweep needs."""
-
-    def batch_write(self, *, deletes: Sequence[ItemKey]) -> None:
-        """Remove many items."""
-
-    def delete(
-        self, key: ItemKey, *, condition: str, values: dict[str, AttributeValue]
-    ) -> Image | None:
-        """Remove an item if the condition holds."""
-
-
-class SweepBucket(Protocol):
-    """The bucket operations that the sweep needs."""
-
-    def remove(self, key: str) -> None:
-        """Remove an object with all its versions; nothing happens if there is none."""
 
 
 @dataclass
@@ -59,8 +41,8 @@ class Report:
 class Sweep:
     """Processes due marks, the longest due first."""
 
-    table: SweepTable
-    bucket: Callable[[], SweepBucket]
+    table: Table
+    bucket: Callable[[], Bucket]
     now: Callable[[], dt.datetime]
 
     def run(self, retry_budget: RetryBudget) -> Report:

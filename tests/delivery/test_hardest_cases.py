@@ -9,6 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import find_purge
@@ -58,7 +59,7 @@ from tests.simulator.schedules.code_history import (
 VALUES = {"id": "1", "name": "a", "team": "x", "state": "o", "song": "1"}
 
 
-class Machine:
+class Machine(StateMachine):
     """Starts executions without a process."""
 
     def __init__(self, rebuilds: Rebuilds) -> None:

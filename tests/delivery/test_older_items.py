@@ -47,7 +47,7 @@ class Laptop(Stage):
         deployment = self.deployment
         dependencies = Dependencies(
             table=lambda *_, **__: self.table,
-            machine=lambda _arn: self.machine,  # type: ignore[arg-type, return-value]
+            machine=lambda _arn: self.machine,
             now=deployment.clock.now,
         )
         environ = {**ENVIRONMENT, "REBUILD_UNITS": str(int(RATE))}

@@ -6,12 +6,13 @@ the stream, the state machine, the stack), and the writes that are built
 for transactions. The library's own classes say which operations of AWS those calls are.
 
 It finds rather too much than too little. A call on a store under another name than `RECEIVERS`
-has, or by `getattr`, is not found: the protocols of the stores (`test_grants`) cover those.
+has is not found, so `find_other_names` finds the other names of stores: there may be none.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,12 +20,15 @@ from pathlib import Path
 
 RECEIVERS = {
     "table": "Table",
+    "table()": "Table",
     "store": "Table",
     "bucket": "Bucket",
     "bucket()": "Bucket",
     "open_bucket()": "Bucket",
     "objects": "Bucket",
     "failures": "Bucket",
+    "open_failures()": "Bucket",
+    "once": "Table",
     "auditor": "FunctionStarter",
 }
 """What variables and attributes with a store are called, and the class that they are of."""
@@ -41,6 +45,27 @@ DEPENDENCIES = {
 }
 """Attributes of a handler's dependencies: the class that they open, and its one method."""
 GOING_BACK = "cloudformation:DescribeStacks"  # `daicho.release.stack_status`
+STORE_TYPES: Mapping[str, tuple[str, ...]] = {
+    "daicho.storage.table": ("Table",),
+    "daicho.storage.bucket": ("Bucket",),
+    "daicho.storage.protocols": ("GetsItems", "QueriesItems", "PutsItems", "UpdatesItems"),
+    "daicho.tally.limited_table": (
+        *("TotalsTable", "WritableTable", "LimitedTotalsTable", "LimitedTable"),
+    ),
+    "daicho.stream.quarantine": ("QuarantineBucket",),
+    "daicho.archive.chain_writer": ("ArchiverBucket",),
+    "daicho.archive.forgetter": ("ForgetterBucket",),
+    "daicho.archive.reader": ("ArchiveReaderBucket",),
+    "daicho.operations.function_starter": ("FunctionStarter",),
+}
+"""By module, the types of variables and attributes with a store."""
+OPENING = {
+    *("open_table()", "open_bucket()", "with_metering()", "with_announcement()"),
+    "announce_writes()",
+    *("dependencies.table()", "dependencies.bucket()"),
+}
+"""Calls that return a store. Its methods are called on a name, not on the result itself."""
+THE_TABLE_ITSELF = "the table"
 TRANSACTED = {
     "Put": "dynamodb:PutItem",
     "Update": "dynamodb:UpdateItem",
@@ -110,16 +135,43 @@ class Sources:
         return actions
 
     def find_indexes(self, handler: Path) -> set[str] | None:
-        """The indexes that a handler queries; None if its code computes their names."""
+        """The indexes that a handler queries, and `THE_TABLE_ITSELF`; None if it computes names."""
         indexes: set[str] = set()
         for node in self._list_live_nodes(handler):
             if isinstance(node, ast.Call) and _name(node.func) == "Query":
-                for keyword in node.keywords:
-                    if keyword.arg == "index":
-                        if not isinstance(keyword.value, ast.Constant):
-                            return None
-                        indexes.add(str(keyword.value.value))
+                named = [keyword.value for keyword in node.keywords if keyword.arg == "index"]
+                index = next(iter([*node.args[1:2], *named]), ast.Constant(THE_TABLE_ITSELF))
+                if not isinstance(index, ast.Constant):
+                    return None
+                indexes.add(str(index.value))
         return indexes
+
+    def find_other_names(self, path: Path) -> set[str]:
+        """The names under which a file has a store, and which are not in `RECEIVERS`."""
+        tree = self.parse(path)
+        types = _list_store_types(tree, ".".join(path.relative_to(self.root).with_suffix("").parts))
+        names: set[str] = set()
+        for node in ast.walk(tree):
+            match node:
+                case ast.arg(arg=name, annotation=ast.AST() as annotation):
+                    names |= _name_store(name, annotation, types)
+                case ast.AnnAssign(target=target, annotation=annotation):
+                    names |= _name_store(_name(target), annotation, types)
+                case ast.FunctionDef(name=name, returns=ast.AST() as returns):
+                    is_called = not any("property" in _name(d) for d in node.decorator_list)
+                    result = _name_store(f"{name}()" if is_called else name, returns, types)
+                    names |= result - OPENING
+                case ast.Assign(targets=targets, value=value):
+                    names |= {name for target in targets for name in _pair_stores(target, value)}
+                case ast.NamedExpr(target=target, value=value):
+                    names |= set(_pair_stores(target, value))
+                case ast.Attribute(value=ast.Call() as call, attr=method) if _is_store(call):
+                    names |= {_name(call)} if self._is_method(method) else set()
+        return {name for name in names if name.lstrip("_") not in RECEIVERS}
+
+    def _is_method(self, name: str) -> bool:
+        """Whether a store calls AWS in a method of this name."""
+        return any(self.list_actions(store, name) for store in STORES)
 
     def list_actions(self, store: str, method: str) -> set[str]:
         """The actions of a method of a store's class, as its own source calls the clients."""
@@ -208,6 +260,51 @@ class Sources:
                 names.update(f"{node.module}.{each.name}" for each in node.names)
         candidates = (self.root / f"{name.replace('.', '/')}.py" for name in names)
         return (each for each in candidates if each.exists())
+
+
+def _list_store_types(tree: ast.Module, module: str) -> set[str]:
+    """The names that a module has for the types of stores."""
+    types = set(STORE_TYPES.get(module, ()))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            known = STORE_TYPES.get(node.module or "", ())
+            types |= {each.asname or each.name for each in node.names if each.name in known}
+            types |= {
+                f"{each.asname or each.name}.{type}"
+                for each in node.names
+                for type in STORE_TYPES.get(f"{node.module}.{each.name}", ())
+            }
+    return types
+
+
+def _name_store(name: str, annotation: ast.AST, types: set[str]) -> set[str]:
+    """The name, if its type is that of a store, or of a function that returns one."""
+    text = ast.unparse(annotation)
+    if not any(re.search(rf"(?<![\w.]){re.escape(each)}\b", text) for each in types):
+        return set()
+    return {f"{name}()" if text.startswith("Callable") else name}
+
+
+def _pair_stores(target: ast.AST, value: ast.AST) -> Iterator[str]:
+    """The names that an assignment gives to stores."""
+    match target, value:
+        case (ast.Tuple(elts=targets), ast.Tuple(elts=values)):
+            for each, of in zip(targets, values, strict=True):
+                yield from _pair_stores(each, of)
+        case _ if _is_store(value):
+            yield _name(target)
+
+
+def _is_store(node: ast.AST) -> bool:
+    """Whether an expression is a store, to judge by its names."""
+    match node:
+        case ast.IfExp(body=body, orelse=otherwise):
+            return _is_store(body) or _is_store(otherwise)
+        case ast.BoolOp(values=values):
+            return any(map(_is_store, values))
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if _name(owner) == "dependencies":
+            return f"dependencies.{name}()" in OPENING
+    return _name(node).lstrip("_") in {*RECEIVERS, *OPENING}
 
 
 def _walk_without_types(start: ast.AST) -> Iterator[ast.AST]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.infra.called_actions import ACTIONS, STORES, Sources
+from tests.infra.called_actions import ACTIONS, STORES, THE_TABLE_ITSELF, Sources
 from tests.infra.synthesis import Synthesis
 from tests.infra.test_permissions import GRANTED, allowed, role_of
 from tests.support.repository import ROOT
@@ -52,7 +52,44 @@ def test_a_function_is_granted_what_its_code_calls_and_nothing_else(
 
 @pytest.mark.parametrize("name", [name for name in GRANTED if name not in DYNAMIC])
 def test_a_function_may_query_the_indexes_that_its_code_names(name: str) -> None:
-    assert FUNCTIONS.find_indexes(find_handler(name)) == set(GRANTED[name].indexes)
+    granted = set(GRANTED[name].indexes)
+    if "Query" in GRANTED[name].table:
+        granted.add(THE_TABLE_ITSELF)
+    assert FUNCTIONS.find_indexes(find_handler(name)) == granted
+
+
+def test_every_store_has_a_name_by_which_its_calls_are_found() -> None:
+    handlers = (find_handler(name) for name in GRANTED)
+    files = {file for handler in handlers for file in FUNCTIONS.list_reachable_files(handler)}
+    files -= {FUNCTIONS.root / file for file in STORES.values()}
+    files = {file for file in files if "plan" not in file.parts}  # no store, but other buckets
+    assert len(files) > 250
+    names = {file.stem: FUNCTIONS.find_other_names(file) for file in sorted(files)}
+    assert {stem: found for stem, found in names.items() if found} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("def f(ledger: Table): ...", "ledger"),
+        ("def f(find: Callable[[], Table]): ...", "find()"),
+        ("class C:\n    _rows: Table | None", "_rows"),
+        ("def rows() -> Table: ...", "rows()"),
+        ("class C:\n    @cached_property\n    def rows(self) -> Table: ...", "rows"),
+        ("def f(table): rows = table", "rows"),
+        ("def f(self): self.a, self.rows = 1, self._store", "rows"),
+        ("def f(self): rows = self.store or None", "rows"),
+        ("def f(store): rows = store.with_metering()", "rows"),
+        ("def f(dependencies): rows = dependencies.table('t')", "rows"),
+        ("def f(store): store.with_metering().get('k')", "with_metering()"),
+        ("def f(): open_table('t').get('k')", "open_table()"),
+        ("from daicho.tally import limited_table as x\ndef f(rows: x.TotalsTable): ...", "rows"),
+    ],
+)
+def test_another_name_of_a_store_is_found(line: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(f"from daicho.storage.table import Table\n{line}\n")
+    assert Sources(tmp_path).find_other_names(path) == {name}
 
 
 def test_code_that_is_not_reached_is_not_counted_and_all_other_is(tmp_path: Path) -> None:
@@ -78,6 +115,12 @@ def test_code_that_is_not_reached_is_not_counted_and_all_other_is(tmp_path: Path
         *("dynamodb:DescribeTable", "dynamodb:DescribeStream"),
     }
     assert sources.find_indexes(handler) == {"GSI2"}
+    (tmp_path / "planted.py").write_text(
+        "from daicho.storage.requests import Query\n"
+        "def used(table): Query('p'); Query('p', 'GSI3'); Query('p', index='GSI1')\n"
+    )
+    found = Sources(tmp_path).find_indexes(handler)
+    assert found == {THE_TABLE_ITSELF, "GSI3", "GSI1"}
 
 
 def test_every_operation_of_a_client_has_its_actions() -> None:

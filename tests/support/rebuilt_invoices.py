@@ -72,10 +72,11 @@ class House:
     def rebuild(self) -> Rebuild:
         table = self.job_table or self.table
         jobs = JobStore(table, lambda: self.now)
+        failures: Any = self
         return Rebuild(
             table,
             self,
-            self,
+            failures,
             self.stage.ledger,
             jobs,
             lambda: self.now,

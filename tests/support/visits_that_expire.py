@@ -167,10 +167,11 @@ class VisitStage:
             lambda: 0.5,
         )
         used = table or self.table
+        failures: Any = self
         rebuild = Rebuild(
             used,
             self,
-            self,
+            failures,
             self.ledger,
             JobStore(used, lambda: self.now),
             lambda: self.now,

@@ -104,6 +104,7 @@ HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a
 PUBLIC_PACKAGES = ((daicho, "public-names.md"), (daicho.testing, "testing.md"))
 MAX_LINES = 600
 MAX_PACKAGE_LINES = 3_000
+MAX_PROTOCOLS = 21
 
 
 def is_ours(module: str) -> bool:
@@ -404,6 +405,20 @@ def test_no_package_of_the_library_is_large() -> None:
         sizes[path.parent] += count_code_lines(path)
     assert len(sizes) > 40
     assert {str(folder): size for folder, size in sizes.items() if size > MAX_PACKAGE_LINES} == {}
+
+
+def test_the_library_has_few_protocol_classes() -> None:
+    """One is for two classes that fulfil it, or for a test that derives grants from it."""
+    library = {name: path for name, path in MODULES.items() if name.startswith("daicho.")}
+    protocols = [
+        f"{name}.{node.name}"
+        for name, path in library.items()
+        if not name.startswith("daicho.testing")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and any(re.match(r"(\w+\.)?Protocol\b", ast.unparse(base)) for base in node.bases)
+    ]
+    assert 10 < len(protocols) <= MAX_PROTOCOLS, protocols
 
 
 def test_unit_tests_mirror_the_modules() -> None:

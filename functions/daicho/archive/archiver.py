@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
-from daicho.archive.chain_writer import ArchiverBucket, ArchiverTable, BrokenChainError, ChainWriter
+from daicho.archive.chain_writer import ArchiverBucket, BrokenChainError, ChainWriter
 from daicho.archive.shard_progress import announce_update
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry_all
 from daicho.storage.protocols import try_update
+from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
 
 __all__ = ["Archiver", "BrokenChainError", "RecordRun", "split_into_runs"]
@@ -36,7 +37,7 @@ class Archiver:
 
     def __init__(
         self,
-        store: ArchiverTable,
+        store: Table,
         objects: ArchiverBucket,
         ledger: Ledger,
         *,

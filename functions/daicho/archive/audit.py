@@ -11,12 +11,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.archive import reader
 from daicho.archive.reader import ArchiveReader
 from daicho.archive.verification_report import VerifyFinding, VerifyReport
-from daicho.archive.verifier import Verifier, VerifierTable
+from daicho.archive.verifier import Verifier
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -25,6 +25,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import FetchedObject, ListedObject
+from daicho.storage.table import Table
 
 DAYS = 3
 """Today and the two days before: a record is archived, or given up by Lambda, within 22 hours."""
@@ -41,13 +42,6 @@ ROUND_KEY = ItemKey(keys.render("", "audit"), "round")
 
 class OutOfTimeError(DaichoError):
     """Too little time is left for a verification."""
-
-
-class AuditTable(VerifierTable, Protocol):
-    """The table operations that the audit needs."""
-
-    def put(self, item: Image) -> Image | None:
-        """Write a whole item."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +178,7 @@ class Auditor:
 
     def __init__(
         self,
-        store: AuditTable,
+        store: Table,
         bucket: reader.ArchiveReaderBucket,
         entities: Sequence[str],
         *,

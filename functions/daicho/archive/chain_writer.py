@@ -11,7 +11,7 @@ kept, because a removed object is detected by it.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from daicho.archive import chain as chains
@@ -24,16 +24,18 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import CreatesObjects, UpdatesItems
+from daicho.storage.table import Table
 from daicho.stream.records import StreamRecord
 
 
-class ArchiverTable(UpdatesItems, Protocol):
-    """The table operations that the writer needs."""
+class ArchiverBucket(Protocol):
+    """The bucket operations that the writer needs: the archiver's grants follow from them."""
 
+    def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
+        """Create an object; False if one of that name exists."""
 
-class ArchiverBucket(CreatesObjects, Protocol):
-    """The bucket operations that the writer needs."""
+    def get_metadata(self, key: str) -> Mapping[str, str]:
+        """The metadata that an object was created with."""
 
 
 class BrokenChainError(StoreError):
@@ -44,7 +46,7 @@ class BrokenChainError(StoreError):
 class ChainWriter:
     """Appends to chains."""
 
-    store: ArchiverTable
+    store: Table
     objects: ArchiverBucket
     ledger: Ledger
     now: Callable[[], dt.datetime] = utc_now

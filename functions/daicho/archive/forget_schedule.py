@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.archive import forget_requests, forgetter
 from daicho.archive.forget_requests import FORGOTTEN, SETTLE_PERIOD, ForgetPass, ForgetRequest
@@ -21,8 +21,9 @@ from daicho.archive.forgetter import REWRITE_GRACE, ForgetReport, Forgetter
 from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, retry_all
-from daicho.storage.protocols import QueriesItems, apply_update, try_update
+from daicho.storage.protocols import apply_update, try_update
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 
 UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
 """The interval at which unreadable objects are tried again."""
@@ -30,10 +31,6 @@ SAVE_INTERVAL = dt.timedelta(seconds=10)
 """The longest stretch of work that is repeated after an interruption."""
 MAX_REPORTED = 500
 """The most objects of a tenant that an answer names."""
-
-
-class ForgetTable(forgetter.ForgetterTable, QueriesItems, Protocol):
-    """The table operations that the scheduler needs."""
 
 
 @dataclass
@@ -77,7 +74,7 @@ class ForgetScheduler:
 
     def __init__(
         self,
-        store: ForgetTable,
+        store: Table,
         bucket: forgetter.ForgetterBucket,
         *,
         now: Callable[[], dt.datetime] = utc_now,

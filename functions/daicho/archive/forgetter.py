@@ -11,7 +11,7 @@ anywhere and be repeated: a repeat finds nothing to do in finished objects.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
@@ -25,19 +25,30 @@ from daicho.errors import UnavailableError
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
-from daicho.storage.protocols import ObjectVersion, RewritesObjectVersions, UpdatesItems, try_update
+from daicho.storage.protocols import FetchedObject, ObjectVersion, try_update
+from daicho.storage.table import Table
 
 REWRITE_GRACE = STREAM_SAFETY_WINDOW
 """No attempt and no repeat reads an object of this age: the stream keeps records for a day."""
 ATTEMPTS = 4
 
 
-class ForgetterTable(UpdatesItems, Protocol):
-    """The table operations that the forgetter needs."""
+class ForgetterBucket(Protocol):
+    """The bucket operations that the forgetter needs: its grants follow from them."""
 
+    def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
+        """Every version of every object whose name begins with ``prefix``, in order of name."""
 
-class ForgetterBucket(RewritesObjectVersions, Protocol):
-    """The bucket operations that the forgetter needs."""
+    def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
+        """An object, or one version of it, with its metadata."""
+
+    def replace(
+        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = ...
+    ) -> bool:
+        """Replace the object that has this ``etag``."""
+
+    def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
+        """Remove versions permanently."""
 
 
 @dataclass
@@ -84,7 +95,7 @@ class Forgetter:
 
     def __init__(
         self,
-        store: ForgetterTable,
+        store: Table,
         bucket: ForgetterBucket,
         *,
         now: Callable[[], dt.datetime] = utc_now,

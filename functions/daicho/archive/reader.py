@@ -19,7 +19,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import FetchesObjects, ListsObjects
+from daicho.storage.protocols import FetchedObject, ListedObject
 
 ARCHIVE_PREFIX = "entity="
 END = chr(ord("/") + 1)
@@ -27,8 +27,16 @@ END = chr(ord("/") + 1)
 _DAY_AT = slice(3, 13)
 
 
-class ArchiveReaderBucket(ListsObjects, FetchesObjects, Protocol):
-    """The bucket operations that the reader needs."""
+class ArchiveReaderBucket(Protocol):
+    """The bucket operations that the reader needs: grants follow from them."""
+
+    def list_objects(
+        self, prefix: str, *, behind: str = "", most: int = 1000
+    ) -> Iterator[ListedObject]:
+        """The objects whose names begin with ``prefix`` and sort behind ``behind``, in order."""
+
+    def fetch(self, key: str) -> FetchedObject | None:
+        """An object with its metadata; None if there is none of that name."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Protocol
 
-from daicho.archive import chain_writer, object_format
+from daicho.archive import object_format
 from daicho.archive.archiver import RecordRun, split_into_runs
 from daicho.archive.chain import START, Chain, Link
 from daicho.archive.chain_writer import ChainWriter
@@ -26,19 +25,9 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import CreatesObjects, FetchesObjects, GetsItems, ListsNames
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
-
-
-class RearchiverTable(chain_writer.ArchiverTable, GetsItems, Protocol):
-    """The table operations that the rearchiver needs."""
-
-    def put(self, item: Image) -> Image | None:
-        """Write a whole item."""
-
-
-class RearchiverBucket(CreatesObjects, ListsNames, FetchesObjects, Protocol):
-    """The bucket operations that the rearchiver needs."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +43,8 @@ class Rearchiver:
 
     def __init__(
         self,
-        store: RearchiverTable,
-        bucket: RearchiverBucket,
+        store: Table,
+        bucket: Bucket,
         ledger: Ledger,
         *,
         now: Callable[[], dt.datetime] = utc_now,

@@ -15,7 +15,7 @@ import datetime as dt
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
@@ -40,8 +40,8 @@ from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, TransactsWrites
 from daicho.storage.requests import Put, Write
+from daicho.storage.table import Table
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
@@ -49,10 +49,6 @@ ATTEMPTS = 8
 MAX_NAMED = 1_000
 """The most rows that a report names one by one."""
 RESTORED_LIFETIME = 48 * 3600.0
-
-
-class RestorerTable(GetsItems, TransactsWrites, Protocol):
-    """The operations of the table that a restore needs."""
 
 
 @dataclass
@@ -104,7 +100,7 @@ class Restorer:
 
     def __init__(
         self,
-        store: RestorerTable,
+        store: Table,
         archive: ArchiveReader,
         ledger: Ledger,
         *,
@@ -178,7 +174,7 @@ class Restorer:
 class _RestoreRun:
     """One run over the rows. Threads may share it."""
 
-    store: RestorerTable
+    store: Table
     ledger: Ledger
     now: dt.datetime
     clocks: Callable[[], ClockReading]

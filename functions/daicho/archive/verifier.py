@@ -22,7 +22,6 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Protocol
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain, Link
@@ -33,16 +32,12 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 
 DELIVERY_GRACE = dt.timedelta(hours=1)
 """For this time after its delivery to the consumer, a deletion may have no row yet. Lambda retries
 a batch for longer only if something is wrong, and then the verification should report it."""
-
-
-class VerifierTable(GetsItems, QueriesItems, Protocol):
-    """The table operations that the verifier needs."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +145,7 @@ class Verifier:
 
     def __init__(
         self,
-        store: VerifierTable,
+        store: Table,
         archive: ArchiveReader,
         *,
         now: Callable[[], dt.datetime] = utc_now,

@@ -37,9 +37,9 @@ def build(
     ledger = ledger or Ledger.load_newest(settings.lock_file)
     now, threads = dependencies.now, dependencies.parallelism
     table = dependencies.table(settings.table_name, connections=threads)
-    archive = dependencies.bucket(settings.archive_bucket)
+    bucket = dependencies.bucket(settings.archive_bucket)
     failures = dependencies.bucket(settings.failure_bucket)
-    rearchiver = Rearchiver(table, archive, ledger, now=now)
+    rearchiver = Rearchiver(table, bucket, ledger, now=now)
     redrive = Redrive.build(settings, ledger, table, failures, rearchiver, threads=threads, now=now)
     worker = RedriveWorker(redrive, table, now)
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.jobs.record import JobRecord, PassRecord
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes, keys
-from daicho.storage.protocols import GetsItems, PutsItems
 from daicho.storage.requests import Put
+from daicho.storage.table import Table
 
 ABANDONED_AFTER = dt.timedelta(hours=1)
 """Nobody works on a job that was not saved for longer than this: a step takes 15 minutes."""
@@ -26,10 +25,6 @@ ABANDONED_AFTER = dt.timedelta(hours=1)
 
 class OvertakenError(StoreError):
     """Another process has saved the job."""
-
-
-class JobTable(GetsItems, PutsItems, Protocol):
-    """The operations of the table that jobs need."""
 
 
 def is_under_way(job: JobRecord, now: dt.datetime) -> bool:
@@ -44,7 +39,7 @@ def is_under_way(job: JobRecord, now: dt.datetime) -> bool:
 class JobStore:
     """Saves jobs in one table."""
 
-    store: JobTable
+    store: Table
     now: Callable[[], dt.datetime]
 
     def save(self, job: JobRecord, retry_budget: RetryBudget | None = None) -> None:

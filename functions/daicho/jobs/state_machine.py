@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,13 +18,6 @@ PURGE_PREFIX = "purge-"
 REDRIVE_PREFIX = "redrive-"
 """With the id of a job of this kind: what the state machine gets as the job. Deletions of tenants
 and rebuilds have their id alone."""
-
-
-class JobMachine(Protocol):
-    """The state machine that runs jobs."""
-
-    def start(self, name: str, given: Mapping[str, Any]) -> None:
-        """Start an execution; nothing happens if one of that name was started before."""
 
 
 class StateMachine:

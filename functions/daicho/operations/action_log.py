@@ -13,7 +13,7 @@ import datetime as dt
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ulid import ULID
 
@@ -22,8 +22,9 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import PutsItems, QueriesItems, UpdatesItems, apply_update
+from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Query, Update, to_key_image
+from daicho.storage.table import Table
 
 LOG = keys.render("", "operations")
 """The partition of all actions. No tenant has an empty name."""
@@ -34,10 +35,6 @@ MAX_DETAIL_CHARACTERS = 1_000
 _ULID = re.compile("[0-9A-HJKMNP-TV-Z]{26}")
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-class ActionLogTable(QueriesItems, PutsItems, UpdatesItems, Protocol):
-    """The operations of the table that the log needs."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class OperatorAction:
 class ActionLog:
     """The log of one table."""
 
-    store: ActionLogTable
+    store: Table
     now: Callable[[], dt.datetime]
 
     def run(

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.archive.forget_requests import ForgetRequest, build_request_key
 from daicho.layout.tenant_items import DELETIONS, build_job_key, parse_job_index_key
 from daicho.query.paging import CursorBinding, CursorPosition
 from daicho.runtime.retry import Mapper
 from daicho.storage import keys
-from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.tenants.deletion_job import DeletionJob
 
 CURSORS = CursorBinding("", ("operations", "deletions"))
 
 
-class DeletionsTable(GetsItems, QueriesItems, Protocol):
-    """The operations of the table that the list needs."""
-
-
 def list_deletions(
-    store: DeletionsTable, cursor: str | None, limit: int, map_all: Mapper
+    store: Table, cursor: str | None, limit: int, map_all: Mapper
 ) -> tuple[list[dict[str, Any]], str | None]:
     """A page of deletions, and the cursor of the next one.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.archive.audit import ROUND_KEY, AuditRound
 from daicho.operations.declarations import list_declarations
@@ -18,8 +18,9 @@ from daicho.rebuild.requests import find_job
 from daicho.release.states import read_recorded_states
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.protocols import GetsItems, ListsNames, QueriesItems
+from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream.claims import QUARANTINE, ShardClaims, build_shard_key
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.tally.dirty_shards import MAX_REMEMBERED
@@ -29,16 +30,12 @@ MAX_COUNTED = 10_000
 """The most discarded batches that are counted."""
 
 
-class HealthTable(GetsItems, QueriesItems, Protocol):
-    """The operations of the table that health needs."""
-
-
 @dataclass(frozen=True)
 class Health:
     """Reads the health of one stack. ``dashboard``: the address of its dashboard; empty if none."""
 
-    store: HealthTable
-    failures: ListsNames
+    store: Table
+    failures: Bucket
     ledger: Ledger
     stage: str
     dashboard: str

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from daicho.declare.rules.caller import Caller
-from daicho.jobs.state_machine import JobMachine
-from daicho.operations.action_log import ActionLog, ActionLogTable
+from daicho.jobs.state_machine import StateMachine
+from daicho.operations.action_log import ActionLog
+from daicho.operations.function_starter import FunctionStarter
 from daicho.operations.health import Health
 from daicho.plan import Ledger
-from daicho.redrive.failure_bucket import FailureObjects
-from daicho.redrive.redrives import Redrives, RedrivesTable
+from daicho.redrive.redrives import Redrives
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.runtime.settings import Settings
+from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream.recount_list import LIST, Recount
 
 REQUEST_S = 20.0
 """Seconds for the work of one request: the gateway gives up after 30."""
 MAX_RECOUNTS = 500
 T = TypeVar("T")
-
-
-class OperatorTable(ActionLogTable, RedrivesTable, Protocol):
-    """The operations of the table that operators need."""
-
-
-class Starter(Protocol):
-    """A function that is started without waiting for its answer."""
-
-    def start(self, event: Mapping[str, Any]) -> None:
-        """Start it."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +39,10 @@ class OperatorTools:
 
     settings: Settings
     ledger: Ledger
-    store: OperatorTable
-    failures: FailureObjects
-    machine: JobMachine
-    auditor: Starter
+    store: Table
+    failures: Bucket
+    machine: StateMachine
+    auditor: FunctionStarter
     now: Callable[[], dt.datetime]
     threads: int = 8
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
-from typing import Protocol
 
 from daicho.errors import ContendedError, TransactionFailedError
 from daicho.layout import reservations
@@ -28,8 +27,9 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, try_update
+from daicho.storage.protocols import GetsItems, try_update
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
+from daicho.storage.table import Table
 
 READ = ("version", "gen", "created_at", "ttl")
 """The attributes of an item that identify the image that was read."""
@@ -38,10 +38,6 @@ MAX_TOUCH_AGE_S = 240.0
 and who holds a unique value, was decided when it was planned."""
 MAX_RESERVATIONS = 99
 """The limit of one transaction, without the touch itself."""
-
-
-class TouchTable(GetsItems, TransactsWrites, UpdatesItems, Protocol):
-    """The operations of the table that a touch needs."""
 
 
 class ObstacleError(Exception):
@@ -114,7 +110,7 @@ class Touch:
     checks: tuple[ConditionCheck, ...] = ()
     end: int | None = None
 
-    def check(self, store: TouchTable) -> Touch:
+    def check(self, store: Table) -> Touch:
         """Check, before the pass counts the item, that no other item has one of its unique values.
 
         Returns the touch to send, which takes over reservations whose owner has gone.
@@ -143,7 +139,7 @@ class Touch:
         """Whether the item has expired since the touch was planned."""
         return self.end is not None and self.end <= now.timestamp()
 
-    def send(self, store: TouchTable) -> bool:
+    def send(self, store: Table) -> bool:
         """Touch the item; False if another writer was faster: the next pass reads the item again.
 
         Raises:

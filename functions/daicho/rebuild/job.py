@@ -179,7 +179,7 @@ class TableStep(PassStep):
 
     def __init__(self, on: TableStepDependencies, job: TableJob) -> None:
         super().__init__(on, job)
-        self._table, self._table_job = on, job
+        self._table_dependencies, self._table_job = on, job
 
     def wait_for_deployment(self) -> JobStep | None:
         """End the step while a deployment is under way; None if the step may go on.
@@ -187,7 +187,7 @@ class TableStep(PassStep):
         Before a pass that may be a proof, also wait until what ran before the deployment has ended.
         Until then it may write, and does not announce it.
         """
-        job, on = self._table_job, self._table
+        job, on = self._table_job, self._table_dependencies
         deployed = read_deployed(on.store)
         if deployed is None:
             job.reason = "a deployment is under way"

@@ -22,7 +22,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field
 from functools import partial
 from itertools import islice
-from typing import Protocol
 
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
@@ -44,31 +43,21 @@ from daicho.rebuild.kept_amounts import (
     select_lacking_rows,
     sum_rows,
 )
-from daicho.rebuild.rolled_up import DirtyMarksTable
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import DescribesStream, GetsItems, TransactsWrites
+from daicho.storage.protocols import DescribesStream, GetsItems
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Update, Write
-from daicho.storage.table import BatchGetResult
-from daicho.stream.heartbeat_watcher import (
-    HeartbeatProgress,
-    HeartbeatRun,
-    HeartbeatTable,
-    HeartbeatWatcher,
-)
+from daicho.storage.table import BatchGetResult, Table
+from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
 from daicho.tally import slots
 
 TRANSACTION_UNITS = 2.0
 """Write units of each item of a transaction."""
 RECORDS_PER_REQUEST = 100
-
-
-class KeptPartsTable(DirtyMarksTable, TransactsWrites, HeartbeatTable, Protocol):
-    """The operations of the table that this needs."""
 
 
 @dataclass
@@ -101,7 +90,7 @@ class KeptParts:
     read units and ``written`` write units a second.
     """
 
-    store: KeptPartsTable
+    store: Table
     stream: DescribesStream
     archive: ArchiveReader | None
     ledger: Ledger

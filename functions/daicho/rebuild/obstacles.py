@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Protocol
+from collections.abc import Collection
 
 from daicho.plan import Ledger
-from daicho.rebuild.recounts import RecountTable, list_recounts, select_blocking
-from daicho.storage.item_key import ItemKey
+from daicho.rebuild.recounts import list_recounts, select_blocking
+from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.requests import Query
-from daicho.storage.table import BatchGetResult
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
@@ -19,24 +18,10 @@ MAX_NAMED = 5
 """Claims or tallies that a message names."""
 
 
-class ObstacleTable(RecountTable, Protocol):
-    """The operations of the table that this needs."""
-
-    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
-        """Read many items."""
-
-
-class ObstacleBucket(Protocol):
-    """The operations of the failure bucket that this needs."""
-
-    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-
-
 def find_obstacles(
-    store: ObstacleTable,
+    store: Table,
     stream: DescribesStream,
-    failures: ObstacleBucket,
+    failures: Bucket,
     ledger: Ledger,
     entities: Collection[str],
 ) -> list[str]:

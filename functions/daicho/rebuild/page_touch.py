@@ -8,19 +8,14 @@ from dataclasses import field
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
-from daicho.rebuild.item_touch import (
-    NotUniqueError,
-    ObstacleError,
-    Touch,
-    TouchTable,
-    plan_touch,
-)
+from daicho.rebuild.item_touch import NotUniqueError, ObstacleError, Touch, plan_touch
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage
+from daicho.storage.table import Table
 
 
 @dataclass
@@ -67,7 +62,7 @@ class PageTouch:
     before anything is written.
     """
 
-    store: TouchTable
+    store: Table
     ledger: Ledger
     targets: Mapping[str, int]
     now: Callable[[], dt.datetime]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import field
-from typing import Protocol
 
 from daicho.jobs.lease import JobStore, is_under_way
 from daicho.jobs.step import JobStep
@@ -35,30 +34,22 @@ from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items
 from daicho.rebuild.rebuild import SEGMENTS
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.touches import MAX_PARALLELISM
-from daicho.release.states import StateStore, read_stage_states
+from daicho.release.states import read_stage_states
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
-from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
+from daicho.storage.protocols import try_update
 from daicho.storage.requests import ItemPage
-from daicho.tenants.item_remover import WRITES_PER_REQUEST, ItemRemoverTable
+from daicho.storage.table import Table
+from daicho.tenants.item_remover import WRITES_PER_REQUEST
 
 REBUILD_WAIT_S = 120
 """The pause before a purge looks again whether a rebuild is over, in seconds. A state machine has
 2,700 steps, and a rebuild of a large table takes days."""
-
-
-class PurgeTable(GetsItems, UpdatesItems, StateStore, ItemRemoverTable, Protocol):
-    """The operations of the table that a purge needs. ``units``: consumed by its requests."""
-
-    @property
-    def units(self) -> CapacityUnits:
-        """The units that were consumed since the last reading."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,7 @@ class Purge:
     over. ``read`` limits read units a second.
     """
 
-    store: PurgeTable
+    store: Table
     ledger: Ledger
     jobs: JobStore
     now: Callable[[], dt.datetime]
@@ -82,7 +73,7 @@ class Purge:
     def build(
         cls,
         settings: Settings,
-        store: PurgeTable,
+        store: Table,
         ledger: Ledger,
         *,
         threads: int,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from daicho.jobs.lease import JobStore, JobTable, is_under_way
+from daicho.jobs.lease import JobStore, is_under_way
 from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.plan import Ledger
@@ -20,6 +20,7 @@ from daicho.rebuild.job import JOB_KEY, TableJob, build_job_id
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems
+from daicho.storage.table import Table
 
 PURGE_KEY = ItemKey(JOB_KEY.pk, "purge")
 MAX_INSTANCES = 20
@@ -61,7 +62,7 @@ def list_unpurged(ledger: Ledger, states: Mapping[str, BackfillState]) -> dict[s
 
 
 def request_purge(
-    store: JobTable, unpurged: Mapping[str, list[str]], now: dt.datetime, *, rate: float
+    store: Table, unpurged: Mapping[str, list[str]], now: dt.datetime, *, rate: float
 ) -> PurgeJob:
     """Record a request; returns the job. An execution of the state machine then works on it.
 

@@ -19,7 +19,6 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import Protocol
 
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError
@@ -32,7 +31,6 @@ from daicho.layout.backfill_state import (
     progress_update,
 )
 from daicho.plan import Ledger, NewerGenerationError
-from daicho.rebuild.item_touch import TouchTable
 from daicho.rebuild.job import (
     BLOCKED_WAIT_S,
     DEPLOYMENT_WAIT_S,
@@ -41,9 +39,9 @@ from daicho.rebuild.job import (
     SpeedMeter,
     TableStep,
 )
-from daicho.rebuild.kept_parts import KeptParts, KeptPartsTable
+from daicho.rebuild.kept_parts import KeptParts
 from daicho.rebuild.kept_phase import KeptPhase
-from daicho.rebuild.obstacles import ObstacleBucket, ObstacleTable, find_obstacles
+from daicho.rebuild.obstacles import find_obstacles
 from daicho.rebuild.page_touch import PageCounts, PageTouch, TouchRate
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.requests import find_job
@@ -54,28 +52,16 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.capacity import CapacityUnits
+from daicho.storage.bucket import Bucket
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
-from daicho.storage.protocols import (
-    DescribesStream,
-    PutsItems,
-    ScansItems,
-    try_update,
-)
+from daicho.storage.protocols import DescribesStream, try_update
+from daicho.storage.table import Table
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
 SEGMENTS = 32
 OLDER_LOCK_FILE = "this function has an older lock file than the stage"
 QUIET_S = LEASE_S + 31.0
 """Longer than an announcement of older writers is valid and a request takes, in seconds."""
-
-
-class RebuildTable(KeptPartsTable, TouchTable, ObstacleTable, ScansItems, PutsItems, Protocol):
-    """The operations of the table that a rebuild needs. ``units``: consumed by its requests."""
-
-    @property
-    def units(self) -> CapacityUnits:
-        """The units that were consumed since the last reading."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +73,9 @@ class Rebuild:
     ``dirty_shards``: how many partitions dirty marks are spread over.
     """
 
-    store: RebuildTable
+    store: Table
     stream: DescribesStream
-    failures: ObstacleBucket
+    failures: Bucket
     ledger: Ledger
     jobs: JobStore
     now: Callable[[], dt.datetime]
@@ -104,9 +90,9 @@ class Rebuild:
     def build(
         cls,
         settings: Settings,
-        store: RebuildTable,
+        store: Table,
         stream: DescribesStream,
-        failures: ObstacleBucket,
+        failures: Bucket,
         ledger: Ledger,
         archive: ArchiveReader | None,
         *,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Iterator
 
 from daicho.plan import Ledger
 from daicho.plan.instances import describe_derivation, list_declarations, list_retiring
@@ -11,15 +10,9 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream.recount_list import LIST, Recount
 from daicho.tally.slots import TallyName
-
-
-class RecountTable(QueriesItems, Protocol):
-    """The operations of the table that this needs."""
-
-    def batch_write(self, *, deletes: Sequence[ItemKey]) -> None:
-        """Remove many items."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +58,7 @@ def select_blocking(
     return [entry for entry in entries if (entry.entity, *entry.instance) in declared]
 
 
-def remove_replaced_recounts(
-    store: RecountTable, ledger: Ledger, entities: Collection[str]
-) -> None:
+def remove_replaced_recounts(store: Table, ledger: Ledger, entities: Collection[str]) -> None:
     """Remove tallies that nothing will read again, once these entities are complete.
 
     These are tallies of instances that are not derived any more, and of those that were recounted.

@@ -6,11 +6,10 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from daicho.errors import StoreError, UnavailableError
-from daicho.jobs.lease import JobStore, JobTable, OvertakenError
-from daicho.jobs.state_machine import JobMachine
+from daicho.jobs.lease import JobStore, OvertakenError
+from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import (
     BackfillState,
     is_complete,
@@ -23,31 +22,17 @@ from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob, build_job_id
 from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
 from daicho.rebuild.purge_job import PurgeJob, list_unpurged, request_purge
-from daicho.release.states import (
-    StateStore,
-    build_deployed_update,
-    read_recorded_states,
-    read_stage_states,
-)
+from daicho.release.states import build_deployed_update, read_recorded_states, read_stage_states
 from daicho.storage import keys
 from daicho.storage.protocols import (
     GetsItems,
-    QueriesItems,
-    UpdatesItems,
     try_update,
 )
+from daicho.storage.table import Table
 
 CHANGE_ATTEMPTS = 20
 """How often a change of a job is tried, which saves its progress meanwhile."""
 _log = logging.getLogger(__name__)
-
-
-class StartTable(JobTable, UpdatesItems, StateStore, Protocol):
-    """The operations of the table that the start needs."""
-
-
-class OlderItemTable(JobTable, QueriesItems, Protocol):
-    """The operations of the table that a rebuild because of older items needs."""
 
 
 def plan_targets(ledger: Ledger, states: Mapping[str, BackfillState]) -> dict[str, int]:
@@ -68,7 +53,7 @@ def find_job(store: GetsItems) -> RebuildJob | None:
 
 
 def request_rebuild(
-    store: JobTable,
+    store: Table,
     targets: Mapping[str, int],
     now: dt.datetime,
     *,
@@ -102,7 +87,7 @@ def request_rebuild(
 
 
 def change_job(
-    store: JobTable,
+    store: Table,
     job: RebuildJob,
     now: dt.datetime,
     *,
@@ -124,7 +109,7 @@ def change_job(
     return _save_change(store, job, now, change)
 
 
-def pause_job(store: JobTable, job: RebuildJob, now: dt.datetime) -> RebuildJob:
+def pause_job(store: Table, job: RebuildJob, now: dt.datetime) -> RebuildJob:
     """Let the execution that works on a job end after its present step; returns the job.
 
     Raises:
@@ -140,7 +125,7 @@ def pause_job(store: JobTable, job: RebuildJob, now: dt.datetime) -> RebuildJob:
 
 
 def resume_job(
-    store: JobTable,
+    store: Table,
     job: RebuildJob,
     now: dt.datetime,
     *,
@@ -164,7 +149,7 @@ def resume_job(
 
 
 def _save_change(
-    store: JobTable, job: RebuildJob, now: dt.datetime, change: Callable[[RebuildJob], None]
+    store: Table, job: RebuildJob, now: dt.datetime, change: Callable[[RebuildJob], None]
 ) -> RebuildJob:
     """Change a job whose steps save their progress meanwhile."""
     for _ in range(CHANGE_ATTEMPTS):
@@ -181,8 +166,8 @@ def _save_change(
 
 
 def finish_deployment(
-    store: StartTable,
-    machine: JobMachine,
+    store: Table,
+    machine: StateMachine,
     ledger: Ledger,
     source: str,
     now: dt.datetime,
@@ -213,7 +198,7 @@ def finish_deployment(
 
 
 def rebuild_older_items(
-    store: OlderItemTable, machine: JobMachine, ledger: Ledger, now: dt.datetime, rate: float
+    store: Table, machine: StateMachine, ledger: Ledger, now: dt.datetime, rate: float
 ) -> int:
     """Start a rebuild of the entities of which an older item was found in the stream (rule 32).
 
@@ -239,8 +224,8 @@ def rebuild_older_items(
 
 
 def start_purge(
-    store: JobTable,
-    machine: JobMachine,
+    store: Table,
+    machine: StateMachine,
     ledger: Ledger,
     states: Mapping[str, BackfillState],
     now: dt.datetime,
@@ -259,7 +244,7 @@ def start_purge(
     return job
 
 
-def start_execution(machine: JobMachine, job: RebuildJob) -> None:
+def start_execution(machine: StateMachine, job: RebuildJob) -> None:
     """Let the state machine work on a job. Once more for one request does nothing.
 
     No tenant has an empty name. An execution ends once the table has a job of another ``id``.

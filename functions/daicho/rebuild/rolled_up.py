@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from daicho.storage import keys
-from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.tally import slots
-from daicho.tally.dirty_shards import DirtyShardsTable, remember_shards
-
-
-class DirtyMarksTable(DirtyShardsTable, QueriesItems, Protocol):
-    """The operations of the table that this needs."""
+from daicho.tally.dirty_shards import remember_shards
 
 
 def find_dirty_tally(
-    store: DirtyMarksTable, dirty_shards: int, instances: Iterable[str], until: dt.datetime
+    store: Table, dirty_shards: int, instances: Iterable[str], until: dt.datetime
 ) -> str | None:
     """A tally that was counted in until a time, and was not rolled up since; None if there is none.
 
@@ -41,7 +36,7 @@ def render_tally_prefix(entity: str, name: str, since: int) -> str:
     return keys.render_prefix(f"+{entity}.{name}", str(since))
 
 
-def _list_marked(store: DirtyMarksTable, dirty_shards: int, until: str) -> Iterator[str]:
+def _list_marked(store: Table, dirty_shards: int, until: str) -> Iterator[str]:
     """The tallies whose marks were set until a time."""
     for number in range(remember_shards(store, dirty_shards)):
         query = Query(slots.render_dirty_partition(number), index="GSI2", high=until)

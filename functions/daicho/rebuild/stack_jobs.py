@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Protocol
 
 from daicho.archive.reader import ArchiveReader
 from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.jobs.step import JobStep
 from daicho.plan import Ledger
-from daicho.rebuild.obstacles import ObstacleBucket
-from daicho.rebuild.purge import Purge, PurgeTable
-from daicho.rebuild.rebuild import Rebuild, RebuildTable
+from daicho.rebuild.purge import Purge
+from daicho.rebuild.rebuild import Rebuild
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
+from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream
-
-
-class StackJobTable(PurgeTable, RebuildTable, Protocol):
-    """The operations of the table that the jobs need."""
+from daicho.storage.table import Table
 
 
 @dataclass(frozen=True)
@@ -34,9 +30,9 @@ class StackJobs:
     def build(
         cls,
         settings: Settings,
-        store: StackJobTable,
+        store: Table,
         stream: DescribesStream,
-        failures: ObstacleBucket,
+        failures: Bucket,
         ledger: Ledger,
         archive: ArchiveReader | None,
         *,

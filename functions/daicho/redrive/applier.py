@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from enum import Enum
-from typing import Protocol
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
@@ -18,8 +17,8 @@ from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_sl
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry, retry_all
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites, UpdatesItems
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.stream.batch_writer import write_derived_item
@@ -32,10 +31,6 @@ from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
 """More than a batch has for one: a record that was only slow is applied."""
-
-
-class RedriveTable(GetsItems, PutsItems, UpdatesItems, TransactsWrites, Protocol):
-    """The operations of the table that applying needs."""
 
 
 class Outcome(Enum):
@@ -82,7 +77,7 @@ class Applier:
 
     def __init__(
         self,
-        store: RedriveTable,
+        store: Table,
         ledger: Ledger,
         *,
         dirty_shards: int,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Set
-from typing import Protocol
 
 from daicho.errors import UnavailableError
-from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
+from daicho.storage.bucket import Bucket
+from daicho.storage.protocols import try_update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import render_done_name
@@ -17,23 +18,10 @@ MAX_CLAIMS_PER_RUN = 100
 _log = logging.getLogger(__name__)
 
 
-class CleanupTable(GetsItems, UpdatesItems, Protocol):
-    """The operations of the table that cleaning needs."""
-
-
-class CleanupBucket(Protocol):
-    """The operations of the bucket that cleaning needs."""
-
-    def move(self, key: str, to: str) -> None:
-        """Give an object another name."""
-
-
 class ClaimCleanup:
     """Clears up in one table and one bucket. All of it may be left undone, or done twice."""
 
-    def __init__(
-        self, store: CleanupTable, objects: CleanupBucket, *, now: Callable[[], dt.datetime]
-    ) -> None:
+    def __init__(self, store: Table, objects: Bucket, *, now: Callable[[], dt.datetime]) -> None:
         self._store = store
         self._objects = objects
         self._now = now

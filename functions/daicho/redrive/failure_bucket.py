@@ -12,6 +12,7 @@ from daicho.errors import UnavailableError
 from daicho.redrive.report import RedrivePosition, RedriveReport
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
+from daicho.storage.bucket import Bucket
 from daicho.stream.failed_batch import (
     ON_FAILURE_PREFIX,
     OnFailureRecord,
@@ -24,19 +25,6 @@ from daicho.stream.records import Batch, EventError
 
 END = "~"
 """Behind every number, and behind the random part of every name."""
-
-
-class FailureObjects(Protocol):
-    """The operations of the bucket that this needs."""
-
-    def read(self, key: str) -> bytes | None:
-        """An object; None if there is none of that name."""
-
-    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-
-    def move(self, key: str, to: str) -> None:
-        """Give an object another name."""
 
 
 class Added(Protocol):
@@ -91,7 +79,7 @@ class FailureBucket:
     takes it.
     """
 
-    objects: FailureObjects
+    objects: Bucket
     functions: frozenset[str]
     emulated: bool
     retry_budget: RetryBudget

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from typing import Protocol
 
 from daicho.redrive.claim_ids import ClaimId
-from daicho.redrive.failure_bucket import FailureBucket, FailureObjects
+from daicho.redrive.failure_bucket import FailureBucket
 from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
 from daicho.redrive.report import RedrivePosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry
+from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import StreamRecord
@@ -31,10 +31,6 @@ from daicho.stream.recount_list import LIST, Recount
 
 QUARANTINED = ("open", "uncertain")
 """The states of claims whose record is in an object of its own."""
-
-
-class ClaimStore(GetsItems, QueriesItems, Protocol):
-    """The operations of the table that reading claims needs."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,8 @@ class OlderClaims:
     ``emulated``: as `Batch.parse` takes it.
     """
 
-    store: ClaimStore
-    objects: FailureObjects
+    store: Table
+    objects: Bucket
     projector: str
     emulated: bool
     map_all: Mapper

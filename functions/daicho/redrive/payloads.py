@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.errors import DaichoError
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage.bucket import Bucket
 from daicho.stream import claims
 from daicho.stream.records import Batch, EventError, StreamRecord
-
-
-class PayloadObjects(Protocol):
-    """The operation of the bucket that this needs."""
-
-    def read(self, key: str) -> bytes | None:
-        """An object; None if there is none of that name."""
 
 
 class MissingPayloadError(DaichoError):
@@ -35,9 +29,7 @@ class QuarantinedRecord:
     error: Mapping[str, Any]
 
 
-def read_payload(
-    objects: PayloadObjects, shard: str, seq: str, *, emulated: bool
-) -> QuarantinedRecord:
+def read_payload(objects: Bucket, shard: str, seq: str, *, emulated: bool) -> QuarantinedRecord:
     """Read the payload of a claim. ``emulated``: as `Batch.parse` takes it.
 
     Raises:

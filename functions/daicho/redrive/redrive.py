@@ -19,7 +19,6 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import islice
-from typing import Protocol
 
 from daicho.errors import DaichoError, UnavailableError
 from daicho.plan import Ledger
@@ -30,7 +29,6 @@ from daicho.redrive.failure_bucket import (
     FailedBatch,
     FailureBucket,
     FailureGroup,
-    FailureObjects,
     RecordRearchiver,
 )
 from daicho.redrive.older_claims import ChosenRecords, OlderClaims
@@ -40,13 +38,8 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper, retry
 from daicho.runtime.settings import Settings
-from daicho.storage.protocols import (
-    GetsItems,
-    PutsItems,
-    QueriesItems,
-    TransactsWrites,
-    UpdatesItems,
-)
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claim_writer import ShardFullError, put_claim
 from daicho.stream.claims import Claim, ShardClaims
@@ -55,10 +48,6 @@ from daicho.stream.records import Batch, StreamRecord
 MAX_RECOUNTS = 500
 """The limit of tallies in a report: the response of a Lambda function has at most 6 MB."""
 _log = logging.getLogger(__name__)
-
-
-class RedriveStore(GetsItems, QueriesItems, PutsItems, UpdatesItems, TransactsWrites, Protocol):
-    """The operations of the table that the redrive needs."""
 
 
 class EndOfCallError(Exception):
@@ -73,8 +62,8 @@ class Redrive:
     batches are applied; without an ``archive``, the archiver's stay. ``emulated``: `Batch.parse`.
     """
 
-    store: RedriveStore
-    objects: FailureObjects
+    store: Table
+    objects: Bucket
     ledger: Ledger
     projector: str
     dirty_shards: int
@@ -89,8 +78,8 @@ class Redrive:
         cls,
         settings: Settings,
         ledger: Ledger,
-        store: RedriveStore,
-        failures: FailureObjects,
+        store: Table,
+        failures: Bucket,
         archive: RecordRearchiver,
         *,
         threads: int,

@@ -6,13 +6,12 @@ import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ulid import ULID
 
 from daicho.errors import BadCursor, Conflict, Invalid, StoreError
 from daicho.jobs.lease import JobStore, is_under_way
-from daicho.jobs.state_machine import JobMachine
+from daicho.jobs.state_machine import StateMachine
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.job import (
     PARTITION,
@@ -20,21 +19,17 @@ from daicho.redrive.job import (
     find_redrive,
     group_by_shard,
 )
-from daicho.redrive.set_aside import SetAsideRecords, SetAsideTable
+from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.protocols import PutsItems
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 
 MAX_CHOSEN = 1_000
 """Chosen records of one redrive, with the added ones: its item has 400 KB."""
 JOB_ID = re.compile("[0-9A-Z]{26}")
 """A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
-
-
-class RedrivesTable(SetAsideTable, PutsItems, Protocol):
-    """The operations of the table that starting and reading redrives needs."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +56,9 @@ class JobPage:
 class Redrives:
     """The redrives of one stack. ``records``: what was set aside."""
 
-    store: RedrivesTable
+    store: Table
     records: SetAsideRecords
-    machine: JobMachine
+    machine: StateMachine
     now: Callable[[], dt.datetime]
 
     @property

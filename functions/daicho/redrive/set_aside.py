@@ -14,8 +14,8 @@ from typing import Any
 
 from daicho.errors import BadCursor, NotFound
 from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
-from daicho.redrive.failure_bucket import END, FailureGroup, FailureObjects
-from daicho.redrive.older_claims import ClaimStore, OlderClaims, is_quarantined
+from daicho.redrive.failure_bucket import END, FailureGroup
+from daicho.redrive.older_claims import OlderClaims, is_quarantined
 from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
 from daicho.redrive.plain_json import to_plain_json
 from daicho.redrive.report import Phase, RedrivePosition
@@ -23,12 +23,12 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper, retry
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
 from daicho.stream.claims import Claim
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX, parse_shard
 from daicho.stream.quarantine import describe_error
 from daicho.stream.records import StreamRecord
-
-SetAsideTable = ClaimStore
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class SetAsideRecords:
     discarded batches are appended to the archive. ``emulated``: as `Batch.parse` takes it.
     """
 
-    store: ClaimStore
-    objects: FailureObjects
+    store: Table
+    objects: Bucket
     projector: str
     archiver: str = ""
     emulated: bool = False
@@ -101,7 +101,7 @@ class SetAsideRecords:
 
     @classmethod
     def build(
-        cls, settings: Settings, store: ClaimStore, failures: FailureObjects, *, threads: int
+        cls, settings: Settings, store: Table, failures: Bucket, *, threads: int
     ) -> SetAsideRecords:
         """The records of a deployed stack."""
         return cls(

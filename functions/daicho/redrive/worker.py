@@ -12,13 +12,14 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from daicho.jobs.lease import JobStore, JobTable, OvertakenError
+from daicho.jobs.lease import JobStore, OvertakenError
 from daicho.jobs.step import JobStep
 from daicho.redrive.job import RedriveJob, find_redrive
 from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import RedrivePosition, RedriveRequest
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
+from daicho.storage.table import Table
 
 RECORDS_PER_CALL = 100
 CALLS_PER_STEP = 10
@@ -34,7 +35,7 @@ class RedriveWorker:
     """Works on the redrives of one stack."""
 
     redrive: Redrive
-    store: JobTable
+    store: Table
     now: Callable[[], dt.datetime]
 
     def run_step(self, id: str, retry_budget: RetryBudget) -> JobStep:

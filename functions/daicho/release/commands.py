@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Protocol
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.release.older_writers import LEASE_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
-from daicho.storage.protocols import GetsItems, UpdatesItems
-
-
-class CommandStore(GetsItems, UpdatesItems, Protocol):
-    """What a check of a command's lock file needs of the table."""
-
+from daicho.storage.table import Table
 
 REQUEST_TIMEOUT_S = 8.0
 """The timeout of a request of a command that writes base items, in seconds."""
@@ -34,7 +28,7 @@ class CommandAdmission:
 
     def __init__(
         self,
-        store: CommandStore,
+        store: Table,
         ledger: Ledger,
         entities: Iterable[str],
         sleep: Callable[[float], None],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Protocol, Self, TypeVar
 
 from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.layout.backfill_state import (
@@ -18,8 +17,8 @@ from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.storage.protocols import UpdatesItems, apply_update
+from daicho.storage.table import Table
 
-Announcing = TypeVar("Announcing", bound="AnnouncesWrites")
 READERS_KNOW_S = STATE_CACHE_S + 1.0
 """Seconds after which every reader knows of a change of a backfill item: it may have read the item
 just before, and its clock may be a little late."""
@@ -27,13 +26,6 @@ LEASE_S = 5.0
 """How long an announcement is valid, in seconds."""
 ANNOUNCEMENT_ATTEMPTS = 4
 _log = logging.getLogger(__name__)
-
-
-class AnnouncesWrites(Protocol):
-    """A table that can call a function before each write."""
-
-    def with_announcement(self, announce: Callable[[], None]) -> Self:
-        """The same table, which calls ``announce`` before it writes."""
 
 
 class OlderWriters:
@@ -70,7 +62,7 @@ class OlderWriters:
         """Whether this code writes an older generation of any entity."""
         return bool(self._written)
 
-    def announce_writes(self, table: Announcing) -> Announcing:
+    def announce_writes(self, table: Table) -> Table:
         """The table with an announcement before each write, if it is needed; the first is made now.
 
         Raises:

@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
 
 from daicho.errors import TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, disable_update
@@ -23,7 +22,6 @@ from daicho.release.refusals import (
 from daicho.release.states import (
     BegunCheck,
     StageStates,
-    StateStore,
     build_record_update,
     list_filtered_types,
     list_rendered_disabled,
@@ -34,16 +32,13 @@ from daicho.release.states import (
 )
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.protocols import TransactsWrites, UpdatesItems, apply_update, try_update
+from daicho.storage.protocols import apply_update, try_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
+from daicho.storage.table import Table
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
 _log = logging.getLogger(__name__)
 OVERTAKEN = "another release was checked since this one was: it opens nothing. Deploy again"
-
-
-class ReleaseStore(StateStore, UpdatesItems, TransactsWrites, Protocol):
-    """What a release needs of the table."""
 
 
 class Release:
@@ -59,7 +54,7 @@ class Release:
 
     def __init__(
         self,
-        store: ReleaseStore,
+        store: Table,
         watcher: HeartbeatWatcher,
         ledger: Ledger,
         filter_spread_s: float,

@@ -6,7 +6,6 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Protocol
 
 from daicho.layout.backfill_state import (
     BACKFILL,
@@ -21,15 +20,12 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
-from daicho.storage.protocols import GetsItems, QueriesItems, ScansItems
+from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import ConditionCheck, Query, Scan, Update
+from daicho.storage.table import Table
 
 _NOTHING = "#"
 """In a set of names, which must not be empty. No entity is called so."""
-
-
-class StateStore(QueriesItems, ScansItems, Protocol):
-    """What reading the states of a stage needs."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ class StageStates:
         )
 
 
-def read_stage_states(store: StateStore) -> StageStates:
+def read_stage_states(store: Table) -> StageStates:
     """Read what a table says about its entities: one query, and two requests more until a release.
 
     Raises:
@@ -287,7 +283,7 @@ def narrow_filter_update(stage: StageStates, ledger: Ledger) -> Update | None:
     return Update(FILTER_KEY, expression, condition=condition, names=names, values=values)
 
 
-def _has_items(store: ScansItems) -> bool:
+def _has_items(store: Table) -> bool:
     """Whether the table has an item of a tenant. The stack's own functions may have run already."""
     scan = Scan(
         consistent=True,

@@ -20,8 +20,8 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import FIRST_PAUSE_S, MAX_PAUSE_S, RetryBudget
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import ScansItems
 from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.table import Table
 
 FIRST_PAGE_ITEMS = 25
 """The items of a page whose units are bounded, before the units of an item are known."""
@@ -86,7 +86,7 @@ class ParallelScan(Generic[T]):
     units a second: pages are then so small that a round takes about a second's share.
     """
 
-    store: ScansItems
+    store: Table
     scan: Scan
     work: Work[T]
     most: int = 8

@@ -1,20 +1,20 @@
-"""The methods of the table and of a bucket that parts of the library need, one by one.
+"""Single methods of the table as protocols, and the values that a bucket and a stream return.
 
-Each part declares its needs in its own ``Store`` or ``Objects``, composed of these protocols.
-Infrastructure grants exactly those, and a test double implements no others.
+`daicho.storage.table.Table` fulfils the protocols, and so does the table with a time limit
+(`daicho.tally.limited_table`). What needs the table for more than one of them names `Table`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
 from daicho.errors import ConditionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import InsertOutcome, ItemPage, Put, Query, Scan, Update, Write
+from daicho.storage.requests import ItemPage, Put, Query, Update
 
 
 class GetsItems(Protocol):
@@ -31,13 +31,6 @@ class QueriesItems(Protocol):
         """Read an item collection or a stretch of an index."""
 
 
-class ScansItems(Protocol):
-    """Reads the whole table."""
-
-    def scan(self, scan: Scan) -> ItemPage:
-        """Read one page of a segment of the whole table."""
-
-
 class PutsItems(Protocol):
     """Writes items."""
 
@@ -45,13 +38,6 @@ class PutsItems(Protocol):
         self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
     ) -> Image | None:
         """Write a whole item if the condition holds."""
-
-
-class InsertsItems(Protocol):
-    """Creates many items in one request."""
-
-    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
-        """Create up to 25 items; the outcome of each."""
 
 
 class UpdatesItems(Protocol):
@@ -68,13 +54,6 @@ class UpdatesItems(Protocol):
         returns: Literal["ALL_NEW"] | None = None,
     ) -> Image | None:
         """Change an item, or create it, if the condition holds; returns the new one on request."""
-
-
-class TransactsWrites(Protocol):
-    """Writes several items, or none."""
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        """Do all writes or none."""
 
 
 def apply_update(
@@ -162,54 +141,3 @@ class DescribesStream(Protocol):
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         """All shards that the newest stream of the table has."""
-
-
-class CreatesObjects(Protocol):
-    """Creates objects, and reads the metadata of an object whose name is taken."""
-
-    def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
-        """Create an object; False if one of that name exists."""
-
-    def get_metadata(self, key: str) -> Mapping[str, str]:
-        """The metadata that an object was created with."""
-
-
-class FetchesObjects(Protocol):
-    """Reads objects."""
-
-    def fetch(self, key: str) -> FetchedObject | None:
-        """An object with its metadata; None if there is none of that name."""
-
-
-class ListsNames(Protocol):
-    """Lists objects by name."""
-
-    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-
-
-class ListsObjects(Protocol):
-    """Lists objects with sizes and times."""
-
-    def list_objects(
-        self, prefix: str, *, behind: str = "", most: int = 1000
-    ) -> Iterator[ListedObject]:
-        """The objects whose names begin with ``prefix`` and sort behind ``behind``, in order."""
-
-
-class RewritesObjectVersions(Protocol):
-    """Reads every version of the objects, replaces the newest, removes any permanently."""
-
-    def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
-        """Every version of every object whose name begins with ``prefix``, in order of name."""
-
-    def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
-        """An object, or one version of it, with its metadata."""
-
-    def replace(
-        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = ...
-    ) -> bool:
-        """Replace the object that has this ``etag``."""
-
-    def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
-        """Remove versions permanently."""

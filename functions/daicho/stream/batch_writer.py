@@ -13,7 +13,6 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Protocol
 
 from daicho.errors import (
     ConditionFailedError,
@@ -26,8 +25,9 @@ from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.runtime.retry import Mapper, RetryBudget, retry_rounds
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue
-from daicho.storage.protocols import InsertsItems, PutsItems, UpdatesItems, apply_update
+from daicho.storage.protocols import PutsItems, apply_update
 from daicho.storage.requests import to_key_image
+from daicho.storage.table import Table
 from daicho.stream.batch_fold import (
     DerivedWrite,
     ProjectorWrite,
@@ -47,20 +47,10 @@ units than anything else."""
 Work = tuple[ProjectorWrite, ...]
 
 
-class DerivedItemTable(PutsItems, Protocol):
-    """The operations of the table that writing a derived item needs."""
-
-
-class BatchTable(PutsItems, InsertsItems, UpdatesItems, Protocol):
-    """The operations of the table that writing a batch needs."""
-
-
 class BatchWriter:
     """Writes batches to one table. ``dirty_shards``: over how many partitions marks are spread."""
 
-    def __init__(
-        self, store: BatchTable, *, dirty_shards: int, now: Callable[[], dt.datetime]
-    ) -> None:
+    def __init__(self, store: Table, *, dirty_shards: int, now: Callable[[], dt.datetime]) -> None:
         self._store = store
         self._dirty_shards = dirty_shards
         self._now = now
@@ -169,7 +159,7 @@ class BatchWriter:
         return True
 
 
-def write_derived_item(store: DerivedItemTable, write: DerivedWrite, now: dt.datetime) -> None:
+def write_derived_item(store: PutsItems, write: DerivedWrite, now: dt.datetime) -> None:
     """Put the row, or a tombstone even where no item existed; never over an equal or newer item."""
     item = _build_item(write, now)
     try:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from daicho.errors import ConditionFailedError, RefusedError
-from daicho.storage.protocols import UpdatesItems, apply_update
+from daicho.storage.protocols import apply_update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, ShardClaims
-
-
-class ClaimTable(UpdatesItems, Protocol):
-    """The operations of the table that claiming needs."""
 
 
 class ShardFullError(Exception):
@@ -26,7 +21,7 @@ class RetiredShardError(Exception):
     """A batch claims a record of a retired shard, which is handled (rule 48)."""
 
 
-def put_claim(store: ClaimTable, shard: str, claim: Claim) -> bool:
+def put_claim(store: Table, shard: str, claim: Claim) -> bool:
     """Put a claim; False if there is one on the record already, whatever its state (rule 13).
 
     Raises:

@@ -10,53 +10,27 @@ The watcher keeps no state. One that was killed is started again with the same r
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.layout.heartbeats import MAX_KEYS, HeartbeatName, build_heartbeat, count_keys
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import DescribesStream, UpdatesItems, try_update
+from daicho.storage.protocols import DescribesStream, try_update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_progress import StreamProgress
-
-if TYPE_CHECKING:
-    from daicho.storage.table import BatchGetResult
 
 INTERVAL_S = 10.0
 """The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
 KEYS_PER_SHARD = 3.0
 """Partition keys for each open shard. A round misses a shard with a probability of 5 %."""
-
-
-class HeartbeatTable(UpdatesItems, Protocol):
-    """The operations of the table that the watcher needs."""
-
-    def batch_get(
-        self,
-        keys: Iterable[ItemKey],
-        *,
-        consistent: bool = False,
-        retry_budget: RetryBudget | None = None,
-    ) -> BatchGetResult:
-        """Read many items."""
-
-    def batch_write(
-        self,
-        puts: Iterable[Image] = (),
-        deletes: Iterable[ItemKey] = (),
-        *,
-        retry_budget: RetryBudget | None = None,
-    ) -> None:
-        """Write many items without conditions."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +84,7 @@ class HeartbeatWatcher:
 
     def __init__(
         self,
-        store: HeartbeatTable,
+        store: Table,
         stream: DescribesStream,
         *,
         now: Callable[[], dt.datetime] = utc_now,

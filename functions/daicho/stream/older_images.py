@@ -11,7 +11,7 @@ import datetime as dt
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from daicho.errors import ConditionFailedError, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, count_older_update, find_older_update
@@ -20,8 +20,9 @@ from daicho.runtime.retry import Mapper, RetryBudget, retry
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, TransactsWrites, UpdatesItems, apply_update
+from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ConditionCheck, Write
+from daicho.storage.table import Table
 from daicho.stream.records import StreamRecord
 
 NOTED_S = 5.0
@@ -30,10 +31,6 @@ READS_AT_ONCE = 100
 T = TypeVar("T")
 _NO_VALUE: AttributeValue = {}
 _log = logging.getLogger(__name__)
-
-
-class OlderImagesTable(GetsItems, UpdatesItems, TransactsWrites, Protocol):
-    """The operations of the table that noting older generations needs."""
 
 
 class OlderImages:
@@ -51,7 +48,7 @@ class OlderImages:
 
     def __init__(
         self,
-        store: OlderImagesTable,
+        store: Table,
         ledger: Ledger,
         now: Callable[[], dt.datetime],
         map_all: Mapper = map,

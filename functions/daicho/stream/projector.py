@@ -19,19 +19,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, make_mapper
-from daicho.storage.protocols import (
-    GetsItems,
-    InsertsItems,
-    PutsItems,
-    QueriesItems,
-    TransactsWrites,
-    UpdatesItems,
-)
+from daicho.storage.table import Table
 from daicho.stream.announcement import build_announcement
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch
 from daicho.stream.batch_writer import BatchWriter
@@ -41,15 +33,6 @@ from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
 from daicho.tally.immediate_rollup import ImmediateRollup
-
-
-class ProjectorTable(
-    GetsItems, QueriesItems, PutsItems, InsertsItems, UpdatesItems, TransactsWrites, Protocol
-):
-    """The operations of the table that the projector needs.
-
-    Reads are for immediate rollups, and for items of older generations.
-    """
 
 
 def _ignore_metrics(_counts: Mapping[str, int]) -> None:
@@ -66,7 +49,7 @@ class Projector:
 
     def __init__(
         self,
-        store: ProjectorTable,
+        store: Table,
         objects: QuarantineBucket,
         ledger: Ledger,
         *,

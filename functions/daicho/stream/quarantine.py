@@ -18,11 +18,11 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
 from daicho.storage.protocols import apply_update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.changes import PoisonRecord
 from daicho.stream.claim_writer import (
     AlreadyAnnouncedError,
-    ClaimTable,
     RetiredShardError,
     ShardFullError,
     put_claim,
@@ -36,7 +36,7 @@ MAX_MESSAGE_CHARACTERS = 1_000
 
 
 class QuarantineBucket(Protocol):
-    """The operations of the bucket that the quarantine needs."""
+    """The bucket operations that the quarantine needs: grants follow from them."""
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
         """Create an object; False if one of that name exists."""
@@ -64,7 +64,7 @@ class Quarantine:
     """The claims of one table, and their payloads in one bucket."""
 
     def __init__(
-        self, store: ClaimTable, objects: QuarantineBucket, *, now: Callable[[], dt.datetime]
+        self, store: Table, objects: QuarantineBucket, *, now: Callable[[], dt.datetime]
     ) -> None:
         self._store = store
         self._objects = objects

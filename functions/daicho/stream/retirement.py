@@ -14,33 +14,22 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
 
 from daicho.errors import ConditionFailedError
-from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import DescribesStream, UpdatesItems, apply_update
+from daicho.storage.protocols import DescribesStream, apply_update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally.slots import SettledShards
-
-if TYPE_CHECKING:
-    from daicho.storage.table import BatchGetResult
 
 INTERVAL = dt.timedelta(hours=1)
 RETRY_INTERVAL = dt.timedelta(minutes=10)
 """After an error. Meanwhile the slots of more shards are kept, and nothing else."""
 
 _log = logging.getLogger(__name__)
-
-
-class RetirementTable(UpdatesItems, Protocol):
-    """The operations of the table that retiring shards needs."""
-
-    def batch_get(self, keys: Iterable[ItemKey]) -> BatchGetResult:
-        """Read many items."""
 
 
 @dataclass
@@ -51,7 +40,7 @@ class ShardRetirement:
     any attempt lasts that may write the slots of a shard.
     """
 
-    store: RetirementTable
+    store: Table
     open_stream: Callable[[], DescribesStream]
     settle: dt.timedelta
     now: Callable[[], dt.datetime]

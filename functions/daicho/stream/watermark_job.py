@@ -14,33 +14,22 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, count_keys
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import (
-    DescribesStream,
-    GetsItems,
-    ListsNames,
-    PutsItems,
-    QueriesItems,
-    try_put,
-)
+from daicho.storage.bucket import Bucket
+from daicho.storage.protocols import DescribesStream, try_put
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream import claims, recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally import watermark
 from daicho.tally.watermark import Watermark
-
-if TYPE_CHECKING:
-    from daicho.storage.table import BatchGetResult
 
 RUN = "watermark"
 """The run that the heartbeats name. It never ends, and a shard item has one attribute of it."""
@@ -52,16 +41,6 @@ KEYS_PER_SHARD, MAX_KEYS = 1.0, 25
 """Fewer than when somebody waits for heartbeats: the next run is a minute away."""
 
 _log = logging.getLogger(__name__)
-
-
-class WatermarkTable(GetsItems, QueriesItems, PutsItems, Protocol):
-    """The operations of the table that the job needs."""
-
-    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False) -> BatchGetResult:
-        """Read many items."""
-
-    def batch_write(self, puts: Iterable[Image] = ()) -> None:
-        """Write many items without conditions."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +69,9 @@ class WatermarkJob:
 
     def __init__(
         self,
-        store: WatermarkTable,
+        store: Table,
         open_stream: Callable[[], DescribesStream],
-        open_failures: Callable[[], ListsNames],
+        open_failures: Callable[[], Bucket],
         entity: str,
         interval: dt.timedelta,
         now: Callable[[], dt.datetime],

@@ -25,7 +25,6 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from math import ceil
-from typing import Protocol
 
 from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
@@ -36,10 +35,6 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image, get_integer, measure_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import (
-    GetsItems,
-    PutsItems,
-    QueriesItems,
-    UpdatesItems,
     try_put,
     try_update,
 )
@@ -47,6 +42,7 @@ from daicho.storage.requests import Query
 from daicho.tally import counter_head, counter_items, counter_slots, slots
 from daicho.tally.counter_items import CounterName, CounterReading, CounterSums
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, TallyTurn
+from daicho.tally.limited_table import WritableTable
 from daicho.tally.slots import TallyName
 
 _log = logging.getLogger(__name__)
@@ -61,12 +57,8 @@ MAX_BLOCK_BYTES = 300_000
 RankingPlacer = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
 
 
-class CounterRollupTable(GetsItems, QueriesItems, PutsItems, UpdatesItems, Protocol):
-    """The operations of the table that the rollup needs."""
-
-
 def roll_up_counter(
-    store: CounterRollupTable,
+    store: WritableTable,
     ledger: Ledger,
     tally: DirtyTally,
     now: Callable[[], dt.datetime],
@@ -103,7 +95,7 @@ def roll_up_counter(
 class CounterRollup:
     """The parts of a turn. They return None if another rollup was at the counter meanwhile."""
 
-    store: CounterRollupTable
+    store: WritableTable
     name: CounterName
     plan: EntityPlan
     counter: CounterPlan

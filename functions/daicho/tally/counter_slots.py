@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from daicho.errors import ThrottledError
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image
 from daicho.storage.protocols import QueriesItems, UpdatesItems, try_update
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.tally import counter_head, counter_items
 
 ATTEMPTS = 3
 """How many slots a vote tries, each another one. A throttled slot has counted nothing."""
 
 
-class CounterReader(QueriesItems, Protocol):
-    """The operations of the table that reading needs."""
-
-
-class SendOnceTable(Protocol):
-    """A table whose client sends each request once and repeats none."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-    ) -> Image | None:
-        """Change an item, or create it."""
-
-
 def add(
-    table: SendOnceTable,
+    table: Table,
     name: counter_items.CounterName,
     by: tuple[str, ...],
     *,
@@ -46,7 +27,7 @@ def add(
     random: Callable[[], float],
     open_more: Callable[[int, int], int] = lambda known, _refused: known,
 ) -> None:
-    """Count a vote in a slot drawn at random.
+    """Count a vote in a slot drawn at random. The client of ``table`` repeats no request.
 
     Slots that refuse it are too few, unless the limit is the table's or the account's.
     ``open_more`` opens more: it gets the number of slots and the slot that refused, and returns the
@@ -108,7 +89,7 @@ def open_more(
 
 
 def read(
-    table: CounterReader,
+    table: QueriesItems,
     name: counter_items.CounterName,
     first: int,
     slots: int,
@@ -134,7 +115,7 @@ def read(
     return counter_items.CounterReading(max(slots, first + 1), tuple(images))
 
 
-def read_slot(table: CounterReader, name: counter_items.CounterName, number: int) -> list[Image]:
+def read_slot(table: QueriesItems, name: counter_items.CounterName, number: int) -> list[Image]:
     """The items of one slot, strongly consistent."""
     query = Query(name.render_slot_key(number), consistent=True)
     return [item for page in table.query_pages(query) for item in page.items]

@@ -8,22 +8,17 @@ each a run.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from daicho.storage import attributes, keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
+from daicho.storage.protocols import try_update
 from daicho.storage.requests import Update
+from daicho.storage.table import Table
 
 MAX_REMEMBERED = ItemKey(keys.render("", "dirty"), "shards")
 """The item that holds that number."""
 
 
-class DirtyShardsTable(GetsItems, UpdatesItems, Protocol):
-    """The operations of the table that this needs."""
-
-
-def remember_shards(store: DirtyShardsTable, shards: int) -> int:
+def remember_shards(store: Table, shards: int) -> int:
     """The most partitions that marks were ever spread over; ``shards`` is the current number.
 
     Raises:
@@ -34,7 +29,7 @@ def remember_shards(store: DirtyShardsTable, shards: int) -> int:
     return shard_count
 
 
-def _read_shards(store: DirtyShardsTable) -> int:
+def _read_shards(store: Table) -> int:
     return attributes.get_integer(store.get(MAX_REMEMBERED, consistent=True) or {}, "shards") or 0
 
 

@@ -13,7 +13,6 @@ from daicho.storage.protocols import (
     GetsItems,
     PutsItems,
     QueriesItems,
-    TransactsWrites,
     UpdatesItems,
 )
 from daicho.storage.requests import ItemPage, Query, Write
@@ -27,8 +26,11 @@ class TotalsTable(GetsItems, QueriesItems, PutsItems, Protocol):
     """The operations of the table that a tally's total needs."""
 
 
-class WritableTable(TotalsTable, UpdatesItems, TransactsWrites, Protocol):
+class WritableTable(TotalsTable, UpdatesItems, Protocol):
     """The operations of the table that a tally's rollup needs."""
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Do all writes or none."""
 
 
 class LimitedTotalsTable:
@@ -78,6 +80,6 @@ class LimitedTable(LimitedTotalsTable):
         return self.store.update(key, update, **arguments)
 
     def transact(self, writes: Sequence[Write]) -> None:
-        """See `TransactsWrites.transact`."""
+        """See `Table.transact`."""
         self._begin()
         self.store.transact(writes)

@@ -12,7 +12,6 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from daicho.derive.contributions import Amount
 from daicho.errors import TransactionFailedError
@@ -23,15 +22,15 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, make_mapper
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put, try_update
+from daicho.storage.table import Table
 from daicho.tally import counter_items, slots, total_items
 from daicho.tally.counter_rollup import roll_up_counter
 from daicho.tally.dirty_marks import find_dirty_tallies
 from daicho.tally.dirty_shards import remember_shards
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, FairQueue, TallyTurn
-from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TotalsTable, WritableTable
+from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TotalsTable
 from daicho.tally.reader import read_slots, sum_slots
 from daicho.tally.slots import SettledShards
 
@@ -39,14 +38,6 @@ MAX_STARTS = 3
 """How often a tally is started over when another rollup is at it; then that one has done it."""
 
 _log = logging.getLogger(__name__)
-
-
-class RollupTable(WritableTable, Protocol):
-    """The operations of the table that the rollup needs. ``units`` count its requests."""
-
-    @property
-    def units(self) -> CapacityUnits:
-        """The units taken since the last reading."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +192,7 @@ class Rollup:
 
     def __init__(
         self,
-        store: RollupTable,
+        store: Table,
         ledger: Ledger,
         *,
         dirty_shards: int,

@@ -18,7 +18,6 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Protocol
 
 from daicho.archive import forget_requests
 from daicho.jobs.lease import JobStore
@@ -28,24 +27,16 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.capacity import CapacityUnits
+from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
-from daicho.storage.protocols import ObjectVersion, QueriesItems, ScansItems, try_update
+from daicho.storage.protocols import ObjectVersion, try_update
 from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream.recount_list import LIST
 from daicho.tenants.deletion_job import PHASES, DeletionJob, find_deletion
-from daicho.tenants.failed_records import (
-    FailedRecordBucket,
-    FailedRecordRemover,
-    FailedRecordTable,
-)
-from daicho.tenants.item_remover import (
-    ItemRemover,
-    ItemRemoverTable,
-    RemovalCounts,
-    is_of_tenant,
-)
+from daicho.tenants.failed_records import FailedRecordRemover
+from daicho.tenants.item_remover import ItemRemover, RemovalCounts, is_of_tenant
 
 UPLOAD_MARGIN_S = 40
 """A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
@@ -55,14 +46,6 @@ MAX_PARALLELISM = 4
 """Segments at once. A page of each may hold some thousands of items to remove."""
 WRITES_PER_SECOND = 1_000
 _log = logging.getLogger(__name__)
-
-
-class DeletionTable(ItemRemoverTable, FailedRecordTable, ScansItems, QueriesItems, Protocol):
-    """The table operations that the deletion needs. ``units``: consumed by its requests."""
-
-    @property
-    def units(self) -> CapacityUnits:
-        """The units that were consumed since the last reading."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +59,9 @@ class DeletionWorker:
     a second.
     """
 
-    store: DeletionTable
-    failures: FailedRecordBucket
-    objects: FailedRecordBucket | None
+    store: Table
+    failures: Bucket
+    objects: Bucket | None
     jobs: JobStore
     now: Callable[[], dt.datetime]
     settle: int
@@ -92,9 +75,9 @@ class DeletionWorker:
     def build(
         cls,
         settings: Settings,
-        store: DeletionTable,
-        failures: FailedRecordBucket,
-        objects: FailedRecordBucket | None,
+        store: Table,
+        failures: Bucket,
+        objects: Bucket | None,
         *,
         threads: int,
         now: Callable[[], dt.datetime],
@@ -235,7 +218,7 @@ class _Deletion(PassStep):
         self._remove_objects(self._on.objects, batch)
         return True
 
-    def _remove_objects(self, objects: FailedRecordBucket, batch: Sequence[ObjectVersion]) -> None:
+    def _remove_objects(self, objects: Bucket, batch: Sequence[ObjectVersion]) -> None:
         if batch:
             self.record_finding()
             objects.remove_versions(batch)

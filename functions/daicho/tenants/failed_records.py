@@ -19,19 +19,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import (
     FetchedObject,
-    GetsItems,
     ObjectVersion,
-    RewritesObjectVersions,
-    UpdatesItems,
     try_update,
 )
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import DONE_CLAIM_RETENTION, Claim, ShardClaims
 from daicho.stream.failed_batch import (
@@ -48,14 +47,6 @@ PREFIXES = tuple(sorted((ON_FAILURE_PREFIX, DONE_PREFIX, claims.QUARANTINE_PREFI
 ATTEMPTS = 4
 Records = Sequence[Mapping[str, Any]]
 _PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>\d+)\.json")
-
-
-class FailedRecordTable(GetsItems, UpdatesItems, Protocol):
-    """The table operations that the removal needs: it reads and finishes claims."""
-
-
-class FailedRecordBucket(RewritesObjectVersions, Protocol):
-    """The bucket operations that the removal needs."""
 
 
 @dataclass
@@ -92,8 +83,8 @@ class FailedRecordRemover:
     is removed.
     """
 
-    store: FailedRecordTable
-    bucket: FailedRecordBucket
+    store: Table
+    bucket: Bucket
     tenant: str
     now: Callable[[], dt.datetime] = utc_now
     before_removal: Callable[[], None] = lambda: None

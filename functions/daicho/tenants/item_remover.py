@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Protocol
 
 from daicho.errors import ConditionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import PutsItems
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.table import Table
 from daicho.tenants.tombstones import DeletionAction, build_tombstone, choose_action
 
 WRITES_PER_REQUEST = 25
@@ -24,13 +23,6 @@ ITEMS_PER_PAGE = 1_000
 ten times as many to remove, and a round of those would exceed the time that a step reserves for its
 end.
 """
-
-
-class ItemRemoverTable(PutsItems, Protocol):
-    """The table operations that the remover needs."""
-
-    def batch_write(self, puts: Iterable[Image] = (), deletes: Iterable[ItemKey] = ()) -> None:
-        """Write and remove many items without conditions."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ class ItemRemover:
     the same units.
     """
 
-    store: ItemRemoverTable
+    store: Table
     before_removal: Callable[[], None]
     now: Callable[[], dt.datetime]
     fences: bool

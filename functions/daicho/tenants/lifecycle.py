@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from ulid import ULID
 
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
-from daicho.jobs.lease import JobStore, JobTable, OvertakenError, is_under_way
-from daicho.jobs.state_machine import JobMachine
+from daicho.jobs.lease import JobStore, OvertakenError, is_under_way
+from daicho.jobs.state_machine import StateMachine
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.protocols import QueriesItems
-from daicho.storage.requests import Put, Write, to_key_image
+from daicho.storage.requests import Put, to_key_image
+from daicho.storage.table import Table
 from daicho.tenants.deletion_job import Archive, DeletionJob, find_deletion
 
 JOB_ID = re.compile("[0-9A-Z]{26}")
@@ -33,20 +32,13 @@ PROVEN_FOR = dt.timedelta(days=1)
 ATTEMPTS = 4
 
 
-class TenantTable(JobTable, QueriesItems, Protocol):
-    """The table operations that tenants need."""
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        """Apply all writes or none."""
-
-
 @dataclass(frozen=True)
 class Tenants:
     """The tenants of one table. Threads may share it."""
 
-    store: TenantTable
+    store: Table
     item_cache: ItemCache
-    machine: JobMachine
+    machine: StateMachine
     now: Callable[[], dt.datetime]
 
     def check_open(self, tenant: str) -> None:

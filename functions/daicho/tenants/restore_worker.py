@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any
 
 from daicho.archive.reader import ArchiveReader, Selection
-from daicho.archive.restorer import Restorer, RestoreReport, RestorerTable
-from daicho.jobs.lease import JobStore, JobTable
+from daicho.archive.restorer import Restorer, RestoreReport
+from daicho.jobs.lease import JobStore
 from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.jobs.step import SAVE_INTERVAL, JobStep
 from daicho.layout.tenant_items import build_job_key
@@ -24,6 +24,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
+from daicho.storage.table import Table
 from daicho.tenants.restore_job import COUNTS, RestoreJob
 
 MAX_NAMED = 20
@@ -31,15 +32,11 @@ MAX_NAMED = 20
 MAX_REASON_CHARACTERS = 500
 
 
-class RestoreJobTable(JobTable, RestorerTable, Protocol):
-    """The operations of the table that restores need."""
-
-
 @dataclass(frozen=True)
 class RestoreWorker:
     """Works on restores. ``threads``: how many items are written at once."""
 
-    store: RestoreJobTable
+    store: Table
     archive: ArchiveReader
     ledger: Ledger
     now: Callable[[], dt.datetime]

@@ -222,7 +222,7 @@ class Tallies:
         def work(process: SimulatedProcess) -> None:
             seen = {sum_slots(self.deployment, name)}
             table = self.deployment.build_dependencies(process).table(TABLE)
-            watched = _Watched(table, lambda: seen.add(sum_slots(self.deployment, name)))
+            watched: Any = _Watched(table, lambda: seen.add(sum_slots(self.deployment, name)))
             found = reader.read_live_amount(watched, name)
             seen.add(sum_slots(self.deployment, name))
             if len(seen) == 1 and found not in seen:

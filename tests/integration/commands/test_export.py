@@ -240,7 +240,8 @@ def exporter(
 ) -> Exporter:
     checkpoint = open_checkpoint(file, {"of": "acme"}, 5)
     lines_of = LineMaker(ExportSelection("acme", ("Song",)), LEDGER, lambda: NOW)
-    return Exporter(file, checkpoint, lines_of, store, most, RateLimiter(None), sleep=sleep)
+    table: Any = store
+    return Exporter(file, checkpoint, lines_of, table, most, RateLimiter(None), sleep=sleep)
 
 
 @pytest.mark.parametrize("most", [1, 4])

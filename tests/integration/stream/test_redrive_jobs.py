@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from daicho.jobs.state_machine import StateMachine
 from daicho.redrive.redrives import Redrives
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.testing.aws.client_errors import build_error
@@ -23,8 +24,11 @@ from tests.support.redrive_setup import (
 __all__ = ["deployed", "objects"]
 
 
-class Machine:
+class Machine(StateMachine):
     """Keeps the input of the last execution."""
+
+    def __init__(self) -> None:
+        super().__init__("arn")
 
     def start(self, name: str, given: Any) -> None:
         self.given = given

@@ -16,6 +16,7 @@ from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.jobs.lease import JobStore
+from daicho.jobs.state_machine import StateMachine
 from daicho.plan import Ledger
 from daicho.rebuild.requests import (
     find_job,
@@ -70,7 +71,7 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class SimulatedMachine:
+class SimulatedMachine(StateMachine):
     """The state machine of jobs, for one process."""
 
     rebuilds: Rebuilds

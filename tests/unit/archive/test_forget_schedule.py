@@ -219,8 +219,9 @@ def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
 
                 return done
 
+        table: Any = Mortal(house.kept.table)
         mortal = ForgetScheduler(
-            Mortal(house.kept.table),
+            table,
             Mortal(house.kept.bucket),
             now=lambda h=house: h.now,  # type: ignore[misc]
         )

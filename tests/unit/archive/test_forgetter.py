@@ -137,7 +137,8 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
 
                 return done
 
-        fragile = Forgetter(Fragile(kept.table), Fragile(kept.bucket), now=lambda k=kept: k.now)  # type: ignore[misc]
+        table: Any = Fragile(kept.table)
+        fragile = Forgetter(table, Fragile(kept.bucket), now=lambda k=kept: k.now)  # type: ignore[misc]
         try:
             fragile.forget("t")
         except UnavailableError:

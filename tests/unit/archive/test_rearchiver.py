@@ -110,10 +110,10 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
                 return getattr(self._real, name)
 
         at_once = RetryBudget(lambda: 0.0)
+        table: Any = Fragile(kept.table)
+        bucket: Any = Fragile(kept.bucket)
         try:
-            Rearchiver(Fragile(kept.table), Fragile(kept.bucket), LEDGER).rearchive(
-                build_expired_batch(2, 3, 5), at_once
-            )
+            Rearchiver(table, bucket, LEDGER).rearchive(build_expired_batch(2, 3, 5), at_once)
         except UnavailableError:
             kept.rejoin(2, 3, 5)
             assert kept.numbers() == [1, 2, 3, 4, 5]

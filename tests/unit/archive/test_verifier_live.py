@@ -72,7 +72,7 @@ def verified(event: Event, at: int) -> tuple[VerifyReport, int]:
     def happens() -> None:
         event(kept)
 
-    table = Interrupted(kept.table, clock, at, happens)
+    table: Any = Interrupted(kept.table, clock, at, happens)
     bucket = Interrupted(kept.bucket, clock, at, happens)
     verifier = Verifier(table, ArchiveReader(bucket), now=lambda: kept.now)
     return verifier.verify(DayRange.for_rows(TODAY), ["Download"]), clock[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -28,7 +27,7 @@ from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.requests import ItemPage, Scan
-from tests.support.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
 LEDGER = number(PLAIN, WITH_LIST)
@@ -110,16 +109,13 @@ class Stage:
         apply_update(table, build_record_update("arn", frozenset({"Member"})))
         apply_update(table, build_deployed_update("arn", BEGIN - dt.timedelta(hours=1)))
         self.rebuild = Rebuild(
-            table, self, self, LEDGER, jobs, lambda: self.now, 60, SEGMENTS, PARALLELISM
+            table, self, MemoryBucket(), LEDGER, jobs, lambda: self.now, 60, SEGMENTS, PARALLELISM
         )
         self.job = request_rebuild(table, {"Member": 2}, self.now, rate=1e9)
         table.faults.writes = 0
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         return ()
-
-    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        return iter(())
 
     def sleep(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)

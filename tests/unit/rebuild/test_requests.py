@@ -11,6 +11,7 @@ import pytest
 
 from daicho.errors import UnavailableError
 from daicho.jobs.lease import ABANDONED_AFTER, JobStore, OvertakenError
+from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.purge_job import (
     MAX_INSTANCES,
@@ -37,7 +38,7 @@ NOW = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
 TWO = number(PLAIN, WITH_LIST)
 
 
-class Machine:
+class Machine(StateMachine):
     """Keeps what was started."""
 
     def __init__(self) -> None:

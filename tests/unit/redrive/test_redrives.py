@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, UnavailableError
-from daicho.jobs.state_machine import REDRIVE_PREFIX
+from daicho.jobs.state_machine import REDRIVE_PREFIX, StateMachine
 from daicho.jobs.step import JobStep
 from daicho.redrive import redrives, worker
 from daicho.redrive.job import RedriveJob
@@ -35,7 +35,7 @@ __all__ = ["house"]
 
 
 @dataclass
-class Machine:
+class Machine(StateMachine):
     """Keeps what was started. ``failure``: raised at the start."""
 
     failure: Exception | None = None

@@ -16,6 +16,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.parallel_scan import FIRST_PAGE_ITEMS, ParallelScan, ScanRound, ScanSegments
 from daicho.storage.requests import ItemPage, Scan
+from tests.support.memory_stores import MemoryTable
 
 PAGE = 10
 
@@ -24,12 +25,13 @@ def key(segment: int, place: int) -> Image:
     return {"PK": {"S": f"s{segment}"}, "SK": {"S": f"{place:04}"}}
 
 
-class Store:
+class Store(MemoryTable):
     """Segments of so many items each, of half a unit; ``fails`` says of each request whether."""
 
     def __init__(
         self, sizes: list[int], fails: Callable[[int], Exception | None] = lambda _: None
     ) -> None:
+        super().__init__()
         self.sizes, self.fails = sizes, fails
         self.asked: list[Scan] = []
 

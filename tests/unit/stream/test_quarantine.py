@@ -47,8 +47,9 @@ class House:
 
     def project(self, given: Batch) -> str | None:
         bucket: Any = _Failing(Bucket(self.objects, "failures"), self)  # type: ignore[arg-type]
+        table: Any = _Failing(self.table, self)
         projector = Projector(
-            _Failing(self.table, self),
+            table,
             bucket,
             self._ledger,
             dirty_shards=1,

@@ -15,7 +15,7 @@ from daicho.runtime.start_up import pause_garbage_collection
 
 if TYPE_CHECKING:
     from daicho.operations.api import OperatorApi
-    from daicho.operations.operator_session import Starter
+    from daicho.operations.function_starter import FunctionStarter
     from daicho.web.http.operation import Operation
 
 ATTEMPTS = 2
@@ -33,7 +33,7 @@ class OperatorApiOnFirstRequest:
     settings: Settings
     ledger: Ledger
     dependencies: Dependencies
-    auditor: Starter | None = None
+    auditor: FunctionStarter | None = None
     more_operations: Sequence[Operation] = ()
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:

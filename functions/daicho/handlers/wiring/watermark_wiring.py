@@ -10,13 +10,14 @@ from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage.protocols import DescribesStream
+from daicho.storage.table import Table
 from daicho.stream.shard_progress import EmulatedStream
-from daicho.stream.watermark_job import WatermarkJob, WatermarkTable
+from daicho.stream.watermark_job import WatermarkJob
 from daicho.tally.rollup import Rollup, RollupReport
 
 
 def build_watermark_job(
-    settings: Settings, ledger: Ledger, dependencies: Dependencies, table: WatermarkTable
+    settings: Settings, ledger: Ledger, dependencies: Dependencies, table: Table
 ) -> WatermarkJob | None:
     """The job; None if the settings turn it off, or nothing is derived."""
     if not settings.heartbeat_seconds or not ledger.derived_types:

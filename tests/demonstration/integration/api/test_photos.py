@@ -65,9 +65,8 @@ class Deployed:
         return Client(api.build(variables, dependencies=dependencies), tenant)
 
     def sweep(self) -> Any:
-        return Sweep(self.table, lambda: self.bucket, lambda: self.now).run(
-            RetryBudget.for_seconds(60)
-        )
+        bucket: Any = self.bucket
+        return Sweep(self.table, lambda: bucket, lambda: self.now).run(RetryBudget.for_seconds(60))
 
     def items(self) -> int:
         return len(scanned(self))

@@ -11,6 +11,7 @@ from daicho.errors import ThrottledError, UnavailableError
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import ItemPage, Scan
+from daicho.storage.table import Table
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.plan.item_reader import (
     MAX_OPERANDS,
@@ -36,7 +37,7 @@ def make_items(count: int, entity: str = "User") -> list[Image]:
     ]
 
 
-class SegmentedTable:
+class SegmentedTable(Table):
     """A table whose items are spread over segments in turn, and read in pages of 100."""
 
     def __init__(self, items: list[Image]) -> None:
