@@ -104,7 +104,7 @@ HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a
 PUBLIC_PACKAGES = ((daicho, "public-names.md"), (daicho.testing, "testing.md"))
 MAX_LINES = 600
 MAX_PACKAGE_LINES = 3_000
-MAX_PROTOCOLS = 21
+MAX_PROTOCOLS = 22
 
 
 def is_ours(module: str) -> bool:
