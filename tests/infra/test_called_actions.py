@@ -87,6 +87,7 @@ def test_every_store_has_a_name_by_which_its_calls_are_found() -> None:
     ],
 )
 def test_another_name_of_a_store_is_found(line: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "daicho").symlink_to(FUNCTIONS.root / "daicho")
     path = tmp_path / "module.py"
     path.write_text(f"from daicho.storage.table import Table\n{line}\n")
     assert Sources(tmp_path).find_other_names(path) == {name}

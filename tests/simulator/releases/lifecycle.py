@@ -236,6 +236,7 @@ class Lifecycle(EventOwner):
                 table, watcher, release.ledger, FILTER_SPREAD_S, lambda: release.is_going_back
             )
             budget, source = make_retry_budget(process, dependencies), str(release.number)
+            before = self._find_last_check()
             try:
                 if is_finish and self.rebuilds is not None:
                     self.rebuilds.finish_deployment(process, release.ledger, source)
@@ -245,8 +246,10 @@ class Lifecycle(EventOwner):
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                last = (self._deployment.dynamodb.find(CHECK_KEY) or {}).get("stamp", {}).get("S")
-                if is_check or last in release.checks:  # else another one was checked since
+                last = self._find_last_check()
+                # Else another one was checked since. A check of which the request was carried out
+                # late may be the last one once more: the step has met the other one all the same.
+                if is_check or (last in release.checks and last == before):
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:
@@ -260,6 +263,11 @@ class Lifecycle(EventOwner):
             self._api.opened = max(self._api.opened, release.number)
             self._judge.add_writers(release.ledger, released=True)
         release.process = self._processes.start(RELEASER, work)
+
+    def _find_last_check(self) -> str | None:
+        """The stamp of the last check that is recorded."""
+        item = self._deployment.dynamodb.find(CHECK_KEY)
+        return None if item is None else item["stamp"]["S"]
 
     def _end_process(
         self, release: RunningRelease, process: SimulatedProcess, outcome: str
