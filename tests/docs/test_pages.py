@@ -13,6 +13,7 @@ from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
 
 PAGES = list_pages()
+MAX_TERMS = 65
 
 
 LINKED = list_linked_pages()
@@ -35,6 +36,13 @@ def test_lists_are_shown_on_the_site(page: Path) -> None:
 
 def test_spelling() -> None:
     assert list(find_misspellings(PAGES)) == []
+
+
+def test_the_glossary_has_few_terms() -> None:
+    page = (ROOT / "docs/explanation/glossary.md").read_text("utf-8")
+    terms = [line for line in page.splitlines() if line.startswith("### ")]
+    assert 50 < len(terms) <= MAX_TERMS
+    assert terms == sorted(terms, key=str.lower)
 
 
 def test_every_decision_is_in_the_index_and_has_its_own_number() -> None:
