@@ -158,10 +158,13 @@ def if_absent() -> ConditionalWrite:
     return write
 
 
-def if_unchanged(image: Image) -> ConditionalWrite:
-    """The condition that the item still has the version, creation and expiry of ``image``."""
+def if_unchanged(image: Image, *more: str) -> ConditionalWrite:
+    """The condition that the item still has the version, creation and expiry of ``image``.
+
+    ``more``: names of further attributes.
+    """
     write = ConditionalWrite()
-    names = ("version", "created_at", "ttl")
+    names = ("version", "created_at", "ttl", *more)
     equalities = [_equals(write, name, image.get(name)) for name in names]
     write.condition = " AND ".join(equalities)
     return write
