@@ -59,10 +59,7 @@ class ContractChange(Difference):
             "severity": self.severity.value,
             "breaking": self.is_breaking,
             "operations": list(self.operations),
-            "rule": self.rule,
-            "subject": self.subject,
-            "text": self.text,
-            "way": self.way,
+            **{name: getattr(self, name) for name in ("rule", "subject", "text", "way")},
         }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, RetiringPlan
+from daicho.plan.instances import Numbered
 from daicho.rebuild.touches import ITEMS_PER_PAGE
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image, measure_image
@@ -190,15 +191,19 @@ def _list_rows(plan: EntityPlan, image: Image) -> list[Image]:
 
 
 def _select(plan: EntityPlan, instances: Collection[tuple[str, int]]) -> EntityPlan:
-    """A plan that declares these instances, and nothing else."""
+    """A plan with these instances only. What retires has limits of its own, so it stays apart."""
+
+    def select(declared: tuple[Numbered, ...]) -> tuple[Numbered, ...]:
+        return tuple(each for each in declared if (each.name, each.since) in instances)
+
+    old = plan.retiring
     return replace(
         plan,
-        searches=tuple(s for s in plan.derived_searches if (s.name, s.since) in instances),
-        listings=tuple(s for s in plan.derived_listings if (s.name, s.since) in instances),
-        aggregates=tuple(a for a in plan.derived_aggregates if (a.name, a.since) in instances),
-        uniques=tuple(u for u in plan.uniques if (u.name, u.since) in instances),
-        counters=(),
-        retiring=RetiringPlan(),
+        searches=select(plan.searches),
+        listings=select(plan.listings),
+        aggregates=select(plan.aggregates),
+        uniques=select(plan.uniques),
+        retiring=RetiringPlan(select(old.searches), select(old.listings), select(old.aggregates)),
     )
 
 
@@ -211,7 +216,7 @@ def _estimate_counts(
     total = Units()
     for (aggregate, first), *others in zip(*counted, strict=True):
         touches = sum((touches for _, touches in others), first) * (item_count / len(images))
-        alone = replace(built, aggregates=(aggregate,))
+        alone = replace(built, aggregates=(aggregate,), retiring=RetiringPlan())
         groups = len(derived_writes.list_groups(alone, aggregate.name, events)) or 1
         total += sum_units(
             counting.estimate_counting(aggregate, FigureTraffic(), touches, groups, traffic, load)
