@@ -151,13 +151,11 @@ def estimate_rebuild(
     seconds = touch * item_count / rate
     traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=stream or StreamTraffic())
     load = counting.compute_stream_load(traffic, item_count)
-    sides = _divide(plan)
-    built_sides = [_select(side, incomplete) for side in sides]
     rows = scanned = 0.0
     for image in images:
-        derived = [row for side in sides for row in _list_rows(side, image)]
+        derived = [row for _, row in derived_writes.list_row_images(plan, image)]
         scanned += sum(PASSES) * sum(map(_count_scanned_units, (image, *derived)))
-        for row in (row for side in built_sides for row in _list_rows(side, image)):
+        for _, row in derived_writes.list_row_images(built, image):
             scanned -= PASSES[0] * _count_scanned_units(row)  # the first pass does not find it
             rows += measure_write(None, row)
     counted = _estimate_counts(built, images, item_count, traffic, load)
@@ -167,27 +165,6 @@ def estimate_rebuild(
     count_units = counted.write + announced
     dollars = prices.price_units(reads, touches + row_units + count_units)
     return RebuildEstimate(touches, row_units, count_units, reads, dollars, seconds)
-
-
-def _divide(plan: EntityPlan) -> tuple[EntityPlan, EntityPlan]:
-    """What a plan declares, and what retires in it, each alone.
-
-    An item whose rows of both are too many is named by the limits, and is estimated all the same.
-    """
-    retiring = plan.retiring
-    return replace(plan, retiring=RetiringPlan()), replace(
-        plan,
-        searches=retiring.searches,
-        listings=retiring.listings,
-        aggregates=retiring.aggregates,
-        uniques=retiring.uniques,
-        counters=(),
-        retiring=RetiringPlan(),
-    )
-
-
-def _list_rows(plan: EntityPlan, image: Image) -> list[Image]:
-    return [row for _, row in derived_writes.list_row_images(plan, image)]
 
 
 def _select(plan: EntityPlan, instances: Collection[tuple[str, int]]) -> EntityPlan:
