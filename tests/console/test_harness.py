@@ -21,13 +21,14 @@ def test_a_violation_of_the_policy_fails_a_test(browser: Browser, server: Consol
     with pytest.raises(AssertionError, match="policy: style-src-attr"), open_page(browser) as page:
         page.goto(server.url)
         page.evaluate("document.body.setAttribute('style', 'color: red'); 0")
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(500)
 
 
 def test_the_policy_refuses_other_origins(browser: Browser, server: ConsoleStack) -> None:
     with pytest.raises(AssertionError, match="policy: connect-src"), open_page(browser) as page:
         page.goto(server.url)
         page.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
+        page.wait_for_timeout(500)  # the page's report follows the browser's own message
 
 
 def test_axe_finds_what_is_not_accessible(anonymous: Page, server: ConsoleStack) -> None:

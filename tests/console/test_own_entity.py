@@ -55,5 +55,5 @@ def test_the_entity_of_the_tutorial_appears(own_page: Page, own: ConsoleStack) -
     assert call(own, "GET", "/effort/2026-11")["items"][0]["total"] == 90
     page.evaluate("location.hash = '#/charts'; 0")
     page.get_by_role("link", name="Rank team by month").click()
-    page.get_by_label("Month").fill("2026-11")
+    page.get_by_label("Month", exact=True).fill("2026-11")
     expect(page.get_by_text("facilities").first).to_be_visible()
