@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
@@ -20,6 +21,11 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import to_key_image
 
 State = Literal["running", "succeeded", "failed"]
+JOB_ID = re.compile("[0-9A-Z]{26}")
+"""The id of a job that people ask for is a ULID. Other texts have no job, and some of them cannot
+be a key."""
+RETENTION = dt.timedelta(days=90)
+"""How long a restore or a redrive is kept after it was asked for."""
 _EMPTY = ("", None)
 
 
@@ -99,6 +105,12 @@ class PassRecord(JobRecord):
         if not self.waits:
             return 0
         return max(0, math.ceil((dt.datetime.fromisoformat(self.waits) - now).total_seconds()))
+
+
+def build_expiry(asked_at: str) -> Image:
+    """The attribute by which DynamoDB removes the item of a job that was asked for then."""
+    expires = dt.datetime.fromisoformat(asked_at) + RETENTION
+    return attributes.to_image({"ttl": int(expires.timestamp())})
 
 
 def _read_numbers(value: Any) -> Any:

@@ -13,22 +13,20 @@ All of them are in one partition, in the order of their ids, which begin with th
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from daicho.jobs.record import JobRecord
+from daicho.jobs.record import JobRecord, build_expiry
 from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
 from daicho.redrive.report import RedriveReport
-from daicho.storage import attributes, keys
+from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems
 
 PARTITION = keys.render("", "redrive")
-RETENTION = dt.timedelta(days=90)
 MAX_FAILURES = 20
 """Records that could not be applied, of which the job keeps the error."""
 
@@ -106,8 +104,7 @@ class RedriveJob(JobRecord):
     @property
     def more_attributes(self) -> Image:
         """When the item expires."""
-        expires = dt.datetime.fromisoformat(self.asked_at) + RETENTION
-        return attributes.to_image({"ttl": int(expires.timestamp())})
+        return build_expiry(self.asked_at)
 
     @classmethod
     def list_shown_attributes(cls) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from ulid import ULID
 
 from daicho.errors import BadCursor, Conflict, Invalid, StoreError
 from daicho.jobs.lease import JobStore, is_under_way
+from daicho.jobs.record import JOB_ID
 from daicho.jobs.state_machine import StateMachine
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.job import (
@@ -28,8 +28,6 @@ from daicho.storage.table import Table
 
 MAX_CHOSEN = 1_000
 """Chosen records of one redrive, with the added ones: its item has 400 KB."""
-JOB_ID = re.compile("[0-9A-Z]{26}")
-"""A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
 
 
 @dataclass(frozen=True)

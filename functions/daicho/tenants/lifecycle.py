@@ -8,13 +8,13 @@ write for the tenant.
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable
 
 from ulid import ULID
 
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
 from daicho.jobs.lease import JobStore, OvertakenError, is_under_way
+from daicho.jobs.record import JOB_ID
 from daicho.jobs.state_machine import StateMachine
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -25,8 +25,6 @@ from daicho.storage.requests import Put, to_key_image
 from daicho.storage.table import Table
 from daicho.tenants.deletion_job import Archive, DeletionJob, find_deletion
 
-JOB_ID = re.compile("[0-9A-Z]{26}")
-"""A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
 PROVEN_FOR = dt.timedelta(days=1)
 """For this time after its end a deletion is not repeated: each pass reads the table of all."""
 ATTEMPTS = 4

@@ -5,10 +5,9 @@ The API reads and writes it without loading what restores (`daicho.tenants.resto
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import field
 
-from daicho.jobs.record import JobRecord
+from daicho.jobs.record import JobRecord, build_expiry
 from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.layout.tenant_items import build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -18,7 +17,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.tenants.deletion_job import KIND
 
 RESTORE = "restore"
-RETENTION = dt.timedelta(days=90)
 COUNTS = ("restored", "replaced", "already", "newer", "waiting", "failed")
 """The counts of a report that a job adds up over its steps."""
 
@@ -65,5 +63,4 @@ class RestoreJob(JobRecord):
     @property
     def more_attributes(self) -> Image:
         """The kind of the job, and when its item expires."""
-        expires = dt.datetime.fromisoformat(self.asked_at) + RETENTION
-        return attributes.to_image({KIND: RESTORE, "ttl": int(expires.timestamp())})
+        return {**attributes.to_image({KIND: RESTORE}), **build_expiry(self.asked_at)}

@@ -9,6 +9,7 @@ from ulid import ULID
 
 from daicho.errors import NotFound, StoreError, refuse
 from daicho.jobs.lease import JobStore, is_under_way
+from daicho.jobs.record import JOB_ID
 from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.layout.tenant_items import build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -16,7 +17,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tenants.deletion_job import KIND, DeletionJob, list_job_images
-from daicho.tenants.lifecycle import JOB_ID, Tenants
+from daicho.tenants.lifecycle import Tenants
 from daicho.tenants.restore_job import RestoreJob
 
 MAX_LISTED = 100

@@ -20,10 +20,11 @@ from daicho.errors import UnavailableError
 from daicho.handlers import jobs
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.jobs.lease import ABANDONED_AFTER
+from daicho.jobs.record import RETENTION
 from daicho.storage.item_cache import ItemCache
 from daicho.tenants.archive_source import ArchiveSource
 from daicho.tenants.lifecycle import Tenants
-from daicho.tenants.restore_job import RETENTION, RestoreJob
+from daicho.tenants.restore_job import RestoreJob
 from daicho.web.api import Api
 from tests.support.api_client import Client
 from tests.support.archive_deployment import BUCKET, LEDGER, Deployed, Entry, write

@@ -53,11 +53,8 @@ class Lifecycle(EventOwner):
     trouble_shares: ClassVar[tuple[float, ...]] = TROUBLE
 
     def __init__(self, parts: ScheduleParts, history: CodeHistory) -> None:
+        super().__init__(parts)
         self._history = history
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._choices = parts.choices
-        self._note = parts.note
         self._judge = ReadJudge(parts.deployment, parts.note)
         self._processes = WaitingProcesses(
             parts.deployment, parts.simulated_lambda, parts.choices, self.process_seconds

@@ -26,12 +26,8 @@ class ChosenRedrives(EventOwner):
     """
 
     def __init__(self, parts: ScheduleParts, redrive_versions: Sequence[int]) -> None:
+        super().__init__(parts)
         self._redrive_versions = redrive_versions
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._choices = parts.choices
-        self._note = parts.note
-        self._fault_counts = parts.fault_counts
         self._check = RedriveOrderCheck(parts.deployment, parts.simulated_lambda.unexpected)
         self._limits = {
             "RECORDS_PER_CALL": parts.choices.pick((1, 2, 100), "records of a call"),

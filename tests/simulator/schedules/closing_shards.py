@@ -38,14 +38,9 @@ class ClosingShards(EventOwner):
     def __init__(
         self, parts: ScheduleParts, retirement: str, redrive_versions: Sequence[int]
     ) -> None:
+        super().__init__(parts)
         self._retirement = retirement
         self._redrive_versions = redrive_versions
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._writer = parts.writer
-        self._choices = parts.choices
-        self._note = parts.note
-        self._fault_counts = parts.fault_counts
         self._check = RetirementCheck(parts.deployment, parts.simulated_lambda.unexpected)
         parts.deployment.observers.append(self._check.check)
         parts.deployment.clock.before_advance.append(self._end_outlived)

@@ -34,12 +34,8 @@ class FilterSpread(EventOwner):
     """
 
     def __init__(self, parts: ScheduleParts, heartbeats: Sequence[EntityNames]) -> None:
+        super().__init__(parts)
         self._heartbeats = heartbeats
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._writer = parts.writer
-        self._choices = parts.choices
-        self._note = parts.note
         self._run = HeartbeatRun("", ())
         self._runs = 0
         self._has_passed = False

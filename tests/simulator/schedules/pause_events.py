@@ -31,15 +31,9 @@ class PauseEvents(EventOwner):
     def __init__(
         self, parts: ScheduleParts, hours: Sequence[float], redrive_versions: Sequence[int]
     ) -> None:
+        super().__init__(parts)
         self._hours = hours
         self._redrive_versions = redrive_versions
-        self._parts = parts
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._writer = parts.writer
-        self._choices = parts.choices
-        self._fault_counts = parts.fault_counts
-        self._note = parts.note
 
     def pause(self) -> None:
         """Everything is delivered and rolled up. Nothing happens for many hours, then items expire.

@@ -31,14 +31,8 @@ class RaceEvents(EventOwner):
     def __init__(
         self, parts: ScheduleParts, overtakers: Sequence[str], requests: RequestSource | None
     ) -> None:
+        super().__init__(parts)
         self._overtakers = overtakers
-        self._parts = parts
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._writer = parts.writer
-        self._choices = parts.choices
-        self._fault_counts = parts.fault_counts
-        self._note = parts.note
         self._requests = requests
 
     def overtake(self) -> None:

@@ -42,10 +42,8 @@ class RequestEvents(EventOwner):
     """Sends requests of a source to the API, whose Book starts to answer them."""
 
     def __init__(self, parts: ScheduleParts, source: RequestSource) -> None:
+        super().__init__(parts)
         self._source = source
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._note = parts.note
 
     def watch(self) -> AbstractContextManager[None]:
         """See `RequestSource.patch_book`."""

@@ -27,12 +27,8 @@ class WatermarkEvents(EventOwner):
     """
 
     def __init__(self, parts: ScheduleParts, heartbeat_s: int, seconds: Sequence[float]) -> None:
+        super().__init__(parts)
         self._seconds = seconds
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._writer = parts.writer
-        self._choices = parts.choices
-        self._note = parts.note
         self._answers = FigureAnswers(parts.deployment, parts.simulated_lambda.unexpected)
         settings = {"HEARTBEAT_SECONDS": str(heartbeat_s)}
         parts.deployment.additional_settings.append(lambda _version: settings)

@@ -53,6 +53,15 @@ class EventOwner:
     A schedule calls the methods below at their time. An owner overrides those that it needs.
     """
 
+    def __init__(self, parts: ScheduleParts) -> None:
+        self._parts = parts
+        self._deployment = parts.deployment
+        self._lambda = parts.simulated_lambda
+        self._writer = parts.writer
+        self._choices = parts.choices
+        self._fault_counts = parts.fault_counts
+        self._note = parts.note
+
     def watch(self) -> AbstractContextManager[None]:
         """What lasts as long as the schedule is played, for instance a patch of the library."""
         return nullcontext()

@@ -16,7 +16,7 @@ from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
-from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from daicho.testing.schedules.event_owner import EventOwner
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 RESTORE = "restore"
@@ -31,14 +31,6 @@ class RareEvents(EventOwner):
     """
 
     uninterrupted_share: ClassVar[float] = 0.3
-
-    def __init__(self, parts: ScheduleParts) -> None:
-        self._deployment = parts.deployment
-        self._lambda = parts.simulated_lambda
-        self._writer = parts.writer
-        self._choices = parts.choices
-        self._fault_counts = parts.fault_counts
-        self._note = parts.note
 
     def restore(self) -> None:
         """Restore archived items, of rows that were perhaps restored before."""
