@@ -27,6 +27,7 @@ SCHEMAS = {
 }
 PINNED = re.compile(r"uses: ([\w.-]+/[\w./-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+$")
 MAX_MINUTES = 360
+MAY_BE_BINARY = re.compile(r"docs/images/|functions/daicho/web/console/static/|tests/.*/fixtures/")
 
 
 def read_yaml(path: Path) -> Any:
@@ -132,6 +133,15 @@ def test_text_files_have_the_line_endings_of_unix() -> None:
     ).stdout.splitlines()
     assert len(listed) > 700
     assert [line for line in listed if "i/crlf" in line or "i/mixed" in line] == []
+
+
+def test_binary_files_are_images_of_the_docs_assets_of_the_console_or_fixtures() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    binary = [line.split("\t")[1] for line in listed if line.startswith("i/-text")]
+    assert "docs/images/console/poll.png" in binary
+    assert [name for name in binary if not MAY_BE_BINARY.match(name)] == []
 
 
 def test_the_audit_runs_each_week_and_before_a_release() -> None:

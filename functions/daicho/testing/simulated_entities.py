@@ -79,6 +79,14 @@ class SimulatedEntities:
         ]
         return [number for number in numbers if number <= known] or numbers[-1:]
 
+    def list_disabled_instances(self, code_version: int) -> frozenset[tuple[str, str, int]]:
+        """Entity, name and since of the instances that the ledger of a code disables."""
+        return frozenset(
+            (entity, *instance)
+            for entity, instances in self.ledgers[code_version].disabled_instances.items()
+            for instance in instances
+        )
+
     def build_image(self, entity: str, values: Mapping[str, Any], generation: int) -> Image:
         """A base item as the library stores it."""
         return build_image(self.ledger, entity, values, generation=generation)

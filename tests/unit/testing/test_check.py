@@ -11,6 +11,7 @@ from daicho.testing import ExactnessError, FaultChecker, check_under_faults
 from daicho.testing.faults.fault_kinds import FAULT_KINDS
 from examples.fault_profile import check_under_throttling
 from tests.support.sample_entities import LEDGER
+from tests.support.sample_members import CHANGED, WITH_LIST, disable
 
 DERIVED = frozenset({*LEDGER.derived_types, *LEDGER.archived_types})
 
@@ -26,6 +27,12 @@ def test_exact_declarations_pass_and_are_all_played() -> None:
     assert report.schedules == 60
     assert report.entities == DERIVED
     assert len(report.fault_counts.keys() & FAULT_KINDS.keys()) > 25
+
+
+def test_a_list_that_was_disabled_is_no_difference() -> None:
+    ledger = disable(WITH_LIST, CHANGED)
+    assert ledger.disabled_instances
+    assert check_under_faults(ledger, schedules=30).schedules == 30
 
 
 def test_a_difference_raises_its_seed_its_story_and_how_to_repeat_it(

@@ -85,7 +85,7 @@ class SimulatedDeployment:
         self.stream = TableStream()
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
         first_number = choices.pick((94, 90, 97, 991, 85))
-        self.disabled: set[tuple[str, str, int]] = set()
+        self.disabled = set(entities.list_disabled_instances(OLD_CODE))
         """The instances that a ledger of deployed consumers disables: entity, name and since."""
         self.filled: dict[tuple[str, str, int], frozenset[str]] = {}
         """The archived rows that each instance includes since a rebuild: added by it if need be."""
