@@ -211,35 +211,3 @@ def test_what_expired_is_asked_verified_and_brought_back(site: Site, tmp_path: P
         assert count(api) == after
     with client(site.stack, "acme") as api:
         assert not texts("globex") & {item["text"] for item in everything(api, "/messages")}
-
-
-def test_an_object_that_is_cut_or_gone_is_found_and_named(site: Site) -> None:
-    s3, bucket = site.s3, site.stack["bucket"]
-    folder = f"entity=Message/dt={site.days[0]}/"
-    name = s3.list_objects_v2(Bucket=bucket, Prefix=folder)["Contents"][0]["Key"]
-    stored = s3.get_object(Bucket=bucket, Key=name)
-    body, metadata = stored["Body"].read(), stored["Metadata"]
-    try:
-        s3.put_object(Bucket=bucket, Key=name, Body=body[:-20], Metadata=metadata)
-        found = site.archive("verify", "--json")
-        assert found.code == 1
-        assert [(each["kind"], each["name"]) for each in found.told["findings"]] == [
-            ("corrupt", name)
-        ]
-        asked = site.archive("query", "-o", "json")
-        assert asked.code == 1
-        assert f"skipped: {name}" in asked.err
-        s3.delete_object(Bucket=bucket, Key=name)
-        assert site.archive("verify").code == 1
-    finally:
-        s3.put_object(Bucket=bucket, Key=name, Body=body, Metadata=metadata)
-        remove_older_versions(s3, bucket, name)
-    assert site.archive("verify").code == 0
-
-
-def remove_older_versions(s3: Any, bucket: str, name: str) -> None:
-    """Remove what was cut: whoever forgets a tenant reads every version, and tries it again."""
-    found = s3.list_object_versions(Bucket=bucket, Prefix=name)
-    for each in (*found.get("Versions", ()), *found.get("DeleteMarkers", ())):
-        if not each["IsLatest"]:
-            s3.delete_object(Bucket=bucket, Key=name, VersionId=each["VersionId"])

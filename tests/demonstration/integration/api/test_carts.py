@@ -14,7 +14,6 @@ from daicho.errors import ThrottledError, UnansweredError
 from daicho.handlers import api
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.table import Table
-from domains.carts import MOST_AT_ONCE, MOST_OF_ONE
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
 from tests.support.stream_pump import environment
@@ -37,114 +36,6 @@ def cart(client: Client, user: str, state: str | None = None) -> dict[tuple[str,
 def orders(served: Served, client: Client, user: str) -> list[Any]:
     served.catch_up()
     return client.everything(f"/users/{user}/orders")
-
-
-def test_a_cart_is_read_whole_or_by_state(acme: Client, globex: Client) -> None:
-    for state in STATES:
-        for sku in ("tea", "a#b", "active#tea", "茶 $23!", "10", "9"):
-            put(acme, "ann", sku, state, STATES.index(state) + 1)
-    put(acme, "ann2", "tea")
-    whole = cart(acme, "ann")
-    assert len(whole) == 18
-    for state in STATES:
-        part = cart(acme, "ann", state)
-        assert part == {key: n for key, n in whole.items() if key[0] == state}
-        assert set(part.values()) == {STATES.index(state) + 1}
-    assert cart(globex, "ann") == {}
-    wrong = acme("GET", "/carts/ann?state=gone")
-    assert (wrong.status, wrong.fields) == (422, {"state"})
-    item = acme.good("GET", "/carts/ann/items/tea?state=saved")
-    assert (item["quantity"], item["state"], item["price"]) == (2, "saved", "0.00")
-    assert acme.good("GET", "/carts/ann/items/tea")["state"] == "active"
-    acme.good("DELETE", "/carts/ann/items/tea?state=saved")
-    assert acme("DELETE", "/carts/ann/items/tea?state=saved").status == 404
-    assert len(cart(acme, "ann")) == 17
-
-
-def test_an_item_moves_and_is_added_to_what_is_there(acme: Client) -> None:
-    put(acme, "bob", "tea", "wish", 2)
-    url = "/carts/bob/items/tea"
-    moved = acme("PATCH", f"{url}?state=wish", {"state": "active"})
-    assert (moved.status, moved.json["version"], moved.headers["ETag"]) == (200, 2, '"2"')
-    assert cart(acme, "bob") == {("active", "tea"): 2}
-    put(acme, "bob", "tea", "saved", 5)
-    stale = acme("PATCH", f"{url}?state=saved", {"state": "active"}, if_match='"2"')
-    assert stale.status == 412
-    merged = acme("PATCH", f"{url}?state=saved", {"state": "active"}, if_match='"1"')
-    assert (merged.status, merged.json["quantity"]) == (200, 7)
-    assert cart(acme, "bob") == {("active", "tea"): 7}
-    put(acme, "bob", "tea", "saved", 1)
-    more = acme("PATCH", f"{url}?state=saved", {"state": "active", "quantity": 3})
-    assert more.json["quantity"] == 10
-    put(acme, "bob", "tea", "saved", MOST_OF_ONE)
-    before = cart(acme, "bob")
-    full = acme("PATCH", f"{url}?state=saved", {"state": "active"})
-    assert (full.status, full.fields) == (422, {"quantity"})
-    assert cart(acme, "bob") == before
-    same = acme.good("PATCH", url, {"state": "active", "quantity": 4, "price": "2.5"})
-    assert (same["quantity"], same["price"]) == (4, "2.50")
-    for body, status in (
-        ({"quantity": 0}, 422), ({"quantity": 1000}, 422), ({"quantity": "1"}, 422),
-        ({"quantity": 1.5}, 422), ({"quantity": None}, 422), ({"state": "gone"}, 422),
-        ({"state": None}, 422), ({"sku": "x"}, 422), ({"price": -1}, 422), ([], 422),
-    ):  # fmt: skip
-        assert acme("PATCH", url, body).status == status, body
-    assert acme("PATCH", "/carts/bob/items/none", {"state": "saved"}).status == 404
-    for tag, status in (('"1", "2"', 400), ("x", 400), ('W/"5"', 412), ("*", 200)):
-        assert acme("PATCH", url, {"quantity": 4}, if_match=tag).status == status
-    for body in ({"quantity": 0}, {"quantity": 1000}, {"price": "1.234"}, {"note": "x"}):
-        assert acme("PUT", url, body).status == 422
-    assert acme("PUT", f"/carts/bob/items/{'s' * 201}", {}).status == 422
-
-
-def test_what_is_active_is_ordered(served: Served, acme: Client) -> None:
-    for sku, quantity, price in (("tea", 2, "1.5"), ("a#b", 1, "0.25"), ("茶", 3, "100")):
-        body = {"quantity": quantity, "price": price}
-        acme.good("PUT", f"/carts/cleo/items/{segment(sku)}", body)
-    for state in ("saved", "wish"):
-        put(acme, "cleo", "tea", state, 9)
-    made = acme("POST", "/carts/cleo/checkout", idempotency_key="cleo's first")
-    assert made.status == 201
-    order = made.json
-    lines = {line["sku"]: (line["quantity"], line["price"]) for line in order["lines"]}
-    assert lines == {"tea": (2, "1.50"), "a#b": (1, "0.25"), "茶": (3, "100.00")}
-    assert (order["customer"], order["status"], order["total"]) == ("cleo", "open", "303.25")
-    assert acme.good("GET", made.headers["Location"]) == order
-    assert set(cart(acme, "cleo")) == {("saved", "tea"), ("wish", "tea")}
-    again = acme("POST", "/carts/cleo/checkout", idempotency_key="cleo's first")
-    assert (again.status, again.text, again.headers) == (201, made.text, made.headers)
-    put(acme, "cleo", "tea")
-    third = acme("POST", "/carts/cleo/checkout", idempotency_key="cleo's first")
-    assert third.text == made.text
-    assert len(cart(acme, "cleo")) == 3
-    other = acme("POST", "/carts/bob/checkout", idempotency_key="cleo's first")
-    assert (other.status, other.fields) == (422, {"Idempotency-Key"})
-    assert other.json["type"].endswith("/problems/idempotency-key-reused")
-    assert acme("POST", "/carts/cleo/checkout").status == 201
-    for user in ("cleo", "nobody"):
-        empty = acme("POST", f"/carts/{user}/checkout")
-        assert (empty.status, "Retry-After" in empty.headers) == (409, False)
-    assert len(orders(served, acme, "cleo")) == 2
-
-
-@pytest.mark.parametrize("keyed", [False, True])
-def test_a_checkout_has_its_most(served: Served, acme: Client, keyed: bool) -> None:
-    user = f"dora{keyed}"
-    most = MOST_AT_ONCE - 1 if keyed else MOST_AT_ONCE
-    for number in range(MOST_AT_ONCE + 1):
-        put(acme, user, f"sku{number}")
-    for left in range(MOST_AT_ONCE + 1, most - 1, -1):
-        key = {"idempotency_key": f"{user}{left}"} if keyed else {}
-        answer = acme("POST", f"/carts/{user}/checkout", **key)
-        if left > most:
-            assert answer.status == 422
-            assert "at once" in answer.json["detail"]
-            moved = {"state": "saved"}
-            acme.good("PATCH", f"/carts/{user}/items/sku{left - 1}", moved)
-    assert (answer.status, len(answer.json["lines"])) == (201, most)
-    assert set(cart(acme, user)) == {
-        ("saved", f"sku{number}") for number in range(most, MOST_AT_ONCE + 1)
-    }
 
 
 class Meddling(Table):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -11,62 +10,9 @@ import boto3
 import httpx
 
 from daicho_cli.local.instance import REGION
-from tests.demonstration.e2e.delivery import delivered
 from tests.e2e.api import TIMEOUT, client, everything
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 400
-
-
-def test_a_document_is_put_whole_and_changed_in_sections(stack: dict[str, Any]) -> None:
-    sections: dict[str, Any] = {"summary": "Nothing", "figures": {"a": [1, 2.5, None]}}
-    with client(stack, "acme") as api, client(stack, "globex") as globex:
-        made = api.put("/documents/report", json={"title": "Yearly report", "sections": sections})
-        assert (made.status_code, made.headers["etag"]) == (201, '"1"'), made.text
-        changed = api.put("/documents/report/figures", json=[3], headers={"if-match": '"1"'})
-        assert (changed.status_code, changed.headers["etag"]) == (200, '"2"')
-        stale = api.put("/documents/report/figures", json=[4], headers={"if-match": '"1"'})
-        assert stale.status_code == 412
-        once = {"idempotency-key": "e2e-section"}
-        for _ in range(2):
-            added = api.put("/documents/report/added", json="new", headers=once)
-            assert (added.status_code, added.headers["etag"]) == (201, '"3"')
-        whole = api.get("/documents/report").json()["sections"]
-        assert list(whole.items()) == [("summary", "Nothing"), ("figures", [3]), ("added", "new")]
-        delivered(api)
-        found = everything(api, "/documents", title="yearly")
-        assert [each["id"] for each in found] == ["report"]
-        assert globex.get("/documents/report/summary").status_code == 404
-
-        # Two sections at once, again and again: both hold.
-        def change(name: str) -> None:
-            for n in range(5):
-                assert api.put(f"/documents/report/{name}", json=n).status_code == 200
-
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(change, ("summary", "figures")))
-        assert api.get("/documents/report").json()["sections"] == {
-            "summary": 4, "figures": 4, "added": "new",
-        }  # fmt: skip
-
-        # Over the 400 KB of one item, and over the 100 items of one transaction.
-        large = {"text": "x" * 900_000, **{f"{n:03d}": {"n": n} for n in range(300)}}
-        put = api.put("/documents/report", json={"sections": large})
-        assert put.status_code == 200, put.text
-        assert api.put("/documents/report/007", json="seven").status_code == 200
-        assert api.get("/documents/report").json()["sections"] == {**large, "007": "seven"}
-        too_large = api.put("/documents/report/more", json="x" * 4_200_000)
-        assert (too_large.status_code, too_large.json()["errors"][0]["field"]) == (422, "sections")
-        assert api.delete("/documents/report").status_code == 204
-        assert api.get("/documents/report/007").status_code == 404
-    dynamodb = boto3.Session("test", "test", region_name=REGION).client(
-        "dynamodb", endpoint_url=stack["endpoint"]
-    )
-    left = dynamodb.query(
-        TableName=stack["table"],
-        KeyConditionExpression="PK = :pk",
-        ExpressionAttributeValues={":pk": {"S": "acme#/Document#report#-"}},
-    )
-    assert left["Items"] == []
 
 
 def test_a_photo_goes_to_s3_and_back_by_signed_urls(stack: dict[str, Any]) -> None:
