@@ -11,7 +11,7 @@ CHOSEN_PROFILES = (
     # everything and late repeats are under way. Few items, so that an item has several claims.
     sample_profile(
         "chosen redrives",
-        142,
+        149,
         entity_sets=(("Song",), ("Download",), ("Order",)),
         actions=("put", "put", "put", "delete"),
         mark_kinds=(*POISON, *POISON, *KILLERS),

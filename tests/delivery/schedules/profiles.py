@@ -125,7 +125,7 @@ PROFILES = (
     sample_profile("load", 2, events={"load": (10, 25)}, writes=(2, 3)),
     sample_profile(
         "expiry",
-        31,
+        34,
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         fault_levels=(0.0, 0.0, 0.1),
@@ -140,7 +140,7 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        72,
+        79,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
@@ -271,7 +271,7 @@ PROFILES = (
     ),
     sample_profile(
         "days",
-        57,
+        61,
         mark_kinds=((), *POISON, *KILLERS),
         retries=(*FEW_RETRIES, 300),
         fault_levels=(0.0, 0.0, 0.1),
@@ -321,7 +321,7 @@ PROFILES = (
     # The Book writes versions and moved items, and everything that belongs to them.
     ProofProfile(
         "callers",
-        45,
+        36,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Article",), ("Manual",), ("CartItem",), book_samples.NAMES),
@@ -346,7 +346,7 @@ PROFILES = (
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     ProofProfile(
         "documents",
-        45,
+        36,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Document",),),

@@ -13,7 +13,7 @@ RARE_PROFILES = (
     # Archived items are restored, again and from several rows, changed, moved, and expire again.
     sample_profile(
         "restores",
-        116,
+        124,
         entity_sets=(("Download",),),
         actions=("put", "edit", "edit", "move", "move", "delete", "expire", "expire"),
         writes=(6, 9, 12),
@@ -34,7 +34,7 @@ RARE_PROFILES = (
     # The stream is disabled and enabled: another label, and numbers that begin anew.
     sample_profile(
         "streams",
-        16,
+        17,
         shards=(1, 2),
         parallelism=(3, 1),
         fault_levels=(0.0, 0.0, 0.05),
@@ -78,7 +78,7 @@ RARE_PROFILES = (
     # Hours pass in which copies may still arrive, or days in which everything expires that can.
     sample_profile(
         "pauses",
-        50,
+        55,
         entity_sets=(("Song",), ("Order",), ("Download",)),
         actions=("put", "put", "delete", "delete", "expire"),
         max_items=(1, 2),
@@ -98,7 +98,7 @@ RARE_PROFILES = (
     # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
     sample_profile(
         "outages",
-        106,
+        114,
         entity_sets=(("Song",), ("Download",), ("Song", "Order")),
         actions=("put", "put", "touch", "delete"),
         fault_levels=(0.0,),

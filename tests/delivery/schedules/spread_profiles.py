@@ -59,7 +59,7 @@ SPREAD_PROFILES = (
     # Notes and tasks begin to derive. Songs did so before, so each filter passes their heartbeats.
     ProofProfile(
         "filter spread",
-        169,
+        184,
         entities=ENTITIES,
         entity_sets=(("Note", "Task"), ("Note", "Task", "Song"), ("Note",)),
         actions=("put", "put", "touch", "delete"),
