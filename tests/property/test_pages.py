@@ -182,6 +182,17 @@ def test_a_page_of_bounded_work_skips_nothing(
         assert [doc.id for page in pages for doc in page] == listed(shelf, questions)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_an_item_with_two_rows_is_on_a_page_once(seed: int) -> None:
+    """It has just moved from one of the asked values to the other; the index has both rows."""
+    before = [Doc(id="d0", priority=2), Doc(id="d1", priority=1), Doc(id="d2", priority=1)]
+    shelf = shelf_of(before, random.Random(seed))
+    shelf.write(Doc(id="d0", stage="b", priority=0), NOON)
+    shelf.catch_up(list(shelf.items), wholly=False)
+    page = Book(shelf, LEDGER, "t", parallelism=1).page(*map(Doc.staged, "ab"), limit=10)
+    assert sorted(doc.id for doc in page.items) == ["d0", "d1", "d2"]
+
+
 @MANY
 @given(st.lists(DOCS, min_size=4, max_size=14), EDITS, QUESTIONS, RANDOM)
 def test_a_walk_while_items_change(

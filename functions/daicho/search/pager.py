@@ -204,42 +204,48 @@ class SearchPager(Generic[Key, Item]):
         matching, unprocessed = self._select_matching(candidates, is_exact)
         for row in candidates:
             row_bound = Bound(row.order, inclusive=True)
-            if row.key in unprocessed:
+            if row.order in matching:
+                item = matching[row.order]
+                if not self.add_item(item):
+                    return row_bound
+                self._shown.append(item)
+            elif row.key in unprocessed:
                 if not self._decided:
                     raise OnlyUnprocessedError(unprocessed)
                 return row_bound
-            if row.key in matching:
-                if not self.add_item(matching[row.key]):
-                    return row_bound
-                self._shown.append(matching[row.key])
             self._decided += 1
         return None
 
     def _select_matching(
         self, candidates: Sequence[PostingRow], is_exact: bool
-    ) -> tuple[dict[Key, Item], frozenset[Key]]:
-        """Items that match at the order of their rows, and the unprocessed keys.
+    ) -> tuple[dict[str, Item], frozenset[Key]]:
+        """Items that match at the order of a row, by that order, and the unprocessed keys.
 
         If a candidate's item is missing or does not match, it is read once more, consistently,
         before the candidate is dropped: the first read may be older than the index row. If the
         lists are not exact, many candidates will be dropped, so the first read is consistent.
+
+        An item that has just moved may have two rows among the candidates. All its rows are decided
+        by the same image, the newest: otherwise the page would show the item twice.
         """
-        rows, matching = list(candidates), dict[Key, Item]()
+        rows, matching = list(candidates), dict[str, Item]()
         unprocessed: frozenset[Key] = frozenset()
         for consistent in (False, True) if is_exact else (True,):
             if not rows:
                 break
-            fetched = self.reader.fetch([row.key for row in rows], consistent=consistent)
+            keys = list(dict.fromkeys(row.key for row in rows))
+            fetched = self.reader.fetch(keys, consistent=consistent)
             self.budget.requests += fetched.requests
             unprocessed = fetched.unprocessed
-            failing: list[PostingRow] = []
+            failing: set[Key] = set()
             for row in rows:
                 item = fetched.items.get(row.key)
                 if item is not None and self.reader.matches(item, row.order):
-                    matching[row.key] = item
+                    matching[row.order] = item
                     continue
-                failing.append(row)
+                failing.add(row.key)
+                matching.pop(row.order, None)
                 if row.key not in unprocessed:
                     self.budget.units += self.reader.estimate_units(item, consistent=consistent)
-            rows = failing
-        return matching, unprocessed - matching.keys()
+            rows = [row for row in candidates if row.key in failing]
+        return matching, unprocessed
