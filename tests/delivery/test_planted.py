@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.mutants.mutation_check import find
-from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, faults
+from tests.delivery.mutants.planted import read_planted
 from tests.delivery.schedules.aim import LIKES, PROFILES_BY_RULE, TALLIES
 from tests.delivery.schedules.profiles import BY_NAME
+from tests.support.planting import ROOT, CannotPlantError, Fault, replace_code
 
 QUICK = frozenset(
     {
@@ -29,18 +30,16 @@ QUICK = frozenset(
 )
 
 
-@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", read_planted(), ids=lambda fault: fault.name)
 def test_every_fault_can_still_be_planted(fault: Fault) -> None:
-    planted = fault.planted()
-    if fault.file.endswith(".py"):
-        ast.parse(planted)
+    assert fault.right != fault.wrong
+    ast.parse(fault.plant())
 
 
 def test_no_fault_is_found_for_a_name_that_does_not_exist(tmp_path: Path) -> None:
     """A fault that raises NameError wherever it runs would be found, and prove nothing."""
-    for number, fault in enumerate(faults()):
-        if fault.file.endswith(".py"):
-            (tmp_path / f"{number}.py").write_text(f"# {fault.name}\n{fault.planted()}", "utf-8")
+    for number, fault in enumerate(read_planted()):
+        (tmp_path / f"{number}.py").write_text(f"# {fault.name}\n{fault.plant()}", "utf-8")
     ruff = str(Path(sys.executable).with_name("ruff"))
     check = [ruff, "check", "--isolated", "--no-cache", "--select", "F821"]
     done = subprocess.run([*check, str(tmp_path)], capture_output=True, text=True, check=False)
@@ -48,32 +47,59 @@ def test_no_fault_is_found_for_a_name_that_does_not_exist(tmp_path: Path) -> Non
 
 
 def test_every_fault_has_a_name_of_its_own() -> None:
-    assert len({each.name for each in faults()}) == len(faults())
+    assert len({each.name for each in read_planted()}) == len(read_planted())
 
 
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
     assert {str(number) for number in (*range(1, 23), *range(25, 35), 48, 49, 55)} <= {
-        each.rule for each in faults()
+        each.rule for each in read_planted()
     }
-    assert {each.rule for each in faults()} <= PROFILES_BY_RULE.keys()
-    assert {name for fault in faults() for name in fault.profiles} <= {*BY_NAME, TALLIES, LIKES}
+    assert {each.rule for each in read_planted()} <= PROFILES_BY_RULE.keys()
+    assert {name for fault in read_planted() for name in fault.profiles} <= {
+        *BY_NAME,
+        TALLIES,
+        LIKES,
+    }
 
 
 def test_the_page_lists_every_fault_in_the_order_of_the_file() -> None:
     page = (ROOT / "docs/benchmarks/mutation-check.md").read_text("utf-8")
     listed = re.findall(r"^\| (\w+) \| (.*) \| \d+ \| (?:\d+|-) \|$", page, re.MULTILINE)
-    assert listed == [(fault.rule, fault.name) for fault in faults()]
+    assert listed == [(fault.rule, fault.name) for fault in read_planted()]
     assert f"All {len(listed)} faults are found" in page
 
 
 def test_what_is_not_there_cannot_be_planted() -> None:
-    fault = Fault("none", "1", "functions/daicho/storage/keys.py", "no such text", "")
-    with pytest.raises(CannotPlantError, match="0 times, not 1"):
-        fault.planted()
+    for where, right, message in (
+        ("daicho.storage.no_module:render", "name", "there is no functions/daicho/storage/no_mod"),
+        ("daicho.storage.keys:no_function", "name", "there are 0 of daicho.storage.keys:no_func"),
+        ("daicho.storage.keys:render", "no_such_name", "has 'no_such_name' 0 times"),
+    ):
+        with pytest.raises(CannotPlantError, match=message):
+            Fault("none", where, [right], ["wrong"]).plant()
 
 
 @pytest.mark.parametrize(
-    "fault", [each for each in faults() if each.name in QUICK], ids=lambda fault: fault.name
+    ("code", "right", "wrong", "planted"),
+    [
+        ("x = f( a,b )  # why", "f(a, b)", "f(b)", "x = f(b)"),
+        ("if a:\n    f()\n    g()\n    h()", "f()\ng()", "g()", "if a:\n    g()\n    h()"),
+        ("f()\ng()\nf()\ng()", "f()\ng()", "pass", "pass\npass"),
+        ("f()\ng()", "f()", "", "g()"),
+        ("x = a + (a + b)", "a + b", "b", "x = a + b"),
+    ],
+)
+def test_code_is_replaced_wherever_it_stands(
+    code: str, right: str, wrong: str, planted: str
+) -> None:
+    tree = ast.parse(code)
+    count = replace_code(tree, right, wrong)
+    assert ast.unparse(tree) == planted
+    assert count == max(planted.count("pass"), 1)
+
+
+@pytest.mark.parametrize(
+    "fault", [each for each in read_planted() if each.name in QUICK], ids=lambda fault: fault.name
 )
 def test_a_planted_fault_is_found(fault: Fault) -> None:
     assert find(fault, 100, profiles=PROFILES_BY_RULE[fault.rule]).schedules is not None

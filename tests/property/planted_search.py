@@ -13,11 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.planting import LIBRARY, ROOT, Fault, read_faults
+
 TESTS = (
     "tests/property/test_walk.py",
     "tests/property/test_search.py",
@@ -26,27 +25,9 @@ TESTS = (
 SECONDS = 300
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A change of one file's text."""
-
-    name: str
-    file: str
-    right: str
-    wrong: str
-
-    def planted(self) -> str:
-        """The text of its file with the fault in it."""
-        text = (ROOT / "functions/daicho" / self.file).read_text(encoding="utf-8")
-        if text.count(self.right) != 1:
-            raise ValueError(f"{self.name}: {self.file} holds {self.right!r} not just once")
-        return text.replace(self.right, self.wrong)
-
-
-def faults() -> list[Fault]:
+def read_planted() -> list[Fault]:
     """The faults of ``planted_search.toml``."""
-    with (Path(__file__).parent / "planted_search.toml").open("rb") as file:
-        return [Fault(**each) for each in tomllib.load(file)["fault"]]
+    return read_faults(Path(__file__).parent / "planted_search.toml")
 
 
 def found_by(fault: Fault) -> str | None:
@@ -54,7 +35,7 @@ def found_by(fault: Fault) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "daicho")
         shutil.copytree(ROOT / "functions/daicho", library)
-        (library / fault.file).write_text(fault.planted(), encoding="utf-8")
+        (Path(folder) / Path(fault.file).relative_to(LIBRARY)).write_text(fault.plant(), "utf-8")
         options = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
         path = ("-o", f"pythonpath={folder} .")
         try:
@@ -78,7 +59,7 @@ def found_by(fault: Fault) -> str | None:
 def main(chosen: list[str]) -> int:
     """Plant the faults whose names hold one of the given texts, or all."""
     missed = 0
-    for fault in faults():
+    for fault in read_planted():
         if chosen and not any(each in fault.name for each in chosen):
             continue
         began = time.monotonic()

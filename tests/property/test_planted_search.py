@@ -6,10 +6,11 @@ import ast
 
 import pytest
 
-from tests.property.planted_search import Fault, faults
+from tests.property.planted_search import read_planted
+from tests.support.planting import Fault
 
 
-@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", read_planted(), ids=lambda fault: fault.name)
 def test_every_fault_can_still_be_planted(fault: Fault) -> None:
     assert fault.right != fault.wrong
-    ast.parse(fault.planted())
+    ast.parse(fault.plant())

@@ -24,12 +24,13 @@ from pathlib import Path
 
 from daicho.stream import projector
 from daicho.testing.schedules.running import run_schedule
-from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, copied, faults
+from tests.delivery.mutants.planted import copy_with_fault, read_planted
 from tests.delivery.schedules.aim import (
     PROFILES_BY_RULE,
     build_mixed_schedules,
     build_schedules_of,
 )
+from tests.support.planting import ROOT, CannotPlantError, Fault
 
 MAX_AIMED, MAX_MIXED = 1_000, 4_000
 """Schedules within which each fault must be found: of the profiles of its rule, and of all."""
@@ -63,7 +64,7 @@ def find(
     ``profiles``: of the schedules; all profiles as the soak plays them if none is named.
     """
     began = time.monotonic()
-    with copied(root, fault) as copy:
+    with copy_with_fault(root, fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
         command = [
             sys.executable,
@@ -128,7 +129,7 @@ def find_faults(
 def render_table(aimed: Mapping[Fault, Finding], mixed: Mapping[Fault, Finding]) -> str:
     """A Markdown table: the rule, the fault, the schedules of its profiles, and of all profiles."""
     rows = ["| rule | fault | of its profiles | of all profiles |", "|---|---|--:|--:|"]
-    for fault in (fault for fault in faults() if fault in aimed):
+    for fault in (fault for fault in read_planted() if fault in aimed):
         finding = aimed[fault]
         in_mix = mixed[fault].schedules or "never" if fault in mixed else ""
         rows.append(f"| {fault.rule} | {fault.name} | {finding.schedules or 'never'} | {in_mix} |")
@@ -175,11 +176,11 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     chosen = [
         fault
-        for fault in faults()
+        for fault in read_planted()
         if not options.names or any(name in fault.name for name in options.names)
     ]
     first_seed = draw_seed() if options.seed is None else options.seed
-    with copied() as base:  # of one moment, whatever is edited meanwhile
+    with copy_with_fault() as base:  # of one moment, whatever is edited meanwhile
         _print_line(f"{SOUND_SCHEDULES} schedules from seed {first_seed} on the code as it is")
         sound = find(None, SOUND_SCHEDULES, base, first_seed=first_seed)
         if sound.difference:
@@ -188,7 +189,7 @@ def main(arguments: Sequence[str]) -> int:
             return 1
         limit = options.limit or MAX_AIMED
         aimed = find_faults(chosen, limit, base, first_seed=first_seed, is_mixed=False)
-        whole = len(chosen) == len(faults())
+        whole = len(chosen) == len(read_planted())
         is_met = report_findings(aimed, limit, max_median=MAX_MEDIAN if whole else None)
         mixed: dict[Fault, Finding] = {}
         if options.mixed:

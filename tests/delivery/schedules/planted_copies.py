@@ -8,12 +8,13 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.delivery.mutants.planted import Fault, copied, faults
+from tests.delivery.mutants.planted import copy_with_fault, read_planted
+from tests.support.planting import Fault
 
 
 def find_fault(name: str) -> Fault:
     """The planted fault of this name."""
-    (fault,) = (fault for fault in faults() if fault.name == name)
+    (fault,) = (fault for fault in read_planted() if fault.name == name)
     return fault
 
 
@@ -21,10 +22,10 @@ def run_module_in_copy(fault: Fault, module: str, *arguments: str) -> Any:
     """The JSON that a module prints in a copy of the code with a fault in it.
 
     Raises:
-        CannotPlantError: the code does not contain the text that the fault changes.
+        CannotPlantError: see `Fault.plant`.
         subprocess.CalledProcessError: the module ended with another exit status than 0.
     """
-    with copied(fault=fault) as copy:
+    with copy_with_fault(fault=fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],

@@ -19,13 +19,14 @@ from dataclasses import asdict, dataclass
 from daicho.testing.schedules.running import get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.schedules.shrinking import MAX_EVENTS, SHRINKING_S
-from tests.delivery.mutants.planted import Fault, faults
+from tests.delivery.mutants.planted import read_planted
 from tests.delivery.schedules.aim import PROFILES_BY_RULE, build_schedules_of
 from tests.delivery.schedules.planted_copies import run_module_in_copy
 from tests.delivery.schedules.sources import AnySchedule, get_schedule_name
 from tests.delivery.worlds.likes import Likes
 from tests.delivery.worlds.tallies import Tallies
 from tests.simulator.schedules.recorded_stories import record_story
+from tests.support.planting import Fault
 
 MAX_SCHEDULES = 4_000
 PROCESSES = 2
@@ -101,7 +102,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     chosen = [
         fault
-        for fault in faults()
+        for fault in read_planted()
         if not options.names or any(name in fault.name for name in options.names)
     ]
     sys.stdout.write("| rule | fault | schedule | spans | events | choices | lines | s |\n")
