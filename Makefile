@@ -203,6 +203,10 @@ mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds 
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
+.PHONY: fault-matrix
+fault-matrix: $(TOOLS) ## Which suites find each planted fault, and how soon; resumes (WRITE=1 writes the page, FAULTS='no fence')
+	@$(BIN)/python -m tests.matrix.fault_matrix $(if $(WRITE),--write) $(if $(FAULTS),"$(FAULTS)")
+
 test-console: $(TOOLS) ## The console in a browser; the first run installs it (230 MB) into .local/console
 	@test ! -d tests/console || { $(BIN)/python -m tests.console.install && $(call timed,$(PYTEST) tests/console -q); }
 

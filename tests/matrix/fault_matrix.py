@@ -1,0 +1,291 @@
+"""Which suites find each planted fault, and how soon: ``make fault-matrix``.
+
+First it records which functions each test enters (once for a commit). Then it plants one fault
+after another, and runs the tests that enter its function, the shortest first, until one fails.
+Schedules are those of the profiles of the fault's rule. A run that takes too long has found
+nothing.
+
+Results are kept in `.local/fault-matrix`, so that the command resumes where it was stopped.
+``--write`` writes the table of docs/benchmarks/fault-matrix.md. The exit status is 1 if a fault is
+found by no suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+from rich.console import Console
+from rich.progress import track
+
+from tests.delivery.mutants.mutation_check import find
+from tests.delivery.mutants.planted import read_planted
+from tests.delivery.schedules.aim import PROFILES_BY_RULE
+from tests.matrix.entered_functions import FILE
+from tests.property.planted_search import read_planted as read_search_faults
+from tests.support.planting import LIBRARY, ROOT, Fault
+
+SCHEDULES = "delivery"
+TEST_SUITES: Mapping[str, Sequence[str]] = {
+    "unit": ("tests/unit",),
+    "property": ("tests/property",),
+    "golden": ("tests/demonstration/golden",),
+}
+"""The suites of tests by their folders; `SCHEDULES` are no tests."""
+SUITES = ("unit", "property", SCHEDULES, "golden")
+MAX_SCHEDULES = 1_000
+MAX_SECONDS = 240
+"""The time of one suite with one fault."""
+MAX_TESTS = 400
+"""The shortest tests of a suite that are run with a fault."""
+PROCESSES = 2
+PAGE = ROOT / "docs/benchmarks/fault-matrix.md"
+BEGIN, END = "<!-- table: make fault-matrix -->", "<!-- end of the table -->"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one suite makes of a fault.
+
+    Attributes:
+        fault: its name.
+        suite: one of `SUITES`.
+        reached: the tests that enter the function; for schedules the profiles.
+        found_by: the first test that failed, or the number of the schedule. Empty if none.
+        seconds: the time until then, with the start of the process.
+    """
+
+    fault: str
+    suite: str
+    reached: int
+    found_by: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A test that enters a function, and the seconds it takes."""
+
+    test: str
+    seconds: float
+
+
+def list_faults() -> list[Fault]:
+    """All planted faults: of the stream path, and of the search kernel."""
+    return [*read_planted(), *read_search_faults()]
+
+
+@contextmanager
+def copy_library(fault: Fault) -> Iterator[Path]:
+    """A folder with a copy of the library, and the fault planted in it."""
+    with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
+        copy = Path(folder).resolve() / LIBRARY
+        copytree(ROOT / LIBRARY, copy, ignore=ignore_patterns("__pycache__"))
+        (copy.parent / fault.file).write_text(fault.plant(), encoding="utf-8")
+        yield copy
+
+
+def run_pytest(
+    library: Path, arguments: Sequence[str], *, seconds: float, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run tests of this repository over a copy of the library.
+
+    Raises:
+        subprocess.TimeoutExpired: they take longer than ``seconds``.
+    """
+    options = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "-o", f"pythonpath={library} .", *arguments],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{library}{os.pathsep}{ROOT}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HYPOTHESIS_PROFILE": "found",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
+
+
+def record_entries(suite: str, folder: Path) -> Mapping[str, list[Entry]]:
+    """The tests of a suite that enter each function and each module, the shortest first."""
+    file = folder / f"entered-{suite}.ndjson"
+    if not file.exists():
+        draft = file.with_suffix(".draft")
+        draft.unlink(missing_ok=True)
+        plugin = ("-p", "tests.matrix.entered_functions")
+        arguments = (*plugin, *TEST_SUITES[suite])
+        run_pytest(ROOT / LIBRARY, arguments, seconds=3_600, **{FILE: str(draft)})
+        draft.rename(file)
+    entries: defaultdict[str, set[Entry]] = defaultdict(set)
+    for line in file.read_text("utf-8").splitlines():
+        test = json.loads(line)
+        for function in test["functions"]:
+            for name in (function, function.partition(":")[0]):
+                entries[name].add(Entry(test["test"], round(test["seconds"], 3)))
+    return {
+        name: sorted(tests, key=lambda each: (each.seconds, each.test))
+        for name, tests in entries.items()
+    }
+
+
+def find_by_tests(fault: Fault, suite: str, entries: Sequence[Entry]) -> Finding:
+    """Run the tests of a suite that enter the fault's function until one fails."""
+    began = time.monotonic()
+    if not entries:
+        return Finding(fault.name, suite, 0, "", 0.0)
+    with copy_library(fault) as library, tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
+        names.write("\n".join(entry.test for entry in entries[:MAX_TESTS]))
+        names.flush()
+        check = ("-p", "tests.matrix.planted_library", "-x", f"@{names.name}")
+        try:
+            done = run_pytest(library, check, seconds=MAX_SECONDS, PLANTED_LIBRARY=str(library))
+        except subprocess.TimeoutExpired:
+            return Finding(fault.name, suite, len(entries), "", float(MAX_SECONDS))
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    if done.returncode not in (0, 1, 2) or (done.returncode and not failed):
+        raise RuntimeError(f"{fault.name}: {done.stdout[-2_000:]}{done.stderr[-2_000:]}")
+    found_by = failed[1] if failed else ""
+    return Finding(fault.name, suite, len(entries), found_by, time.monotonic() - began)
+
+
+def find_by_schedules(fault: Fault) -> Finding:
+    """Play schedules of the profiles of the fault's rule until one differs."""
+    profiles = fault.profiles or PROFILES_BY_RULE[fault.rule]
+    found = find(fault, MAX_SCHEDULES, profiles=profiles)
+    number = "" if found.schedules is None else str(found.schedules)
+    return Finding(fault.name, SCHEDULES, len(profiles), number, found.seconds)
+
+
+class Results:
+    """The findings of one commit, kept in a file as they are made."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "findings.ndjson"
+        lines = self._file.read_text("utf-8").splitlines() if self._file.exists() else []
+        found = [Finding(**json.loads(line)) for line in lines]
+        self.findings = {(each.fault, each.suite): each for each in found}
+
+    def add(self, finding: Finding) -> None:
+        """Keep a finding."""
+        self.findings[finding.fault, finding.suite] = finding
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(finding)) + "\n")
+
+
+def find_all(
+    faults: Iterable[Fault], suites: Sequence[str], folder: Path, console: Console
+) -> Results:
+    """Try each fault in each suite that has not tried it yet."""
+    results = Results(folder)
+    entries = {name: record_entries(name, folder) for name in suites if name in TEST_SUITES}
+    missing = [
+        (fault, suite)
+        for suite in suites
+        for fault in faults
+        if (fault.name, suite) not in results.findings and (fault.rule or suite != SCHEDULES)
+    ]
+
+    def try_fault(fault: Fault, suite: str) -> Finding:
+        if suite == SCHEDULES:
+            return find_by_schedules(fault)
+        where = fault.where.removesuffix(":")
+        return find_by_tests(fault, suite, entries[suite].get(where, ()))
+
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        running = [pool.submit(try_fault, fault, suite) for fault, suite in missing]
+        for each in track(as_completed(running), "faults", len(running), console=console):
+            results.add(each.result())
+    return results
+
+
+def render_tables(faults: Sequence[Fault], findings: Mapping[tuple[str, str], Finding]) -> str:
+    """The table of the page: what each suite finds, by rule, and the faults of one suite alone."""
+    by_rule: defaultdict[str, list[Fault]] = defaultdict(list)
+    for fault in faults:
+        by_rule[fault.rule or "search"].append(fault)
+
+    def count(some: Iterable[Fault], suite: str) -> str:
+        tried = [findings[f.name, suite] for f in some if (f.name, suite) in findings]
+        found = [each.seconds for each in tried if each.found_by]
+        median = f" ({statistics.median(found):.1f} s)" if found else ""
+        return f"{len(found)}{median}" if tried else "-"
+
+    def name_finders(fault: Fault) -> list[str]:
+        return [
+            suite
+            for suite in SUITES
+            if (found := findings.get((fault.name, suite))) and found.found_by
+        ]
+
+    rows = [f"| rule | faults | {' | '.join(SUITES)} |", f"|---|--:|{'--:|' * len(SUITES)}"]
+    for rule, some in [*by_rule.items(), ("all", list(faults))]:
+        counts = " | ".join(count(some, suite) for suite in SUITES)
+        rows.append(f"| {rule} | {len(some)} | {counts} |")
+    finders = {fault.name: name_finders(fault) for fault in faults}
+    alone = [f"- {name}: {found[0]}" for name, found in finders.items() if len(found) == 1]
+    never = [f"- {name}" for name, found in finders.items() if not found]
+    parts = ["\n".join(rows), f"Found by one suite alone ({len(alone)}):", "\n".join(alone)]
+    return "\n\n".join([*parts, f"Found by none ({len(never)}):", "\n".join(never) or "-"])
+
+
+def write_page(table: str, commit: str) -> None:
+    """Replace the table of the page, with its date and the commit."""
+    head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    tail = rest.partition(END)[2]
+    dated = f"Commit `{commit}`, {dt.datetime.now(dt.UTC).date().isoformat()}.\n\n{table}"
+    PAGE.write_text(f"{head}{BEGIN}\n\n{dated}\n\n{END}{tail}", "utf-8")
+
+
+def read_commit() -> str:
+    """The first digits of the commit that is checked out."""
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Find, print, and write the page if asked to; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="fault_matrix", description=__doc__)
+    parser.add_argument("names", nargs="*", help="only faults whose name contains one of these")
+    parser.add_argument("--suite", choices=SUITES, action="append", help="only these suites")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    options = parser.parse_args(arguments)
+    console, commit = Console(), read_commit()
+    folder = ROOT / ".local/fault-matrix" / commit
+    folder.mkdir(parents=True, exist_ok=True)
+    faults = [
+        fault
+        for fault in list_faults()
+        if not options.names or any(name in fault.name for name in options.names)
+    ]
+    findings = find_all(faults, options.suite or SUITES, folder, console).findings
+    table = render_tables(faults, findings)
+    console.print(table, markup=False, soft_wrap=True)
+    if options.write:
+        write_page(table, commit)
+    return 1 if "\nFound by none (0):" not in table else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
