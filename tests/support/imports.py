@@ -10,6 +10,7 @@ import ast
 import graphlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
@@ -37,11 +38,11 @@ def list_modules(folder: Path, package: str = "") -> dict[str, Path]:
 def read_imports(modules: Mapping[str, Path]) -> Iterator[Import]:
     """Every import in these modules: of another of them by its name, else as it is written."""
     for name, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in _find_imports(path):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield Import(name, node.lineno, alias.name)
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 source = resolve_source(node, name, path)
                 for alias in node.names:
                     whole = f"{source}.{alias.name}"
@@ -51,13 +52,17 @@ def read_imports(modules: Mapping[str, Path]) -> Iterator[Import]:
 def read_imported_names(modules: Mapping[str, Path]) -> Iterator[Import]:
     """The same, with the name that each import takes from a module: ``a.b.name``."""
     for name, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                source = (
-                    resolve_source(node, name, path) if isinstance(node, ast.ImportFrom) else ""
-                )
-                for alias in node.names:
-                    yield Import(name, node.lineno, f"{source}.{alias.name}".removeprefix("."))
+        for node in _find_imports(path):
+            source = resolve_source(node, name, path) if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                yield Import(name, node.lineno, f"{source}.{alias.name}".removeprefix("."))
+
+
+@cache
+def _find_imports(path: Path) -> Sequence[ast.Import | ast.ImportFrom]:
+    """The import statements of a file. Several tests read the same files."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def resolve_source(node: ast.ImportFrom, module: str, path: Path) -> str:
@@ -69,7 +74,8 @@ def resolve_source(node: ast.ImportFrom, module: str, path: Path) -> str:
     return ".".join([*parts, *filter(None, [node.module])])
 
 
-def find_entry(module: str, order: Sequence[str]) -> str:
+@cache
+def find_entry(module: str, order: tuple[str, ...]) -> str:
     """The entry of the order that a module belongs to: the longest one that it begins with.
 
     Raises:
@@ -81,7 +87,7 @@ def find_entry(module: str, order: Sequence[str]) -> str:
     return max(entries, key=len)
 
 
-def find_violations(imports: Iterable[Import], order: Sequence[str]) -> list[Import]:
+def find_violations(imports: Iterable[Import], order: tuple[str, ...]) -> list[Import]:
     """The imports of a module that comes later in the order than its importer."""
     place = {entry: number for number, entry in enumerate(order)}
     return sorted(

@@ -66,7 +66,7 @@ def run_pytest(folder: Path, *arguments: str, status: int = 0) -> str:
 
 
 def test_the_example_of_the_documentation_passes(project: Path) -> None:
-    assert "3 passed" in run_pytest(project)
+    assert "3 passed" in run_pytest(project, "--daicho-schedules", "20")
 
 
 def test_the_project_is_that_of_the_test_and_not_of_the_working_folder(project: Path) -> None:
