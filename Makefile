@@ -151,6 +151,12 @@ PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
 
+.PHONY: check
+check: $(TOOLS) ## What to run after each edit: ruff, mypy with its cache, quick tests, a few planted faults
+	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && $(BIN)/ruff format --check --quiet $(CODE) && \
+		$(BIN)/mypy $(CODE) && \
+		$(PYTEST) $(call find_suites,unit property) tests/delivery/test_planted.py -m "not programs or delivery" -n 2 -q)
+
 lint: $(VENV)/.requirements ## ruff, mypy --strict, and whether a file contains a secret
 	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && \
 		$(BIN)/ruff format --check --quiet $(CODE) && $(BIN)/mypy $(CODE) && \

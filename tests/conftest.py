@@ -40,10 +40,18 @@ settings.load_profile(
 pytest_plugins = ["tests.support.dynoxide", "tests.support.long_timeouts"]
 
 HERE = Path(__file__).parent
+STARTING_PROGRAMS = ("subprocess", "generate_python", "generate_typescript", "run_node")
+"""Names by which a module of tests starts other programs."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by its folder: ``unit`` in tests/unit and in tests/demonstration/unit."""
+    """Mark each test by its folder, and those of a module that starts programs.
+
+    A test is ``unit`` in tests/unit and in tests/demonstration/unit.
+    """
     for item in items:
         folders = item.path.relative_to(HERE).parts
         item.add_marker(folders[folders[0] == "demonstration"])
+        module = item.getparent(pytest.Module)
+        if module is not None and any(hasattr(module.obj, name) for name in STARTING_PROGRAMS):
+            item.add_marker("programs")
