@@ -270,7 +270,6 @@ destroy: $(VENV)/.requirements ## Remove STAGE=dev from its account, with all it
 .PHONY: generate generation openapi docs lock
 generate: $(VENV)/.requirements ## Write all generated files; says which it changed
 	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
-	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
 	$(BIN)/daicho generation
@@ -278,9 +277,8 @@ generation: $(VENV)/.requirements ## Append changed declarations to functions/ge
 openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
-docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
+docs: $(VENV)/.requirements ## Write the table of access patterns
 	@$(BIN)/daicho docs
-	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions

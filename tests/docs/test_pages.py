@@ -16,6 +16,7 @@ from tests.docs.spelling import find_misspellings
 PAGES = list_pages()
 MAX_TERMS = 65
 MAX_DECISIONS = 60
+MAX_README_LINES = 130
 DEPENDENCIES = (
     "0118-dependencies.md",
     "0139-supply-chain-tools.md",
@@ -56,6 +57,11 @@ def test_the_glossary_has_few_terms() -> None:
     terms = [line for line in page.splitlines() if line.startswith("### ")]
     assert 50 < len(terms) <= MAX_TERMS
     assert terms == sorted(terms, key=str.lower)
+
+
+def test_the_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert 50 < len(lines) <= MAX_README_LINES
 
 
 def test_every_decision_is_in_the_index_and_has_its_own_number() -> None:
