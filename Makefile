@@ -48,7 +48,7 @@ logs: $(VENV)/.requirements ## What the functions logged, newest last
 	@$(BIN)/daicho local logs
 
 ##@ Measure
-.PHONY: bench bench-full bench-tables bench-units
+.PHONY: bench bench-full bench-units
 bench: $(TOOLS) ## Processor time, start-up and throughput beside named peers (PARTS='projector api' for some)
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.speed $(PARTS)
@@ -56,10 +56,6 @@ bench: $(TOOLS) ## Processor time, start-up and throughput beside named peers (P
 bench-full: $(TOOLS) bench-units ## The same with more pairs and larger sizes, and capacity units
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.speed --full
-
-bench-tables: $(TOOLS) ## The same as make bench; writes docs/benchmarks/speed-tables.md and its picture
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.speed --write $(PARTS)
 
 bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
@@ -280,7 +276,6 @@ destroy: $(VENV)/.requirements ## Remove STAGE=dev from its account, with all it
 .PHONY: generate generation openapi docs lock
 generate: $(VENV)/.requirements ## Write all generated files; says which it changed
 	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
-	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
 	$(BIN)/daicho generation
@@ -288,9 +283,8 @@ generation: $(VENV)/.requirements ## Append changed declarations to functions/ge
 openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
-docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
+docs: $(VENV)/.requirements ## Write the table of access patterns
 	@$(BIN)/daicho docs
-	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions

@@ -10,20 +10,11 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table as Printed
 
 from bench.speed.figures import Figure, measure_part
-from bench.speed.plot import render_picture
-from bench.speed.report import (
-    load_figures,
-    render_tables,
-    render_threshold,
-    render_value,
-    save_figures,
-)
 
 PARTS: dict[str, str] = {
     "projector": "Processor time of the projector, for each record",
@@ -38,10 +29,6 @@ PARTS: dict[str, str] = {
     "memory": "Memory of the functions at their largest batches",
 }
 """What each part measures, by the name of its module."""
-TABLES = Path(__file__).parents[2] / "docs/benchmarks/speed-tables.md"
-PICTURE = TABLES.parents[1] / "images/speed.svg"
-STORED = TABLES.with_name("speed-figures.json")
-"""The figures of the tables: a run of some parts replaces theirs, and keeps those of the others."""
 console = Console(width=130)
 
 
@@ -52,8 +39,8 @@ def print_part(name: str, figures: list[Figure], seconds: float) -> None:
     for figure in figures:
         printed.add_row(
             figure.name,
-            render_value(figure),
-            render_threshold(figure),
+            f"{figure.value:,.2f} {figure.unit}".strip(),
+            "" if figure.threshold is None else f"{figure.kind} {figure.threshold:,g}",
             "" if figure.threshold is None else "met" if figure.is_met else "MISSED",
             figure.detail,
         )
@@ -66,7 +53,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="the parts; all by default")
     parser.add_argument("--full", action="store_true", help="more pairs and larger sizes")
-    parser.add_argument("--write", action="store_true", help="write the tables of the docs")
     given = parser.parse_args()
     measured: dict[str, list[Figure]] = {}
     began_all = time.monotonic()
@@ -76,13 +62,6 @@ def main() -> int:
             figures = pool.submit(measure_part, name, given.full).result()
         print_part(name, figures, time.monotonic() - began)
         measured[name] = figures
-    if given.write:
-        stored = load_figures(STORED) | measured
-        shown = {name: stored[name] for name in PARTS if name in stored}
-        save_figures(STORED, shown)
-        TABLES.write_text(render_tables(PARTS, shown), "utf-8")
-        all_figures = [figure for figures in shown.values() for figure in figures]
-        PICTURE.write_text(render_picture(all_figures), "utf-8")
     missed = sum(not figure.is_met for figures in measured.values() for figure in figures)
     result = f"{missed} figures missed" if missed else "all figures met"
     console.print(f"{result}, after {time.monotonic() - began_all:.0f} s")

@@ -25,7 +25,6 @@ from bench.speed.api import LEDGER
 from bench.speed.figures import PAIRS, Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON
 from bench.speed.peers.pynamodb_report import PeerReport, build_report
-from bench.speed.plot import TIMES
 from bench.speed.stubbed_http import StubbedHttp, TableAnswers
 from daicho.book.book import Book
 from daicho.plan import Ledger
@@ -212,7 +211,7 @@ def _compare(operation: Operation, ours: Side, name: str, peer: Side, pairs: int
     detail = compared.describe(1e6 / items, "µs an item" if operation.items > 1 else "µs")
     threshold = LEAST_OF_PEER if name == PYNAMODB else None
     label = f"{operation.name}, {name} / Daicho"
-    return Figure(label, compared.speedup, "at least", threshold, TIMES, detail)
+    return Figure(label, compared.speedup, "at least", threshold, "times", detail)
 
 
 def _measure(operation: Operation, side: Side) -> float:

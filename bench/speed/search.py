@@ -29,7 +29,6 @@ from bench.search.queries import Question
 from bench.search.report import console
 from bench.speed.figures import PAIRS, Figure, compare_in_pairs
 from bench.speed.invocation import CREDENTIALS
-from bench.speed.plot import TIMES
 from daicho import Page
 from daicho.book.book import Book
 from daicho.storage.attributes import Image
@@ -189,7 +188,7 @@ def _compare(question: Question, ours: Side, peer: Side, pairs: int) -> Iterator
         peer_units / units,
         "at least",
         LEAST_OF_UNITS if question == ALL else None,
-        TIMES,
+        "times",
         f"{units:,.1f} units, peer {peer_units:,.1f} units; {matches}",
     )
     compared = compare_in_pairs(
@@ -197,4 +196,4 @@ def _compare(question: Question, ours: Side, peer: Side, pairs: int) -> Iterator
     )
     name = f"processor time, {question.what}, peer / Daicho"
     detail = compared.describe(1e3, "ms")
-    yield Figure(name, compared.speedup, "at least", None, TIMES, detail)
+    yield Figure(name, compared.speedup, "at least", None, "times", detail)

@@ -1,4 +1,4 @@
 """The contract of an API: two OpenAPI 3.1 documents, compared from the side of a client.
 
-ADR 0056 has the alternatives. The rules are in docs/reference/cli.md, "API changes".
+ADR 0118 has the alternatives. The rules are in docs/reference/cli.md, "API changes".
 """

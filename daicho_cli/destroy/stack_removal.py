@@ -3,6 +3,9 @@
 The buckets are emptied and the stack is deleted, again and again: until the functions are deleted,
 they may still write, and S3 delivers access logs for some hours. CloudFormation deletes what it
 can, so each round has less to do.
+
+The CDK's ``auto_delete_objects`` would add a function with the right to delete every object, and
+it empties a bucket once: a log that is delivered after that fails the deletion all the same.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 DynamoDB deletes an expired item within days, so a run at a deployed stage only begins the check: it
 leaves one expired item in a tenant of its own, and a later run looks for its row. The local stack
 simulates the TTL process, so the same check takes seconds there.
+
+The archiver is not invoked with an event of our own: the row would have a number that the stream
+does not have, and the audit of the archive would report it.
 """
 
 from __future__ import annotations

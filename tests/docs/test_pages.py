@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,19 @@ from tests.docs.spelling import find_misspellings
 
 PAGES = list_pages()
 MAX_TERMS = 65
+MAX_DECISIONS = 60
+MAX_README_LINES = 130
+DEPENDENCIES = (
+    "0118-dependencies.md",
+    "0139-supply-chain-tools.md",
+    "0176-dependencies-of-the-local-stack.md",
+)
+REQUIREMENTS = (
+    "requirements.in",
+    "requirements-docs.in",
+    "functions/daicho/cdk/functions/requirements-layer.in",
+    "daicho_cli/local/requirements-ministack.in",
+)
 
 
 LINKED = list_linked_pages()
@@ -45,8 +59,29 @@ def test_the_glossary_has_few_terms() -> None:
     assert terms == sorted(terms, key=str.lower)
 
 
+def test_the_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert 50 < len(lines) <= MAX_README_LINES
+
+
 def test_every_decision_is_in_the_index_and_has_its_own_number() -> None:
     decisions = sorted((ROOT / "docs/adr").glob("0*.md"))
     index = (ROOT / "docs/adr/index.md").read_text("utf-8")
     assert [page.name for page in decisions if f"({page.name})" not in index] == []
-    assert len({page.name[:4] for page in decisions}) == len(decisions) > 100
+    assert len({page.name[:4] for page in decisions}) == len(decisions)
+    assert 0 < len(decisions) <= MAX_DECISIONS
+
+
+@pytest.mark.parametrize("file", REQUIREMENTS)
+def test_every_dependency_has_a_reason(file: str) -> None:
+    """A package that a requirements file names is in a row of a decision about dependencies."""
+    rows = "".join(
+        line.partition(" | ")[0]
+        for page in DEPENDENCIES
+        for line in (ROOT / "docs/adr" / page).read_text("utf-8").splitlines()
+        if line.startswith("| ")
+    ).lower()
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    named = re.findall(r"^[a-z][\w-]*", "\n".join(lines), re.MULTILINE)
+    assert named
+    assert [name for name in named if name not in rows] == []

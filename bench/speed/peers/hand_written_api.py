@@ -4,7 +4,7 @@ It reads and writes the same items as the library does, at the same keys, and ch
 has no cursors other than DynamoDB's own, no access rules and no problem documents.
 
 It is written with the low-level client and boto3's `TypeDeserializer`. The Table resource, the
-other usual way, needs more processor time (ADR 0160).
+other usual way, needs more processor time (ADR 0156).
 """
 
 from __future__ import annotations

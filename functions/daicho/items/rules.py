@@ -2,6 +2,9 @@
 
 The rules see the item as a read after the write would show it: with defaults, with the values that
 are copied or set once, and with the scales of decimals.
+
+The planner applies them, so every writer does. Validators of Pydantic would not see copied and
+stored values. The stream reads attributes only: else lists would depend on code that no plan has.
 """
 
 from __future__ import annotations

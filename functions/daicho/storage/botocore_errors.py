@@ -52,6 +52,8 @@ REFUSALS = frozenset(
         "ValidationException",
     }
 )
+"""Bugs of the request. All other errors are temporary, also denied access: somebody may repair a
+grant within minutes, and a quick failure would use up the retries of the event source mapping."""
 
 
 def translate_error(error: ClientError | BotoCoreError, action: str) -> StoreError:

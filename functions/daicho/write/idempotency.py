@@ -97,7 +97,7 @@ class IdempotentRequest:
     def find_record(self, table: Table, tenant: str, now: dt.datetime) -> RequestRecord:
         """What is stored about the request.
 
-        A record of an older version has no subject: it is a record of each of them (ADR 0142).
+        A record of an older version has no subject: it is a record of each of them (ADR 0062).
 
         Raises:
             KeyReused: the subject used the key for another request.

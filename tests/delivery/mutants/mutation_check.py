@@ -126,16 +126,6 @@ def find_faults(
     return {fault: findings[fault] for fault in chosen}
 
 
-def render_table(aimed: Mapping[Fault, Finding], mixed: Mapping[Fault, Finding]) -> str:
-    """A Markdown table: the rule, the fault, the schedules of its profiles, and of all profiles."""
-    rows = ["| rule | fault | of its profiles | of all profiles |", "|---|---|--:|--:|"]
-    for fault in (fault for fault in read_planted() if fault in aimed):
-        finding = aimed[fault]
-        in_mix = mixed[fault].schedules or "never" if fault in mixed else ""
-        rows.append(f"| {fault.rule} | {fault.name} | {finding.schedules or 'never'} | {in_mix} |")
-    return "\n".join(rows)
-
-
 def report_findings(
     findings: Mapping[Fault, Finding], limit: int, *, max_median: int | None = None
 ) -> bool:
@@ -166,7 +156,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", help="plant only faults with such names")
     parser.add_argument("--seed", type=int, help="the first seed, if not that of the last commit")
     parser.add_argument("--limit", type=int, help="schedules for each fault")
-    parser.add_argument("--table", action="store_true", help="print the results as Markdown")
     parser.add_argument("--mixed", action="store_true", help="then play schedules of all profiles")
     parser.add_argument("--play", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -191,13 +180,10 @@ def main(arguments: Sequence[str]) -> int:
         aimed = find_faults(chosen, limit, base, first_seed=first_seed, is_mixed=False)
         whole = len(chosen) == len(read_planted())
         is_met = report_findings(aimed, limit, max_median=MAX_MEDIAN if whole else None)
-        mixed: dict[Fault, Finding] = {}
         if options.mixed:
             limit = options.limit or MAX_MIXED
             mixed = find_faults(chosen, limit, base, first_seed=first_seed, is_mixed=True)
             is_met = report_findings(mixed, limit) and is_met
-    if options.table:
-        _print_line(render_table(aimed, mixed))
     return 0 if is_met else 1
 
 

@@ -174,7 +174,7 @@ MACHINE = (
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")
 STREAM_LIST = ("ListStreams",)  # knows no resource but "*"
 # Lambda names its objects aws/lambda/…, but AWS does not document which object ARN Lambda checks
-# when an event source mapping is created. A refused mapping fails the deployment (ADR 0130).
+# when an event source mapping is created. A refused mapping fails the deployment.
 DISCARDED = "*"
 FAILURE_OBJECTS = ("PutObject",)
 FAILURE_BUCKET = ("ListBucket",)  # Lambda requires it before it uses an on-failure bucket

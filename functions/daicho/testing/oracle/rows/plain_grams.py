@@ -1,4 +1,4 @@
-"""Postings of a search, as `docs/reference/table-layout.md` and ADR 0010 describe them."""
+"""Postings of a search, as `docs/reference/table-layout.md` and ADR 0009 describe them."""
 
 from __future__ import annotations
 

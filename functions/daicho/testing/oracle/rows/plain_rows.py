@@ -119,7 +119,7 @@ def _read_fields(plan: EntityPlan, image: Image, names: Iterable[str]) -> list[s
 
 
 def _write_copy(declaration: Declaration, image: Image) -> str | None:
-    """The attributes that a listing copies, and the ``ttl``, as sorted JSON (ADR 0101)."""
+    """The attributes that a listing copies, and the ``ttl``, as sorted JSON."""
     if not isinstance(declaration, ListingPlan) or not declaration.copies:
         return None
     copied: dict[str, Any] = {}
