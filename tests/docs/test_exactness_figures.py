@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.delivery.mutants.planted import faults
+from tests.delivery.mutants.planted import read_planted
 from tests.support.repository import ROOT
 
 RECORD = ROOT / "docs/benchmarks/exactness-record.md"
@@ -26,7 +26,7 @@ def read_page(name: str) -> str:
     ],
 )
 def test_a_page_has_the_number_of_planted_faults(page: str, sentence: str) -> None:
-    assert sentence.format(len(faults())) in read_page(page)
+    assert sentence.format(len(read_planted())) in read_page(page)
 
 
 def test_the_last_run_is_described_as_it_is_recorded() -> None:
