@@ -14,9 +14,10 @@ from tests.support.compared_tables import ComparedTables
 from tests.support.dynoxide import REGION
 from tests.support.dynoxide_differences import DIFFERENCES, find_explanation
 from tests.support.random_requests import RequestGenerator
+from tests.support.trials import IS_TRIAL, scaled
 
 SEED = 53
-REQUESTS = 5_000
+REQUESTS = scaled(5_000, otherwise=2_000)
 MIN_ACCEPTED = REQUESTS * 3 // 5
 
 
@@ -51,5 +52,6 @@ def test_random_requests_are_answered_alike(
         tables.remove_items(request)
         generator.forget_token()
     assert not unexplained, (len(unexplained), unexplained[0])
-    assert explained.keys() == {difference.reason for difference in DIFFERENCES}
+    reasons = {difference.reason for difference in DIFFERENCES}
+    assert explained.keys() == reasons if IS_TRIAL else explained.keys() <= reasons
     assert codes["OK"] + codes["ConditionalCheckFailedException"] >= MIN_ACCEPTED, codes

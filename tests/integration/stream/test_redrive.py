@@ -22,18 +22,14 @@ from tests.support.consistency import differences
 from tests.support.redrive_setup import (
     SHARD,
     House,
-    Killed,
     Turned,
     Turns,
     break_code,
-    build_song_with_artist,
     render_number,
     write_a_day,
 )
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment
-
-MOST_OPERATIONS = 200
 
 
 class Deployed:
@@ -174,44 +170,3 @@ def test_the_emulated_stream_has_one_shard_that_events_do_not_name(
     deployed.house.broken.clear()
     assert deployed.redrive()["applied"] == 3
     assert differences(deployed.items()) == []
-
-
-@pytest.mark.parametrize("after", [False, True])
-def test_killed_at_each_operation_and_run_again_it_is_the_same(
-    dynamodb: DynamoDBClient,
-    table_name: str,
-    objects: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    after: bool,
-) -> None:
-    def kill() -> None:
-        raise Killed
-
-    for at in range(1, MOST_OPERATIONS):
-        deployed = Deployed(dynamodb, table_name, objects)
-        break_code(deployed.house, monkeypatch)
-        _empty(deployed)
-        deployed.house.put(build_song_with_artist(1, "ab"))
-        deployed.house.put(build_song_with_artist(1, "b", "y"))
-        deployed.house.put(build_song_with_artist(2, "b"))
-        deployed.house.broken = {1}
-        deployed.write()
-        deployed.project(0, 2)
-        deployed.discard(2, 3)
-        deployed.house.broken.clear()
-        try:
-            deployed.redrive(Turns(at, kill, after))
-        except Killed:
-            pass
-        else:
-            break
-        report = deployed.redrive()
-        assert (report["claims"], report["recount"]) == ([], []), f"killed at {at}"
-        assert differences(deployed.items()) == [], f"killed at {at}"
-    assert 15 < at < MOST_OPERATIONS - 1
-
-
-def _empty(deployed: Deployed) -> None:
-    Table(deployed._dynamodb, deployed.name).batch_write(deletes=deployed.items())
-    for name in deployed.objects():
-        deployed._objects.delete_object(Bucket="failures", Key=name)

@@ -125,8 +125,8 @@ def check_deleted(deployment: Deployment, before: Any, job: Any) -> None:
 
 def test_thousands_of_items_each_killed_twice(deployment: Deployment) -> None:
     chance = random.Random(8)
-    count = scaled(10_000, otherwise=2_000)
-    filled(deployment, 40, count, chance)
+    count = scaled(10_000, otherwise=500)
+    filled(deployment, scaled(40, otherwise=8), count, chance)
     before = deployment.of(STAYS), deployment.objects()
     assert len(before[0]) > count
     assert len(deployment.of(LEAVES)) > count
@@ -148,7 +148,7 @@ def test_thousands_of_items_each_killed_twice(deployment: Deployment) -> None:
     assert deployment.of(STAYS) == before[0]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(scaled(6, otherwise=2)))
 def test_killed_anywhere_again_and_again(deployment: Deployment, seed: int) -> None:
     chance = random.Random(seed)
     filled(deployment, 2, 0, chance)
