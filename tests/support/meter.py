@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from daicho.storage.direct.client import DirectClient
 
 WRITES = {
     "PutItem",
@@ -27,26 +29,52 @@ class Consumed:
     requests: Counter[str] = field(default_factory=Counter)
 
 
+class CountingClient(DirectClient):
+    """A direct client that tells an observer of each request. It has no event handlers."""
+
+    observe: Callable[[str, dict[str, Any]], None] | None = None
+
+    def call(self, operation: str, parameters: dict[str, Any]) -> Any:
+        """Call an operation; if it is observed, with its consumed capacity."""
+        if self.observe is None:
+            return super().call(operation, parameters)
+        asked = {**parameters, "ReturnConsumedCapacity": "TOTAL"}
+        answer = super().call(operation, asked)
+        self.observe(operation, answer)
+        return answer
+
+
 class Meter:
-    """Registers event handlers at a boto3 DynamoDB client, and counts its requests."""
+    """Counts the requests of a boto3 DynamoDB client, or of a `CountingClient`."""
 
     def __init__(self, client: Any) -> None:
         self._now = Consumed()
-        client.meta.events.register("provide-client-params.dynamodb.*", _ask)
-        client.meta.events.register("after-call.dynamodb.*", self._count)
+        self._client = client
+        if not isinstance(client, CountingClient):
+            client.meta.events.register("provide-client-params.dynamodb.*", _ask)
+            client.meta.events.register(
+                "after-call.dynamodb.*",
+                lambda model, parsed, **_: self._count(model.name, parsed),
+            )
 
     @contextmanager
     def counting(self) -> Iterator[Consumed]:
         """Count the requests inside the context."""
         self._now = Consumed()
-        yield self._now
+        if isinstance(self._client, CountingClient):
+            self._client.observe = self._count
+        try:
+            yield self._now
+        finally:
+            if isinstance(self._client, CountingClient):
+                self._client.observe = None
 
-    def _count(self, model: Any, parsed: dict[str, Any], **_: Any) -> None:
-        self._now.requests[model.name] += 1
-        consumed = parsed.get("ConsumedCapacity") or []
+    def _count(self, operation: str, answer: dict[str, Any]) -> None:
+        self._now.requests[operation] += 1
+        consumed = answer.get("ConsumedCapacity") or []
         for entry in [consumed] if isinstance(consumed, dict) else consumed:
             units = float(entry.get("CapacityUnits", 0.0))
-            if model.name in WRITES:
+            if operation in WRITES:
                 self._now.writes += units
             else:
                 self._now.reads += units
