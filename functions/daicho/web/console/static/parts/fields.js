@@ -37,7 +37,8 @@ function isKept(value, schema) {
   if (value === null || value === undefined || ["choice", "switch"].includes(chooseInput(schema))) return true;
   try {
     const draft = renderDraft(value, schema);
-    return !draft || (!/\r/.test(String(draft)) && JSON.stringify(readDraft(draft, schema)) === JSON.stringify(value));
+    if (draft === "") return !value.length;
+    return !/\r/.test(String(draft)) && JSON.stringify(readDraft(draft, schema)) === JSON.stringify(value);
   } catch {
     return false;
   }
@@ -150,7 +151,7 @@ export function readFields(fields, draft, stored, { isWhole = false, required = 
 
 /** The sentences of a refusal, by field. @param {any} error @returns {Map<string, string>} */
 export function mapProblems(error) {
-  return new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(".")[0], message]));
+  return new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(/[.[]/)[0], message]));
 }
 
 /** Whether a part of a date is missing: its input has no value then, as if it were empty. @param {string} name */
