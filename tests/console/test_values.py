@@ -158,7 +158,7 @@ def test_text_that_is_no_number_is_refused(page: Page, server: ConsoleStack, tex
     edit(page, path)
     for name in ("size", "ratio", "price", "whole"):
         find_input(page, name).fill(text)
-        expect_refusal(page, server, name, f"“{text}” is no number. Write digits like 1234")
+        expect_refusal(page, server, name, f"“{text}” is no number. Write digits alone, like 1234")
     assert read_fields(server, path) == before
     page.get_by_role("button", name="Cancel").click()
 
@@ -218,7 +218,7 @@ def test_line_breaks_are_kept(page: Page, server: ConsoleStack) -> None:
     edit(page, create(server, '{"title": "mixed\\r\\nbreaks\\n"}'))
     expect(find_input(page, "title")).to_have_value('"mixed\\r\\nbreaks\\n"')
     find_input(page, "title").fill('"mixed')
-    expect_refusal(page, server, "title", "This is no JSON. Write texts in double quotes")
+    expect_refusal(page, server, "title", "This is no JSON. Put texts in double quotes")
     page.get_by_role("button", name="Cancel").click()
 
 
@@ -260,7 +260,7 @@ def test_an_old_browser_is_refused(browser: Browser, server: ConsoleStack) -> No
     with open_page(browser) as old:
         old.add_init_script("delete JSON.rawJSON")
         old.goto(server.url)
-        expect(old.get_by_role("alert")).to_contain_text("This browser would change large numbers.")
+        expect(old.get_by_role("alert")).to_contain_text("This browser changes large numbers.")
 
 
 PIECES = [" ", "\n", "\r\n", "\r", "\t", "\u2028", "\ufeff", "\u00a0", '"', "a"]

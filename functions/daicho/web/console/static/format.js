@@ -40,7 +40,7 @@ export function isNumber(value) {
  */
 export function parseJson(text) {
   if (!("rawJSON" in JSON)) {
-    throw new Error("This browser would change large numbers. Update it: Chrome or Edge 114, Firefox 135 and Safari 18.4 are new enough.");
+    throw new Error("This browser changes large numbers. Update it: Chrome 114, Firefox 135 or Safari 18.4 is needed.");
   }
   const keepText = (/** @type {string} */ _, /** @type {any} */ value, /** @type {{source: string}} */ { source }) =>
     typeof value === "number" && String(value) !== source ? new ExactNumber(source) : value;

@@ -9,7 +9,7 @@ import { makeKey, request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { CurlButton } from "console/parts/curl.js";
 import { useLeaveGuard } from "console/parts/dialog.js";
-import { Field, listFields, mapProblems, readFields, renderDraft } from "console/parts/fields.js";
+import { Fields, listFields, readFields } from "console/parts/fields.js";
 import { Empty, ErrorState } from "console/parts/states.js";
 import { PageHeader } from "console/parts/page.js";
 import { showToast } from "console/parts/status.js";
@@ -38,18 +38,17 @@ function Create({ query, given }) {
   const [key] = useState(makeKey);
   const isTyped = Object.keys(draft).some((name) => draft[name] && draft[name] !== given[name]);
   const endGuard = useLeaveGuard(isTyped);
-  const problems = mapProblems(error);
+  const required = [...listNeeded(query), ...(body.required ?? [])];
   const entity = query.entity ?? "";
 
   const save = async () => {
     setError(null);
     setSaving(true);
     try {
-      const required = [...keys.map(({ name }) => name), ...(body.required ?? [])];
       const typed = readFields([...keys, ...fields], draft, defaults, { required });
       const target = fillRequest(query, { ...draft, ...typed });
       if (!target) return;
-      const content = Object.fromEntries(fields.filter(({ name }) => name in typed).map(({ name }) => [name, typed[name]]));
+      const content = Object.fromEntries(fields.map(({ name }) => [name, typed[name]]));
       const headers = /** @type {Record<string, string>} */ (query.kind === "replace" ? { "If-None-Match": "*" } : {});
       const answer = await request(target.path, { method: operation.method, query: target.query, body: content, headers, key });
       endGuard();
@@ -62,16 +61,6 @@ function Create({ query, given }) {
     }
   };
 
-  const field = (/** @type {{name: string, schema: any}} */ { name, schema }, isRequired = false) =>
-    html`<${Field}
-      key=${name}
-      name=${name}
-      schema=${schema}
-      isRequired=${isRequired}
-      value=${draft[name] ?? renderDraft(defaults[name], schema)}
-      problem=${problems.get(name)}
-      onChange=${(/** @type {any} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
-    />`;
   const target = fillRequest(query, draft);
   return html`<div class="page">
     <${PageHeader} title=${`New ${renderName(entity).toLowerCase()}`} about=${body.description} trail=${[{ text: renderPlural(entity), href: makeHash(["entity", entity]) }]}>
@@ -86,8 +75,7 @@ function Create({ query, given }) {
       }}
     >
       ${error && html`<${ErrorState} error=${error} onRetry=${error.status === undefined ? undefined : save} compact />`}
-      ${keys.map((one) => field(one, true))}
-      ${fields.map((one) => field(one, body.required?.includes(one.name)))}
+      <${Fields} fields=${[...keys, ...fields]} draft=${draft} stored=${defaults} required=${required} error=${error} setDraft=${setDraft} />
       <footer class="form-foot">
         ${query.max_items && html`<span class="muted small">A tenant has at most ${query.max_items}.</span>`}
         <button type="button" class="button" onClick=${() => history.back()}>Cancel</button>

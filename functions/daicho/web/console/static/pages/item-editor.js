@@ -8,7 +8,7 @@ import { html } from "console/html.js";
 import { fillRequest, resolve } from "console/catalog.js";
 import { makeKey, request } from "console/request.js";
 import { useLeaveGuard } from "console/parts/dialog.js";
-import { Field, listFields, mapProblems, readFields, renderDraft } from "console/parts/fields.js";
+import { Fields, listFields, readFields, renderDraft } from "console/parts/fields.js";
 import { ErrorState } from "console/parts/states.js";
 import { showToast } from "console/parts/status.js";
 import { Conflict } from "console/pages/item-conflict.js";
@@ -37,7 +37,6 @@ export function Editor({ query, get, values, stored, onDone, onCancel }) {
   const changed = fields.filter(({ name, schema }) => name in draft && draft[name] !== renderDraft(base.data[name], schema));
 
   const endGuard = useLeaveGuard(changed.length > 0);
-  const problems = mapProblems(error);
 
   /** @param {Draft} typed @param {import("console/request.js").Answer} current */
   const save = async (typed, current) => {
@@ -100,17 +99,7 @@ export function Editor({ query, get, values, stored, onDone, onCancel }) {
     }}
   >
     ${error && html`<${ErrorState} error=${error} onRetry=${error.status === undefined ? undefined : () => save(draft, base)} compact />`}
-    ${fields.map(
-      ({ name, schema }) => html`<${Field}
-        key=${name}
-        name=${name}
-        schema=${schema}
-        isRequired=${body.required?.includes(name)}
-        value=${draft[name] ?? renderDraft(base.data[name], schema)}
-        problem=${problems.get(name)}
-        onChange=${(/** @type {any} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
-      />`,
-    )}
+    <${Fields} fields=${fields} draft=${draft} stored=${base.data} required=${body.required} error=${error} setDraft=${setDraft} />
     <footer class="form-foot">
       <span class="muted small">${changed.length ? `${changed.length} changed` : "Nothing changed"}</span>
       <button type="button" class="button" onClick=${onCancel}>Cancel</button>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { fillRequest, findQuery } from "console/catalog.js";
-import { isNumber, parseJson } from "console/format.js";
+import { parseJson } from "console/format.js";
 import { useLoad, usePages } from "console/load.js";
 import { makeKey, request } from "console/request.js";
 import { ask } from "console/parts/dialog.js";
@@ -79,7 +79,7 @@ function describeDifference(version, earlier) {
 
 /** @param {Props} props */
 export function Sections({ entity, item, values, onChange }) {
-  const field = Object.keys(item).find((name) => item[name] && typeof item[name] === "object" && !isNumber(item[name]) && !Array.isArray(item[name]));
+  const field = Object.keys(item).find((name) => JSON.stringify(item[name])?.startsWith("{"));
   const names = field ? Object.keys(item[field]) : [];
   const [open, setOpen] = useState(/** @type {string | null} */ (null));
   const [added, setAdded] = useState("");

@@ -34,7 +34,7 @@ export function listFields(body, stored) {
 
 /** @param {any} value @param {Schema} schema */
 function isKept(value, schema) {
-  if (value === null || value === undefined || ["choice", "switch"].includes(chooseInput(schema))) return true;
+  if (value === null || value === undefined || chooseInput(schema) === "choice") return true;
   try {
     const draft = renderDraft(value, schema);
     if (draft === "") return !value.length;
@@ -101,7 +101,7 @@ function readDraft(typed, schema) {
     case "integer":
     case "decimal":
       if (!NUMBER.test(text)) {
-        throw new Error(`“${text}” is no number. Write digits like 1234 or -0.5: no commas, no spaces, no zeros in front.`);
+        throw new Error(`“${text}” is no number. Write digits alone, like 1234 or -0.5: no commas, no spaces.`);
       }
       return schema.type === "string" ? text : parseJson(text);
     case "lines":
@@ -110,7 +110,7 @@ function readDraft(typed, schema) {
       try {
         return parseJson(text);
       } catch {
-        throw new Error("This is no JSON. Write texts in double quotes, and commas between entries.");
+        throw new Error("This is no JSON. Put texts in double quotes, and commas between entries.");
       }
     case "choice":
       return listChoices(schema).find((one) => String(one) === text);
@@ -137,7 +137,7 @@ export function readFields(fields, draft, stored, { isWhole = false, required = 
     const typed = draft[name] ?? before;
     const isRequired = required.includes(name);
     try {
-      if (isIncomplete(name)) throw new Error("This date is not complete: enter day, month and year, or clear all three.");
+      if (isIncomplete(name)) throw new Error("This date is not complete: enter the rest, or clear it.");
       if (isRequired && typed === "") throw new Error(NEEDED);
       if (typed !== before || isRequired) body[name] = readDraft(typed, schema);
       else if (isWhole && stored[name] !== undefined) body[name] = stored[name];
@@ -145,19 +145,34 @@ export function readFields(fields, draft, stored, { isWhole = false, required = 
       errors.push({ field: name, message: problem.message });
     }
   }
-  if (errors.length) throw Object.assign(new Error("Nothing was sent. Correct the fields below."), { title: "This cannot be sent", errors });
+  if (errors.length) throw Object.assign(new Error("Correct the fields below."), { title: "This cannot be sent", errors });
   return body;
-}
-
-/** The sentences of a refusal, by field. @param {any} error @returns {Map<string, string>} */
-export function mapProblems(error) {
-  return new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(/[.[]/)[0], message]));
 }
 
 /** Whether a part of a date is missing: its input has no value then, as if it were empty. @param {string} name */
 function isIncomplete(name) {
   const input = document.getElementById(`field-${name}`);
   return input instanceof HTMLInputElement && input.validity.badInput;
+}
+
+/**
+ * The fields of a form, each with the sentence of a refusal.
+ * @param {{fields: FormField[], draft: Draft, stored: Record<string, any>, required?: string[], error: any,
+ *   setDraft: (change: (before: Draft) => Draft) => void}} props
+ */
+export function Fields({ fields, draft, stored, required = [], error, setDraft }) {
+  const problems = new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(/[.[]/)[0], message]));
+  return fields.map(
+    ({ name, schema }) => html`<${Field}
+      key=${name}
+      name=${name}
+      schema=${schema}
+      isRequired=${required.includes(name)}
+      value=${draft[name] ?? renderDraft(stored[name], schema)}
+      problem=${problems.get(name)}
+      onChange=${(/** @type {string | boolean} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
+    />`,
+  );
 }
 
 /**
