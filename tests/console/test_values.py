@@ -151,6 +151,13 @@ def test_a_number_is_sent_as_it_was_typed(page: Page, server: ConsoleStack) -> N
     assert read_fields(server, path)["counts"] == [(NEXT,), ("7",)]
 
 
+def test_the_refusal_of_an_entry_is_at_its_field(page: Page, server: ConsoleStack) -> None:
+    edit(page, create(server))
+    find_input(page, "counts").fill("[1, 1.5]")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#field-counts-problem")).to_be_visible()
+
+
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_text_that_is_no_number_is_refused(page: Page, server: ConsoleStack, text: str) -> None:
     path = create(server)
