@@ -178,3 +178,18 @@ def test_versions_are_shown_and_restored(page: Page, server: ConsoleStack) -> No
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.get_by_text("Version 1 restored")).to_be_visible()
     assert call(server, "GET", "/articles/history")["title"] == "First"
+
+
+def test_a_section_keeps_its_numbers(page: Page, server: ConsoleStack) -> None:
+    exact = {"numbers": {"a": 9007199254740993}}
+    call(server, "PUT", "/documents/exact", {"title": "Exact", "sections": exact})
+    page.evaluate("location.hash = '#/item/get_document/exact'; 0")
+    page.get_by_role("button", name="Sections").click()
+    page.get_by_role("button", name="numbers").click()
+    page.locator(".section").get_by_role("button", name="Edit").click()
+    text = page.get_by_label("Section numbers")
+    text.fill(text.input_value().replace("{", '{"b": -9007199254740995,'))
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Section saved")).to_be_visible()
+    stored = call(server, "GET", "/documents/exact/numbers")
+    assert stored == {"a": 9007199254740993, "b": -9007199254740995}

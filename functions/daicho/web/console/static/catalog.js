@@ -6,6 +6,7 @@
  */
 
 import { computed, signal } from "@preact/signals";
+import { parseJson } from "console/format.js";
 import { base, user } from "console/session.js";
 import { makeHash } from "console/router.js";
 
@@ -37,7 +38,7 @@ export const entities = computed(() => groupByEntity(operations.value));
 export async function loadCatalog() {
   const response = await fetch(new URL("openapi.json", base));
   if (!response.ok) throw new Error(`openapi.json: ${response.status}`);
-  document_.value = await response.json();
+  document_.value = parseJson(await response.text());
 }
 
 /** @param {string} id */
@@ -98,8 +99,12 @@ export function resolve(schema) {
     resolved = document_.value.components.schemas[resolved.$ref.split("/").at(-1)] ?? {};
   }
   const kinds = (resolved.anyOf ?? []).filter((/** @type {Schema} */ kind) => kind.type !== "null");
-  if (kinds.length === 1) return { ...resolved, ...resolve(kinds[0]), nullable: true };
-  return resolved;
+  const nullable = kinds.length < resolved.anyOf?.length;
+  if (kinds.length === 1) return { ...resolved, ...resolve(kinds[0]), nullable };
+  // A decimal is sent as a number or as text; text keeps its digits.
+  const isDecimal = kinds.map((/** @type {Schema} */ { type }) => type).sort().join() === "number,string";
+  if (isDecimal) return { ...resolved, ...kinds[0], type: "string", format: "decimal", nullable };
+  return nullable ? { ...resolved, nullable } : resolved;
 }
 
 /**

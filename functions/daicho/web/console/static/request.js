@@ -6,6 +6,7 @@
  * the user the same request.
  */
 
+import { parseJson } from "console/format.js";
 import { base, getToken, replaceToken } from "console/session.js";
 
 /**
@@ -174,7 +175,7 @@ async function readAnswer(response) {
   const date = response.headers.get("date");
   return {
     status: response.status,
-    data: text ? JSON.parse(text) : null,
+    data: text ? parseJson(text) : null,
     etag: response.headers.get("etag"),
     location: response.headers.get("location"),
     id: findRequestId(response),

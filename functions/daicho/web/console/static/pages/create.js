@@ -1,19 +1,18 @@
 /** A new item: the form of what the API takes, and the key fields that the user chooses. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { html } from "console/html.js";
 import {
   fillRequest, findOperation, listNeeded, makeItemHash, readQueryHash, renderName, renderPlural, resolve,
 } from "console/catalog.js"; // prettier-ignore
 import { makeKey, request } from "console/request.js";
-import { leaveGuard, makeHash, navigate } from "console/router.js";
+import { makeHash, navigate } from "console/router.js";
 import { CurlButton } from "console/parts/curl.js";
-import { ask } from "console/parts/dialog.js";
-import { Field, renderDraft } from "console/parts/fields.js";
+import { useLeaveGuard } from "console/parts/dialog.js";
+import { Fields, listFields, readFields } from "console/parts/fields.js";
 import { Empty, ErrorState } from "console/parts/states.js";
 import { PageHeader } from "console/parts/page.js";
 import { showToast } from "console/parts/status.js";
-import { readFields } from "console/pages/item-editor.js";
 
 /** @param {{route: import("console/router.js").Route}} props */
 export default function CreatePage({ route }) {
@@ -27,7 +26,8 @@ export default function CreatePage({ route }) {
 function Create({ query, given }) {
   const { operation } = query;
   const body = resolve(operation.body);
-  const fields = Object.entries(body.properties ?? {}).map(([name, schema]) => ({ name, schema: resolve(schema) }));
+  const [fields] = useState(() => listFields(body));
+  const defaults = Object.fromEntries(fields.map(({ name, schema }) => [name, schema.default]));
   const keys = listNeeded(query).map((name) => ({
     name,
     schema: resolve(operation.parameters.find((one) => one.name === name)?.schema),
@@ -37,34 +37,21 @@ function Create({ query, given }) {
   const [isSaving, setSaving] = useState(false);
   const [key] = useState(makeKey);
   const isTyped = Object.keys(draft).some((name) => draft[name] && draft[name] !== given[name]);
-  useEffect(() => {
-    leaveGuard.ask = isTyped
-      ? () => ask({ title: "Leave without saving?", text: "What you typed is not saved.", confirm: "Leave", cancel: "Stay", isDangerous: true })
-      : null;
-    return () => {
-      leaveGuard.ask = null;
-    };
-  }, [isTyped]);
-  const problems = new Map((error?.errors ?? []).map((/** @type {any} */ one) => [one.field.split(".")[0], one.message]));
+  const endGuard = useLeaveGuard(isTyped);
+  const required = [...listNeeded(query), ...(body.required ?? [])];
   const entity = query.entity ?? "";
 
   const save = async () => {
     setError(null);
-    const missing = [...keys.map(({ name }) => name), ...(body.required ?? [])].filter(
-      (name) => (draft[name] ?? "") === "" && fields.concat(keys).find((one) => one.name === name)?.schema.type !== "boolean",
-    );
-    if (missing.length) {
-      setError({ title: "Something is missing", message: "Fill in the fields below.", errors: missing.map((field) => ({ field, message: "This is needed." })) });
-      return;
-    }
-    const target = fillRequest(query, draft);
-    if (!target) return;
     setSaving(true);
     try {
-      const content = { ...listSwitches(fields, body), ...readFields(fields, draft, {}, false) };
+      const typed = readFields([...keys, ...fields], draft, defaults, { required });
+      const target = fillRequest(query, { ...draft, ...typed });
+      if (!target) return;
+      const content = Object.fromEntries(fields.map(({ name }) => [name, typed[name]]));
       const headers = /** @type {Record<string, string>} */ (query.kind === "replace" ? { "If-None-Match": "*" } : {});
       const answer = await request(target.path, { method: operation.method, query: target.query, body: content, headers, key });
-      leaveGuard.ask = null;
+      endGuard();
       showToast(`${renderName(entity)} created`);
       navigate(makeItemHash(entity, { ...draft, ...answer.data }) ?? makeHash(["entity", entity]));
     } catch (/** @type {any} */ problem) {
@@ -74,20 +61,10 @@ function Create({ query, given }) {
     }
   };
 
-  const field = (/** @type {{name: string, schema: any}} */ { name, schema }, isRequired = false) =>
-    html`<${Field}
-      key=${name}
-      name=${name}
-      schema=${schema}
-      isRequired=${isRequired}
-      value=${draft[name] ?? renderDraft(schema.default, schema)}
-      problem=${problems.get(name)}
-      onChange=${(/** @type {any} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
-    />`;
   const target = fillRequest(query, draft);
   return html`<div class="page">
     <${PageHeader} title=${`New ${renderName(entity).toLowerCase()}`} about=${body.description} trail=${[{ text: renderPlural(entity), href: makeHash(["entity", entity]) }]}>
-      ${target && html`<${CurlButton} method=${operation.method} path=${target.path} query=${target.query} body=${readSafely(fields, draft)} />`}
+      ${target && html`<${CurlButton} method=${operation.method} path=${target.path} query=${target.query} body=${readSafely(fields, draft, defaults)} />`}
     <//>
     <form
       class="form"
@@ -98,8 +75,7 @@ function Create({ query, given }) {
       }}
     >
       ${error && html`<${ErrorState} error=${error} onRetry=${error.status === undefined ? undefined : save} compact />`}
-      ${keys.map((one) => field(one, true))}
-      ${fields.map((one) => field(one, body.required?.includes(one.name)))}
+      <${Fields} fields=${[...keys, ...fields]} draft=${draft} stored=${defaults} required=${required} error=${error} setDraft=${setDraft} />
       <footer class="form-foot">
         ${query.max_items && html`<span class="muted small">A tenant has at most ${query.max_items}.</span>`}
         <button type="button" class="button" onClick=${() => history.back()}>Cancel</button>
@@ -109,16 +85,10 @@ function Create({ query, given }) {
   </div>`;
 }
 
-/** A switch that was not touched is off. @param {any[]} fields @param {any} body */
-function listSwitches(fields, body) {
-  const needed = fields.filter(({ name, schema }) => schema.type === "boolean" && body.required?.includes(name));
-  return Object.fromEntries(needed.map(({ name }) => [name, false]));
-}
-
-/** @param {any[]} fields @param {Record<string, any>} draft */
-function readSafely(fields, draft) {
+/** @param {any[]} fields @param {Record<string, any>} draft @param {Record<string, any>} defaults */
+function readSafely(fields, draft, defaults) {
   try {
-    return readFields(fields, draft, {}, false);
+    return readFields(fields, draft, defaults);
   } catch {
     return {};
   }

@@ -3,13 +3,12 @@
  * are shown and each field is chosen. What was typed is kept through errors and new logins.
  */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { fillRequest, resolve } from "console/catalog.js";
 import { makeKey, request } from "console/request.js";
-import { leaveGuard } from "console/router.js";
-import { ask } from "console/parts/dialog.js";
-import { Field, readDraft, renderDraft } from "console/parts/fields.js";
+import { useLeaveGuard } from "console/parts/dialog.js";
+import { Fields, listFields, readFields, renderDraft } from "console/parts/fields.js";
 import { ErrorState } from "console/parts/states.js";
 import { showToast } from "console/parts/status.js";
 import { Conflict } from "console/pages/item-conflict.js";
@@ -28,7 +27,7 @@ const CONFLICTS = [409, 412];
  */
 export function Editor({ query, get, values, stored, onDone, onCancel }) {
   const body = resolve(query.operation.body);
-  const fields = Object.entries(body.properties ?? {}).map(([name, schema]) => ({ name, schema: resolve(schema) }));
+  const [fields] = useState(() => listFields(body, stored.data));
   const [base, setBase] = useState(stored); // what the draft began with
   const [draft, setDraft] = useState(/** @type {Draft} */ ({}));
   const [other, setOther] = useState(/** @type {import("console/request.js").Answer | null} */ (null));
@@ -37,39 +36,23 @@ export function Editor({ query, get, values, stored, onDone, onCancel }) {
   const [key, setKey] = useState(makeKey);
   const changed = fields.filter(({ name, schema }) => name in draft && draft[name] !== renderDraft(base.data[name], schema));
 
-  useEffect(() => {
-    leaveGuard.ask = changed.length
-      ? () => ask({ title: "Leave without saving?", text: "What you typed is not saved.", confirm: "Leave", cancel: "Stay", isDangerous: true })
-      : null;
-    return () => {
-      leaveGuard.ask = null;
-    };
-  }, [changed.length]);
-
-  const problems = new Map((error?.errors ?? []).map((/** @type {any} */ one) => [one.field.split(".")[0], one.message]));
+  const endGuard = useLeaveGuard(changed.length > 0);
 
   /** @param {Draft} typed @param {import("console/request.js").Answer} current */
   const save = async (typed, current) => {
     setError(null);
     const target = fillRequest(query, values);
-    let content;
-    try {
-      content = readFields(fields, typed, current.data, query.kind === "replace");
-    } catch (/** @type {any} */ problem) {
-      setError({ title: "This cannot be sent", message: problem.message, errors: problem.errors });
-      return;
-    }
     if (!target) return;
     setSaving(true);
     try {
       await request(target.path, {
         method: query.operation.method,
         query: target.query,
-        body: content,
+        body: readFields(fields, typed, current.data, { isWhole: query.kind === "replace" }),
         headers: current.etag ? { "If-Match": current.etag } : {},
         key,
       });
-      leaveGuard.ask = null;
+      endGuard();
       showToast("Saved");
       onDone();
     } catch (/** @type {any} */ problem) {
@@ -116,46 +99,11 @@ export function Editor({ query, get, values, stored, onDone, onCancel }) {
     }}
   >
     ${error && html`<${ErrorState} error=${error} onRetry=${error.status === undefined ? undefined : () => save(draft, base)} compact />`}
-    ${fields.map(
-      ({ name, schema }) => html`<${Field}
-        key=${name}
-        name=${name}
-        schema=${schema}
-        isRequired=${body.required?.includes(name)}
-        value=${draft[name] ?? renderDraft(base.data[name], schema)}
-        problem=${problems.get(name)}
-        onChange=${(/** @type {any} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
-      />`,
-    )}
+    <${Fields} fields=${fields} draft=${draft} stored=${base.data} required=${body.required} error=${error} setDraft=${setDraft} />
     <footer class="form-foot">
       <span class="muted small">${changed.length ? `${changed.length} changed` : "Nothing changed"}</span>
       <button type="button" class="button" onClick=${onCancel}>Cancel</button>
       <button type="submit" class="button primary" disabled=${!changed.length || isSaving}>${isSaving ? "Saving…" : "Save"}</button>
     </footer>
   </form>`;
-}
-
-/**
- * The body of a change, or of a replacement with all fields.
- * @param {{name: string, schema: any}[]} fields
- * @param {Draft} draft
- * @param {Record<string, any>} stored
- * @param {boolean} isWhole
- */
-export function readFields(fields, draft, stored, isWhole) {
-  /** @type {Record<string, any>} */
-  const body = {};
-  const errors = [];
-  for (const { name, schema } of fields) {
-    const isTyped = name in draft && draft[name] !== renderDraft(stored[name], schema);
-    if (!isTyped && !isWhole) continue;
-    try {
-      const value = isTyped ? readDraft(draft[name], schema) : stored[name];
-      if (value !== undefined) body[name] = value;
-    } catch {
-      errors.push({ field: name, message: "This is no JSON." });
-    }
-  }
-  if (errors.length) throw Object.assign(new Error("Some fields cannot be read."), { errors });
-  return body;
 }

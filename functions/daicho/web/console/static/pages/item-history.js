@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { fillRequest, findQuery } from "console/catalog.js";
+import { parseJson } from "console/format.js";
 import { useLoad, usePages } from "console/load.js";
 import { makeKey, request } from "console/request.js";
 import { ask } from "console/parts/dialog.js";
@@ -78,7 +79,7 @@ function describeDifference(version, earlier) {
 
 /** @param {Props} props */
 export function Sections({ entity, item, values, onChange }) {
-  const field = Object.keys(item).find((name) => item[name] && typeof item[name] === "object" && !Array.isArray(item[name]));
+  const field = Object.keys(item).find((name) => JSON.stringify(item[name])?.startsWith("{"));
   const names = field ? Object.keys(item[field]) : [];
   const [open, setOpen] = useState(/** @type {string | null} */ (null));
   const [added, setAdded] = useState("");
@@ -130,7 +131,7 @@ function Section({ entity, values, name, onChange }) {
     setError(null);
     const target = fillRequest(query, { ...values, section: name });
     try {
-      const content = body === undefined ? undefined : JSON.parse(body);
+      const content = body === undefined ? undefined : parseJson(body);
       await request(target?.path ?? "", { method: query.operation.method, query: target?.query, body: content, headers: etag ? { "If-Match": etag } : {}, key: makeKey() });
       showToast(body === undefined ? "Section removed" : "Section saved");
       setText(null);

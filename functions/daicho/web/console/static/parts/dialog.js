@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "console/html.js";
+import { leaveGuard } from "console/router.js";
 import { Icon } from "console/parts/icons.js";
 
 /**
@@ -59,6 +60,23 @@ export function ask(asked) {
       },
     };
   });
+}
+
+/**
+ * Ask before the page is left while something is typed. The answer ends this: what was typed is saved.
+ * @param {boolean} isTyped
+ */
+export function useLeaveGuard(isTyped) {
+  const end = () => {
+    leaveGuard.ask = null;
+  };
+  useEffect(() => {
+    leaveGuard.ask = isTyped
+      ? () => ask({ title: "Leave without saving?", text: "What you typed is not saved.", confirm: "Leave", cancel: "Stay", isDangerous: true })
+      : null;
+    return end;
+  }, [isTyped]);
+  return end;
 }
 
 const typed = signal("");

@@ -1,29 +1,70 @@
 /**
- * Form fields by JSON Schema. A draft has the text that was typed, by field; `readDraft` makes the
+ * Form fields by JSON Schema. A draft has the text that was typed, by field; `readFields` makes the
  * body of it. So nothing that was typed is lost, not even what cannot be sent.
  */
 
 import { html, joinClasses } from "console/html.js";
 import { renderName, resolve } from "console/catalog.js";
+import { parseJson } from "console/format.js";
 
 /**
  * @typedef {import("console/catalog.js").Schema} Schema
  * @typedef {Record<string, string | boolean>} Draft
+ * @typedef {{name: string, schema: Schema}} FormField
  */
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
+const NEEDED = "This is needed: enter a value.";
+
+/**
+ * The fields of a form. A value that its input would change is entered as JSON: a list with line
+ * breaks in an entry, say. So what was not touched is never sent changed.
+ * @param {Schema} body
+ * @param {Record<string, any>} [stored] without: a form of a new item
+ * @returns {FormField[]}
+ */
+export function listFields(body, stored) {
+  return Object.entries(body.properties ?? {}).map(([name, described]) => {
+    const resolved = resolve(described);
+    const value = stored ? stored[name] : resolved.default;
+    const schema = { ...resolved, breaks: String(value).includes("\r\n") ? "\r\n" : "\n" };
+    return { name, schema: { ...schema, isJson: !isKept(value, schema) } };
+  });
+}
+
+/** @param {any} value @param {Schema} schema */
+function isKept(value, schema) {
+  if (value === null || value === undefined || chooseInput(schema) === "choice") return true;
+  try {
+    const draft = renderDraft(value, schema);
+    if (draft === "") return !value.length;
+    return !/\r/.test(String(draft)) && JSON.stringify(readDraft(draft, schema)) === JSON.stringify(value);
+  } catch {
+    return false;
+  }
+}
 
 /**
  * How a field is entered: `lines` are a text each, `json` is anything else.
  * @param {Schema} schema
  */
 export function chooseInput(schema) {
+  if (schema.isJson) return "json";
   if (schema.enum) return "choice";
-  if (schema.type === "boolean") return "switch";
+  if (schema.type === "boolean") return schema.nullable ? "choice" : "switch";
   if (schema.type === "integer") return "integer";
   if (schema.type === "number" || schema.format === "decimal") return "decimal";
   if (schema.format === "date") return "date";
-  if (schema.type === "array" && resolve(schema.items).type === "string") return "lines";
-  if (schema.type === "string") return "text";
-  return "json";
+  if (schema.type === "array") {
+    const entry = resolve(schema.items);
+    return entry.type === "string" && entry.format !== "decimal" ? "lines" : "json";
+  }
+  return schema.type === "string" ? "text" : "json";
+}
+
+/** The values of a choice. @param {Schema} schema @returns {any[]} */
+function listChoices(schema) {
+  return schema.enum ?? [true, false];
 }
 
 /**
@@ -37,37 +78,101 @@ export function renderDraft(value, schema) {
   if (input === "switch") return Boolean(value);
   if (value === null || value === undefined) return "";
   if (input === "lines") return value.join("\n");
-  return input === "json" ? JSON.stringify(value, null, 2) : String(value);
+  return input === "json" ? JSON.stringify(value, null, 2) : String(value).replaceAll("\r\n", "\n");
 }
 
 /**
- * The value that was entered; undefined for none.
- * @param {string | boolean | undefined} typed
+ * The value that was entered: null for none, where that is a value of the field.
+ * @param {string | boolean} typed
  * @param {Schema} schema
  * @returns {any}
+ * @throws {Error} it is no value of the field
  */
-export function readDraft(typed, schema) {
-  if (typed === undefined) return undefined;
+function readDraft(typed, schema) {
   if (typeof typed === "boolean") return typed;
-  switch (chooseInput(schema)) {
-    case "integer":
-    case "decimal": {
-      if (!typed.trim()) return undefined;
-      return schema.type === "string" ? typed.trim() : Number(typed);
-    }
-    case "lines":
-      return typed.split("\n").map((line) => line.trim()).filter(Boolean);
-    case "json":
-      return typed.trim() ? JSON.parse(typed) : undefined;
-    case "choice": {
-      const match = schema.enum.find((/** @type {any} */ one) => String(one) === typed);
-      return match ?? (schema.nullable ? null : undefined);
-    }
-    case "date":
-      return typed || (schema.nullable ? null : undefined);
-    default:
-      return typed === "" && schema.nullable ? null : typed;
+  const input = chooseInput(schema);
+  const text = input === "text" || input === "lines" ? typed : typed.trim();
+  if (text === "") {
+    if (schema.nullable) return null;
+    if (input === "lines") return [];
+    if (input !== "text") throw new Error(NEEDED);
   }
+  switch (input) {
+    case "integer":
+    case "decimal":
+      if (!NUMBER.test(text)) {
+        throw new Error(`“${text}” is no number. Write digits alone, like 1234 or -0.5: no commas, no spaces.`);
+      }
+      return schema.type === "string" ? text : parseJson(text);
+    case "lines":
+      return text.split("\n").filter(Boolean);
+    case "json":
+      try {
+        return parseJson(text);
+      } catch {
+        throw new Error("This is no JSON. Put texts in double quotes, and commas between entries.");
+      }
+    case "choice":
+      return listChoices(schema).find((one) => String(one) === text);
+    default:
+      return text.replaceAll("\n", schema.breaks ?? "\n");
+  }
+}
+
+/**
+ * The body of what was entered: all fields that were changed.
+ * @param {FormField[]} fields
+ * @param {Draft} draft
+ * @param {Record<string, any>} stored what the draft began with
+ * @param {{isWhole?: boolean, required?: string[]}} [options] `isWhole`: with the fields that were
+ *   not changed, as they are stored; `required`: fields that must be entered
+ * @throws {Error} with a sentence for each field that cannot be sent
+ */
+export function readFields(fields, draft, stored, { isWhole = false, required = [] } = {}) {
+  /** @type {Record<string, any>} */
+  const body = {};
+  const errors = [];
+  for (const { name, schema } of fields) {
+    const before = renderDraft(stored[name], schema);
+    const typed = draft[name] ?? before;
+    const isRequired = required.includes(name);
+    try {
+      if (isIncomplete(name)) throw new Error("This date is not complete: enter the rest, or clear it.");
+      if (isRequired && typed === "") throw new Error(NEEDED);
+      if (typed !== before || isRequired) body[name] = readDraft(typed, schema);
+      else if (isWhole && stored[name] !== undefined) body[name] = stored[name];
+    } catch (/** @type {any} */ problem) {
+      errors.push({ field: name, message: problem.message });
+    }
+  }
+  if (errors.length) throw Object.assign(new Error("Correct the fields below."), { title: "This cannot be sent", errors });
+  return body;
+}
+
+/** Whether a part of a date is missing: its input has no value then, as if it were empty. @param {string} name */
+function isIncomplete(name) {
+  const input = document.getElementById(`field-${name}`);
+  return input instanceof HTMLInputElement && input.validity.badInput;
+}
+
+/**
+ * The fields of a form, each with the sentence of a refusal.
+ * @param {{fields: FormField[], draft: Draft, stored: Record<string, any>, required?: string[], error: any,
+ *   setDraft: (change: (before: Draft) => Draft) => void}} props
+ */
+export function Fields({ fields, draft, stored, required = [], error, setDraft }) {
+  const problems = new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(/[.[]/)[0], message]));
+  return fields.map(
+    ({ name, schema }) => html`<${Field}
+      key=${name}
+      name=${name}
+      schema=${schema}
+      isRequired=${required.includes(name)}
+      value=${draft[name] ?? renderDraft(stored[name], schema)}
+      problem=${problems.get(name)}
+      onChange=${(/** @type {string | boolean} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
+    />`,
+  );
 }
 
 /**
@@ -114,7 +219,7 @@ function Input({ input, schema, value, common, isRequired }) {
       return html`<select ...${common} value=${text}>
         ${!isRequired && html`<option value="">–</option>`}
         ${isRequired && text === "" && html`<option value="" disabled selected>Choose…</option>`}
-        ${schema.enum.map((/** @type {any} */ one) => html`<option key=${one} value=${one}>${one}</option>`)}
+        ${listChoices(schema).map(String).map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
       </select>`;
     case "date":
       return html`<input type="date" ...${common} value=${text} />`;

@@ -6,7 +6,7 @@
 import { useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { markMatches } from "console/normalise.js";
-import { isInstant, renderBytes, renderNumber, renderTime, renderUtc } from "console/format.js";
+import { isInstant, isNumber, renderBytes, renderTime, renderUtc } from "console/format.js";
 
 const CELL_CHARACTERS = 120;
 const SHOWN_CHARACTERS = 2_000;
@@ -34,13 +34,14 @@ export function Marked({ text, keyword = "" }) {
  */
 export function CellValue({ value, keyword }) {
   if (value === null || value === undefined || value === "") return html`<span class="faint">–</span>`;
-  if (typeof value === "number") return html`<span class="number">${renderNumber(value)}</span>`;
+  // Without groups of digits: it can be copied into a form.
+  if (isNumber(value)) return html`<span class="number">${String(value)}</span>`;
   if (typeof value === "boolean") return html`<span class="badge">${value ? "yes" : "no"}</span>`;
   if (isInstant(value)) return html`<${Time} value=${value} />`;
   if (typeof value === "string") return html`<${Marked} text=${cutText(value, CELL_CHARACTERS)} keyword=${keyword} />`;
   if (Array.isArray(value)) {
     if (!value.length) return html`<span class="faint">–</span>`;
-    if (value.every((one) => typeof one !== "object")) {
+    if (value.every((one) => isNumber(one) || typeof one !== "object")) {
       return html`<${Marked} text=${cutText(value.join(", "), CELL_CHARACTERS)} keyword=${keyword} />`;
     }
     return html`<span class="muted">${value.length} ${value.length === 1 ? "entry" : "entries"}</span>`;
