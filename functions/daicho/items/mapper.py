@@ -130,7 +130,7 @@ def _to_attributes(values: Mapping[str, Any]) -> dict[str, AttributeValue]:
             attributes.measure_image({name: image[name]})
         except UnicodeEncodeError as error:
             raise Invalid("the text is not well-formed Unicode", field=name) from error
-        except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
+        except (TypeError, ValueError) as error:
             raise Invalid(str(error), field=name) from error
     return image
 
