@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import example, given
@@ -41,7 +42,7 @@ def flatten(value: Any) -> str:
 
 PLAIN_WORDS = re.compile(r"[\w.:@/+-]+( [\w.:@/+-]+)*")
 
-FORMS = {
+FORMS: dict[str, Callable[[list[str]], Any]] = {
     "list": lambda groups: groups,
     "JSON text": json.dumps,
     "compact JSON text": lambda groups: json.dumps(groups, separators=(",", ":")),

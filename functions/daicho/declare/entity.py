@@ -30,6 +30,8 @@ _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK"
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
+PROTECTED = ("model_validate", "model_dump")
+"""Pydantic warns of each name of a field that begins with one of these."""
 E = TypeVar("E", bound="Entity")
 
 
@@ -39,6 +41,11 @@ class _Body(dict[str, Any]):
     def __init__(self, entity: str, scope: Mapping[str, Any]) -> None:
         super().__init__()
         self.entity, self.scope = entity, scope
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if isinstance(value, FieldSpec):
+            _check_name(self.entity, name)  # a class cannot be made with some of these names
+        super().__setitem__(name, value)
 
     def __missing__(self, name: str) -> Any:
         if name in self.scope or hasattr(builtins, name) or name.startswith("__"):
@@ -95,7 +102,7 @@ class EntityMeta(type):
 class Entity(metaclass=EntityMeta):
     """The base of every entity. ``created_at`` and ``version`` come with it, read-only."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         """Validate the values.
 
         Raises:
@@ -274,12 +281,26 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
     return {name: hints[name] for name in inspect.get_annotations(cls)}
 
 
-def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
+def _check_name(entity: str, name: str) -> None:
+    """Refuse a name that the library, Python or Pydantic uses.
+
+    Raises:
+        DeclarationError: names the field.
+    """
     if name in RESERVED or name.startswith("_") or name.endswith("_"):
-        raise DeclarationError(
-            f"{cls.__name__}.{name}: the name is reserved; "
-            f"choose another one, such as {name.strip('_')}_value"
-        )
+        reason = "the name is reserved"
+    elif name == "keys":  # an object with it is a mapping for dict()
+        reason = "Python takes an object with this attribute for a mapping"
+    elif hasattr(BaseModel, name) or name.startswith(PROTECTED):
+        reason = "Pydantic has an attribute of this name"
+    else:
+        return
+    plain = name.strip("_") or "other"
+    raise DeclarationError(f"{entity}.{name}: {reason}; choose another one, such as {plain}_value")
+
+
+def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
+    _check_name(cls.__name__, name)
     value = vars(cls).get(name, MISSING)
     if not isinstance(value, FieldSpec):
         if isinstance(value, Declaration):

@@ -56,7 +56,7 @@ class Endpoint:
     def __signature__(self) -> inspect.Signature:
         return build_signature(self._parameters, self.operation.body, self._read_body)
 
-    def __call__(self, **arguments: Any) -> Response[str]:
+    def __call__(self, /, **arguments: Any) -> Response[str]:
         """Answer a request. Powertools has validated each argument on its own by the signature."""
         request, body = self._get_request(), arguments.get(BODY)
         execution = Execution(
