@@ -15,12 +15,14 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
 from daicho.items.arguments import validate_value
+from daicho.items.json_pairs import WrittenNumberError, check_written
 from daicho.items.mapper import read_values
 from daicho.items.rules import check_transitions
 from daicho.layout.base_item import is_expired
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
+from daicho.runtime.exact_json import InexactNumberError
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey, get_key
@@ -92,7 +94,7 @@ class RowPreparer:
             RejectedError: the row breaks a rule; the error names the field.
         """
         if row.values is None:
-            raise RejectedError(row.problem)
+            raise RejectedError(row.problem, row.field)
         values = dict(row.values)
         created = self._parse_created_at(values.pop("created_at", None))
         expected: dict[str, Any] = {}
@@ -111,11 +113,14 @@ class RowPreparer:
                 raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
         try:
             item = self.entity(**values)
+            check_written(vars(item), values)
             candidate = self._planner.plan_candidate(item, created, self._started, given=given)
             image = self._planner.plan_replacement(candidate, self._started).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
+        except (WrittenNumberError, InexactNumberError) as error:
+            raise RejectedError(str(error), ".".join(map(str, error.path))) from error
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
         self._check_expected(expected, image)

@@ -7,7 +7,7 @@ unknown fields.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
+from daicho.items.json_pairs import write_plainly
 from daicho.items.projection import View
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import (
@@ -133,8 +134,7 @@ def render_item(item: Entity) -> str:
     values |= {"created_at": item.created_at, "version": item.version}
     if entity.versioned_:
         values["versioned_at"] = item.versioned_at
-    model = build_item_model(entity).model_construct(**values)
-    return model.model_dump_json(warnings=False, exclude_unset=True)
+    return _render_values(entity, values)
 
 
 def render_view(view: View) -> str:
@@ -143,8 +143,16 @@ def render_view(view: View) -> str:
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in view.values.items()
     }
-    model = build_item_model(view.entity).model_construct(**values)
-    return model.model_dump_json(warnings=False, exclude_unset=True)
+    return _render_values(view.entity, values)
+
+
+def _render_values(entity: type[Entity], values: Mapping[str, Any]) -> str:
+    """Values of fields as JSON."""
+    model = build_item_model(entity).model_construct(**values)
+    options: dict[str, Any] = {"warnings": False, "exclude_unset": True}
+    return write_plainly(
+        model.model_dump_json(**options), model, lambda: model.model_dump(mode="json", **options)
+    )
 
 
 def get_given_fields(body: BaseModel) -> dict[str, Any]:

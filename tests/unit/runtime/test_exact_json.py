@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from daicho.runtime.unique_keys import RepeatedKeyError, build_object, check_unique_keys
+from daicho.runtime.exact_json import RepeatedKeyError, build_object, parse_exactly
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from daicho.runtime.unique_keys import RepeatedKeyError, build_object, check_uni
 )
 def test_a_repeated_key_is_refused(text: str, key: str) -> None:
     with pytest.raises(RepeatedKeyError) as caught:
-        check_unique_keys(text)
+        parse_exactly(text)
     assert caught.value.key == key
     assert repr(key) in str(caught.value)
 
@@ -38,7 +38,7 @@ def test_a_repeated_key_is_refused(text: str, key: str) -> None:
     ],
 )
 def test_other_text_passes_also_if_it_is_no_json(text: str) -> None:
-    check_unique_keys(text)
+    parse_exactly(text)
 
 
 def test_an_object_keeps_the_order_of_its_keys() -> None:

@@ -1,0 +1,116 @@
+"""Validated values beside their JSON: numbers as they were sent, and decimals in plain notation.
+
+A type of a project's own, such as a model in a list, is validated and dumped by Pydantic. It takes
+more texts for a decimal than JSON has numbers, and writes some of them with an exponent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, RootModel
+
+from daicho.runtime.exact_json import MAX_SHOWN, InexactNumberError, Path, WholeNumber
+
+DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d{0,39})(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
+"""A number as JSON writes it, of a length that something can store."""
+_EXPONENT = re.compile(r'"-?[0-9][0-9.]*E[+-][0-9]+"', re.ASCII)
+_SCALARS = (str, int, bool, type(None))
+
+
+class WrittenNumberError(ValueError):
+    """A number that is not written as one; ``path``: where it is."""
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def describe_decimal_text(text: str) -> str | None:
+    """What is wrong with the text of a decimal, in words; None if nothing is."""
+    if DECIMAL_TEXT.fullmatch(text):
+        return None
+    shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return (
+        f"Input should be a decimal, not {json.dumps(shown, ensure_ascii=False)}: write digits "
+        "with a point, such as 12.50"
+    )
+
+
+def check_written(value: Any, written: Any) -> None:
+    """Compare the numbers of a validated value with the JSON that it was read from.
+
+    ``written`` is the JSON as `parse_exactly` or Python's own parser reads it.
+
+    Raises:
+        WrittenNumberError: the text of a decimal is not written as a number of JSON.
+        InexactNumberError: a whole number became another float.
+    """
+    waiting: list[tuple[Any, Any, Path]] = [(value, written, ())]
+    while waiting:
+        each, source, path = waiting.pop()
+        each = each.root if isinstance(each, RootModel) else each
+        if isinstance(each, Decimal):
+            if isinstance(source, str) and not isinstance(source, WholeNumber):
+                problem = describe_decimal_text(source)
+                if problem:
+                    raise WrittenNumberError(problem, path)
+        elif isinstance(each, float):
+            is_whole = isinstance(source, WholeNumber | int)
+            if is_whole and Decimal(source) != Decimal(repr(each)):
+                raise InexactNumberError(str(source), path)
+        elif isinstance(each, set | frozenset) and isinstance(source, list):
+            decimal = next((member for member in each if isinstance(member, Decimal)), None)
+            if decimal is not None:  # of whichever text: a set has no order
+                waiting += [(decimal, text, (*path, place)) for place, text in enumerate(source)]
+        elif not isinstance(each, _SCALARS):
+            waiting += [(*pair, (*path, name)) for name, *pair in _list_pairs(each, source)]
+
+
+def write_plainly(text: str, value: Any, dump: Callable[[], Any]) -> str:
+    """The JSON text of a value without exponents in decimals. ``dump`` gives its plain values."""
+    if not _EXPONENT.search(text):
+        return text
+    return json.dumps(replace_exponents(value, dump()), ensure_ascii=False, separators=(",", ":"))
+
+
+def replace_exponents(value: Any, dumped: Any) -> Any:
+    """The dumped JSON of a value, with its decimals without exponents."""
+    value = value.root if isinstance(value, RootModel) else value
+    if isinstance(value, Decimal):
+        return f"{value:f}" if isinstance(dumped, str) and value.is_finite() else dumped
+    if isinstance(value, _SCALARS) or not isinstance(dumped, Mapping | list):
+        return dumped
+    plain = {name: replace_exponents(*pair) for name, *pair in _list_pairs(value, dumped)}
+    if isinstance(dumped, Mapping):
+        return {name: plain.get(name, member) for name, member in dumped.items()}
+    return [plain.get(place, member) for place, member in enumerate(dumped)]
+
+
+def _list_pairs(value: Any, plain: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """The members of a value beside those of its JSON, by name or place."""
+    if isinstance(plain, Mapping):
+        for name, member in _list_members(value):
+            if name in plain:
+                yield name, member, plain[name]
+    elif isinstance(value, list | tuple | set | frozenset) and len(plain) == len(value):
+        pairs = zip(value, plain, strict=True)
+        yield from ((place, *pair) for place, pair in enumerate(pairs))
+
+
+def _list_members(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, BaseModel):
+        for name, field in type(value).model_fields.items():
+            member = getattr(value, name, None)
+            yield name, member
+            if isinstance(field.alias, str):
+                yield field.alias, member
+    elif isinstance(value, Mapping):
+        yield from ((str(name), member) for name, member in value.items())
+    elif dataclasses.is_dataclass(value):
+        yield from vars(value).items()
