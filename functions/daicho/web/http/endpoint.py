@@ -6,7 +6,6 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,9 +13,8 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import BaseModel, RootModel, ValidationError
 
 from daicho.declare.rules.caller import Caller
-from daicho.declare.rules.declared_places import has_decimals
 from daicho.errors import Raced
-from daicho.items.json_pairs import WrittenNumberError, check_written
+from daicho.items.json_pairs import Checker, WrittenNumberError, make_checker
 from daicho.runtime.exact_json import InexactNumberError, RepeatedKeyError, parse_exactly
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
@@ -89,8 +87,8 @@ class Endpoint:
             # A root model has no field names to check.
             extra = None if issubclass(model, RootModel) else EXTRA
             body = model.model_validate_json(text, strict=True, extra=extra)
-            if self._has_numbers:
-                check_written(body, written)
+            if self._check_numbers is not None:
+                self._check_numbers(body, written)
         except RepeatedKeyError as error:
             raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
         except (InexactNumberError, WrittenNumberError) as error:
@@ -102,9 +100,9 @@ class Endpoint:
         return body
 
     @cached_property
-    def _has_numbers(self) -> bool:
-        """Whether a body may have numbers that Pydantic converts from text, or to a float."""
-        return has_decimals(self.operation.body, (), (Decimal, float))
+    def _check_numbers(self) -> Checker | None:
+        """Compares the numbers in types of a project's own with what was sent; None if none are."""
+        return make_checker(self.operation.body)
 
 
 @dataclass(frozen=True)
