@@ -28,7 +28,7 @@ from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.scales import SCALES
 from daicho.storage.table import Table
-from daicho.web.schema.addresses import is_dot_segment
+from daicho.web.schema.addresses import describe_unaddressable
 from daicho.web.schema.models import list_key_names
 from daicho.write.planner import ItemPlanner
 from daicho_cli.load.checkpoint import LoadProgress
@@ -53,7 +53,8 @@ class RowPreparer:
     """Builds images of one entity's rows.
 
     The values of copied fields are read from other items once and cached for the whole load.
-    ``any_state``: rows of new items may have states that no new item may have. ``replaced``: the
+    ``any_state``: rows of new items may have states that no new item may have. ``in_paths``: the
+    fields that paths take; None for those of the key. ``replaced``: the
     stored items that the rows of the current block replace, if the entity has transitions.
     """
 
@@ -63,6 +64,7 @@ class RowPreparer:
     entity: type[Entity]
     progress: LoadProgress
     any_state: bool = False
+    in_paths: frozenset[str] | None = None
     replaced: dict[ItemKey, Image] = field(default_factory=dict, init=False)
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
@@ -108,9 +110,7 @@ class RowPreparer:
                 values[name] = self._build_id(row.line, name)
             elif name not in values and spec.factory is now:
                 values[name] = self._started
-        for name in self._key_names:
-            if isinstance(values.get(name), str) and is_dot_segment(values[name]):
-                raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
+        self._check_addresses(values)
         try:
             item = self.entity(**values)
             check_written(vars(item), values)
@@ -125,6 +125,15 @@ class RowPreparer:
             raise RejectedError(error.detail, error.field) from error
         self._check_expected(expected, image)
         return image
+
+    def _check_addresses(self, values: Mapping[str, Any]) -> None:
+        """Refuse a row with a value in a path that has no address."""
+        for name in self._key_names if self.in_paths is None else self.in_paths:
+            given = values.get(name)
+            for text in given if isinstance(given, list) else (given,):
+                problem = describe_unaddressable(text) if isinstance(text, str) else None
+                if problem:
+                    raise RejectedError(problem, name)
 
     def check_states(self, images: Sequence[Image]) -> list[RejectedError | None]:
         """Why the state of each row may not follow that of the item that it replaces; or None.

@@ -97,6 +97,7 @@ class Endpoint:
             if error.error_count() <= problems.MAX_NAMED:
                 raise  # Powertools adds the errors of the parameters
             raise BodyError(error) from None
+        self._get_request().check_characters()  # a body with another fault has its own refusal
         return body
 
     @cached_property

@@ -90,7 +90,20 @@ class HttpRequest:
             raise HttpError(400, "the body cannot be decoded") from error
         if len(raw) > MAX_BODY_BYTES:
             raise HttpError(413, f"a body has at most {MAX_BODY_BYTES} bytes, not {len(raw)}")
-        return _decode_body(raw, replaced=not self.event.get("isBase64Encoded"))
+        return _decode_body(raw)
+
+    def check_characters(self) -> None:
+        """Refuse a body in which a gateway may have written U+FFFD for bytes that are no UTF-8.
+
+        Raises:
+            HttpError: 400.
+        """
+        if not self.event.get("isBase64Encoded") and addresses.REPLACEMENT in self.body:
+            raise HttpError(
+                400,
+                "the body is not UTF-8, or it contains U+FFFD, which a gateway writes for other "
+                "bytes: send JSON in UTF-8, and \\ufffd for the character itself",
+            )
 
     @cached_property
     def claims(self) -> Claims:
@@ -182,8 +195,8 @@ class HttpRequest:
             raise HttpError(415, f"a body is not compressed: no Content-Encoding {encoding[:100]}")
 
 
-def _decode_body(raw: bytes, *, replaced: bool) -> str:
-    """The text of a body; ``replaced``: a gateway has written U+FFFD for bytes that are no UTF-8.
+def _decode_body(raw: bytes) -> str:
+    """The text of a body.
 
     Raises:
         HttpError: 400, it is no UTF-8, or has a byte order mark; 415, it is compressed.
@@ -196,17 +209,11 @@ def _decode_body(raw: bytes, *, replaced: bool) -> str:
         raise HttpError(400, "the body is not UTF-8: send JSON in UTF-8") from error
     if text.startswith(_BYTE_ORDER_MARK):
         raise HttpError(400, "the body begins with a byte order mark (U+FEFF): send it without one")
-    if replaced and addresses.REPLACEMENT in text:
-        raise HttpError(
-            400,
-            "the body is not UTF-8, or it contains U+FFFD, which a gateway writes for other bytes: "
-            "send JSON in UTF-8, and \\ufffd for the character itself",
-        )
     return text
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that is not UTF-8; an HTTP API has decoded all of it but ``%25``.
+    """Refuse a path that is not UTF-8; an HTTP API has decoded it.
 
     Of bytes that are not UTF-8 it makes U+FFFD, the same for all, so that paths of different items
     would become one.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
@@ -22,7 +22,6 @@ from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
     add_limits,
-    list_addressable_names,
     strip_none,
     to_json_type,
     to_shown_type,
@@ -52,7 +51,7 @@ def build_creation_model(
 ) -> type[BaseModel]:
     """The body of POST and PUT: all fields but ``omitted_names`` (in the path) and generated ones.
 
-    ``in_paths``: fields that occur in paths, so that their values have no slash.
+    ``in_paths``: fields that occur in paths, so that their values must have an address.
     """
     fields: dict[str, Any] = {}
     for field_name, spec in _list_writable_fields(entity, omitted_names).items():
@@ -169,7 +168,7 @@ def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]
     """The type of a field in a body. A value that would have no address is refused."""
     annotation, split_field = _choose_type(entity, name, to_json_type), entity.split_field_
     if split_field is not None and name == split_field.name:
-        return Annotated[annotation, AfterValidator(list_addressable_names)]
+        return Annotated[annotation, ADDRESSABLE]
     return Annotated[annotation, ADDRESSABLE] if name in in_paths else annotation
 
 

@@ -116,21 +116,16 @@ def parse_truth_text(value: Any) -> Any:
 
 
 def _check_addressable(value: Any) -> Any:
-    problem = describe_unaddressable(value) if isinstance(value, str) else None
-    if problem:
-        raise PydanticCustomError("path", "{problem}", {"problem": problem})
+    texts = value if isinstance(value, set | list | dict) else (value,)
+    for text in texts:
+        problem = describe_unaddressable(text) if isinstance(text, str) else None
+        if problem:
+            raise PydanticCustomError("path", "{problem}", {"problem": problem})
     return value
 
 
-def list_addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
-    """Refuse names that have no address (`describe_unaddressable`)."""
-    for name in sections:
-        _check_addressable(name)
-    return sections
-
-
 ADDRESSABLE = AfterValidator(_check_addressable)
-"""The check of text that identifies an item in a path. Other text does not have it."""
+"""The check of text in a path: an id, each of a set of them, or the names of sections."""
 Addressable = Annotated[str, ADDRESSABLE]
 _INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
 Instant = Annotated[
