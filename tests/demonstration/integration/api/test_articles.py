@@ -130,7 +130,7 @@ def test_other_tenants_have_others(globex: Client, url: str) -> None:
         assert globex(method, f"{url}{at}").status == 404
 
 
-@pytest.mark.parametrize("id", ["a#b", "$", "!", "a b", "日本語", "😀", "%2F", "@Article", "-"])
+@pytest.mark.parametrize("id", ["a#b", "$", "!", "a b", "日本語", "😀", "@Article", "-"])
 def test_any_id(acme: Client, path: str, id: str) -> None:
     url = f"{path}/any{segment(id)}"
     for _ in range(2):
