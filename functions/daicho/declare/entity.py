@@ -18,7 +18,7 @@ from pydantic_core import SchemaError, SchemaValidator
 from pydantic_core.core_schema import str_schema
 
 from daicho.declare.base import Declaration
-from daicho.declare.fields import MISSING, FieldSpec, field, ref
+from daicho.declare.fields import MISSING, FieldSpec, field, now, ref
 from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
@@ -78,6 +78,8 @@ class EntityMeta(type):
     """The field whose sections are items of their own, if one is split."""
     object_fields_: tuple[str, ...]
     """The names of the fields that are objects in S3."""
+    now_fields_: frozenset[str]
+    """The names of the fields whose default is `now`."""
     owner_field_: FieldSpec | None
     """The field with the subject that owns the item, if one is declared."""
     rules_: RuleSet = NO_RULES
@@ -109,6 +111,7 @@ class Entity(metaclass=EntityMeta):
             pydantic.ValidationError: unknown, missing or wrong values.
         """
         self.__dict__.update(dict(type(self).model_(**values)))
+        self.__dict__["_made_now"] = type(self).now_fields_.difference(values)
         self.__dict__["_created_at"] = None
         self.__dict__["_version"] = 0
         self.__dict__["_versioned_at"] = None
@@ -150,6 +153,12 @@ def get_values(item: Entity) -> dict[str, Any]:
     return {name: item.__dict__[name] for name in type(item).fields_}
 
 
+def list_made_now(item: Entity) -> frozenset[str]:
+    """The fields of a new item that have the time at which it was made, because none was given."""
+    made: frozenset[str] = item.__dict__["_made_now"]
+    return made
+
+
 def restore_item(
     cls: type[E],
     values: Mapping[str, Any],
@@ -170,6 +179,7 @@ def restore_item(
     except ValidationError:
         item = cls.__new__(cls)
         item.__dict__.update(dict(_make_lenient_model(cls)(**values)))
+    item.__dict__["_made_now"] = frozenset()
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
     item.__dict__["_versioned_at"] = versioned_at
@@ -240,6 +250,7 @@ def _collect_declarations(cls: EntityMeta) -> None:
         None,
     )
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
+    cls.now_fields_ = frozenset(name for name, spec in fields.items() if spec.factory is now)
     cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
     cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())

@@ -63,7 +63,7 @@ def check_written(value: Any, written: Any) -> None:
     while waiting:
         each, source, path = waiting.pop()
         each = each.root if isinstance(each, RootModel) else each
-        if isinstance(each, Decimal | float):
+        if isinstance(each, Decimal | float) or (type(each) is int and type(source) is str):
             try:
                 _check_number(each, source)
             except (WrittenNumberError, InexactNumberError) as error:
@@ -130,7 +130,7 @@ def _list_inner_models(annotation: Any) -> set[Any]:
 
 def _check_number(value: Any, source: Any) -> None:
     if type(source) is str:
-        problem = describe_decimal_text(source) if isinstance(value, Decimal) else None
+        problem = describe_decimal_text(source)
         if problem:
             raise WrittenNumberError(problem, ())
         return

@@ -32,6 +32,8 @@ _FIRST_RULE = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
 _LAST_RULE = dt.datetime(2045, 1, 1, tzinfo=dt.UTC)
 _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _MONTHS: Mapping[CalendarUnit, int] = {"month": 1, "quarter": 3, "year": 12}
+_WRONG_OFFSET = re.compile(r"[T ].*[+-]\d\d:?[6-9]\d", re.ASCII)
+"""An offset of over 59 minutes, which Python takes for an hour more."""
 _LABELS = {
     "hour": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII),
     "day": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
@@ -234,6 +236,8 @@ def parse_instant(zone: str, text: str) -> dt.datetime:
     if _LABELS["day"].fullmatch(text):
         return find_calendar("day", zone).parse(text).start
     try:
+        if _WRONG_OFFSET.search(text):
+            raise ValueError
         given = dt.datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is no day, and no time like 2026-11-21T09:00") from None

@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from daicho import Aggregate, Count, Domain, Entity, Key, Listing, field, hour, month, uid, week
+from daicho import (
+    Aggregate,
+    Count,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    field,
+    hour,
+    month,
+    now,
+    uid,
+    week,
+)
 from daicho.plan.calendar import Calendar
 from tests.support.api_client import Answer, Client
 from tests.support.memory_served import serve_in_memory
@@ -113,6 +126,44 @@ def test_a_time_near_the_edge_is_kept_and_counted() -> None:
     for day, following in (("9998-12-30", "9998-12-31"), ("0002-02-01", "0002-02-02")):
         series: Any = served.client.good("GET", f"/hours/heroes?from={day}&to={following}")
         assert [bucket["count"] for bucket in series["buckets"]] == [1]
+
+
+class Visit(Entity):
+    id: str = uid()
+    at: dt.datetime = field(factory=now)
+
+    key = Key(id)
+
+
+def test_a_moment_that_nobody_gave_is_that_of_the_clock_in_memory() -> None:
+    visits = Domain("visits", Visit)
+    visits.resource("/visits/{id}", Visit, "POST PUT GET PATCH")
+    served = serve_in_memory(visits)
+    start = served.deployment.clock.now()
+    made = served.client.good("POST", "/visits", {})
+    assert dt.datetime.fromisoformat(made["at"]) - start < dt.timedelta(seconds=1)
+    assert made["at"] == made["created_at"]
+    served.deployment.clock.advance(3_600)
+    put = served.client.good("PUT", f"/visits/{made['id']}", {})
+    assert dt.timedelta(0) <= dt.datetime.fromisoformat(put["at"]) - start - dt.timedelta(hours=1)
+    book, later = served.deployment.open_book(), start + dt.timedelta(hours=1)
+    item = book.create(Visit(id="v"))
+    assert later <= item.at <= later + dt.timedelta(seconds=1)
+    given = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    assert book.create(Visit(id="w", at=given)).at == given
+    with book.transaction() as t:
+        t.create(Visit(id="x"))
+    assert later <= book.get(Visit.key("x")).at <= later + dt.timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("offset", ["+14:60", "-03:99", "+0575", "+24:00", "+25:00", "-99:00"])
+def test_an_offset_that_no_clock_has_is_refused(client: Client, offset: str) -> None:
+    at = f"2026-11-21T09:00:00{offset}"
+    answer = client("PUT", "/plays/a", {"song": "heroes", "at": at})
+    assert (answer.status, answer.fields) == (422, {"at"})
+    bound = at.replace("+", "%2B")
+    answer = client("GET", f"/hours/heroes?from={bound}&to=2026-11-22")
+    assert (answer.status, answer.fields) == (422, {"from"})
 
 
 def test_many_buckets_are_refused_before_they_are_listed(

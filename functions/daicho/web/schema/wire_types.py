@@ -30,7 +30,8 @@ TRUTHS: Mapping[str, str] = {"true": "true", "false": "false", "1": "true", "0":
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,40}", re.ASCII)
 _ISO = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]([01]\d|2[0-3]):?[0-5]\d)",
+    re.ASCII,
 )
 
 

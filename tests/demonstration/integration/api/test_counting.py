@@ -18,6 +18,21 @@ from tests.support.trials import scaled
 THREADS, VOTERS, VOTES = 16, scaled(1_000, otherwise=200), scaled(5_000, otherwise=1_000)
 
 
+def test_nobody_leads_with_as_many_votes_as_another(served: Served, acme: Client) -> None:
+    for counting in ("exact", "fast"):
+        body = {"candidates": ["red", "blue", "green"], "counting": counting}
+        poll = f"/polls/{acme.good('POST', '/polls', body)['id']}"
+        for votes, leader in ((("red", "blue"), None), (("blue",), "blue")):
+            for number, candidate in enumerate(votes):
+                key = {} if counting == "fast" else {"Idempotency_Key": f"{leader}{number}"}
+                acme("POST", f"{poll}/votes", {"candidate": candidate}, **key)
+            for live in ("", "?live=true"):
+                if not live:
+                    served.catch_up()
+                    served.catch_up()
+                assert acme.good("GET", f"{poll}{live}")["leader"] == leader, (counting, live)
+
+
 @pytest.fixture(scope="module")
 def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
     with serving_on(dynamo, dynamodb) as found:
@@ -124,6 +139,7 @@ def test_a_poll_is_opened_once_under_a_key(acme: Client) -> None:
     [
         ({"candidates": ["a"]}, "candidates"),
         ({"candidates": ["a", "a"]}, "candidates"),
+        ({"candidates": ["Caf\u00e9", "Cafe\u0301"]}, "candidates"),
         ({"candidates": ["a", ""]}, "candidates"),
         ({"candidates": ["a", "b" * 201]}, "candidates"),
         ({"candidates": [f"c{n}" for n in range(101)]}, "candidates"),
