@@ -17,6 +17,7 @@ from daicho.testing.aws.dynamodb.value_checks import check_value
 from tests.integration.values.catalogue import DOMAIN
 from tests.support.api_client import Answer, Client
 from tests.support.memory_served import serve_in_memory
+from tests.support.trials import scaled
 
 MAX_BYTES = 64 * 1024
 MAX_SECONDS = 8
@@ -241,7 +242,7 @@ ROUTES = (
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=scaled(20_000, otherwise=300), deadline=None)
 @given(st.sampled_from(ROUTES), BODIES, st.booleans())
 def test_no_drawn_body_gives_a_5xx_or_a_large_refusal(
     one: Client, route: tuple[str, str], body: Any, is_ascii: bool
