@@ -16,9 +16,13 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from daicho.items.json_pairs import DECIMAL_TEXT
 from daicho_cli.archive.item_values import Entities, format_item, to_plain
 from daicho_cli.archive.query_result import QueryResult
 
+_LINE_END = "\r\n"
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""How a formula begins, also in full width."""
 Output = Literal["table", "json", "csv"]
 HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
 MORE = "more"
@@ -108,14 +112,32 @@ def _print_json(answer: QueryResult) -> int:
     return count
 
 
+class _UnixLines:
+    """Writes rows that end with `_LINE_END` to the standard output, with a line feed instead."""
+
+    def write(self, row: str) -> None:
+        """Write one row."""
+        sys.stdout.write(f"{row.removesuffix(_LINE_END)}\n")
+
+
 def _print_csv(answer: QueryResult) -> int:
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(answer.columns)
+    # A carriage return is quoted only if it ends the lines. Alone it would begin a row.
+    out = csv.writer(_UnixLines(), lineterminator=_LINE_END)
+    out.writerow(map(_escape_formula, answer.columns))
     count = 0
     for row in answer.rows:
-        out.writerow([_format_cell(value) for value in row])
+        out.writerow([_escape_formula(_format_cell(value)) for value in row])
         count += 1
     return count
+
+
+def _escape_formula(cell: str) -> str:
+    """A cell that a spreadsheet shows as text: what begins as a formula gets an apostrophe.
+
+    Source: "CSV Injection", OWASP. A negative number is no formula.
+    """
+    is_formula = cell.lstrip().startswith(_FORMULA) or cell.startswith(("\t", "\r", "\n"))
+    return f"'{cell}" if is_formula and not DECIMAL_TEXT.fullmatch(cell) else cell
 
 
 def _print_table(answer: QueryResult) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -11,6 +10,7 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
+from daicho.items.json_pairs import replace_exponents
 from daicho.items.mapper import make_adapter
 from daicho.storage.scales import SCALES, count_places, restore_scales
 
@@ -110,10 +110,11 @@ def _format_field(entity: type[Entity] | None, name: str, value: Any) -> Any:
     """A field whose numbers are decimals, as JSON."""
     if entity is not None and name in list_decimal_fields(entity) and value is not None:
         if entity.fields_[name].kind == "decimal":
-            return str(value) if isinstance(value, Decimal) else _format_values(value)
+            return f"{value:f}" if isinstance(value, Decimal) else _format_values(value)
         with suppress(ValueError):  # pydantic's errors too
             adapter = make_adapter(entity, name)
-            return json.loads(adapter.dump_json(adapter.validate_python(value)))
+            known = adapter.validate_python(value)
+            return replace_exponents(known, adapter.dump_python(known, mode="json"))
     return _format_values(value)
 
 

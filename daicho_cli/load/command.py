@@ -17,6 +17,7 @@ from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
+from daicho.web.routes.builder import list_path_only_fields
 from daicho_cli.aws.connection import Connection
 from daicho_cli.checkpoint import CheckpointError
 from daicho_cli.load.batch_writer import BatchWriter
@@ -127,11 +128,13 @@ def _open_loader(  # the command's options
         checkpoint = open_checkpoint(path, file, now, restart=restart)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; --again starts again") from error
-    ledger = discover_project().check_locked(load_ledger())
+    project = discover_project()
+    ledger = project.check_locked(load_ledger())
     admission = CommandAdmission(table, ledger, [entity.__name__], time.sleep)
     admission.check()
     table = table.with_announcement(admission.check)
-    preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state)
+    in_paths = list_path_only_fields(project, entity)
+    preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state, in_paths)
     plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
     if plan.derived_uniques:
         check = preparer.find_refusal

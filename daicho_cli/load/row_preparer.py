@@ -15,18 +15,20 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
 from daicho.items.arguments import validate_value
+from daicho.items.json_pairs import WrittenNumberError, check_written
 from daicho.items.mapper import read_values
 from daicho.items.rules import check_transitions
 from daicho.layout.base_item import is_expired
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
+from daicho.runtime.exact_json import InexactNumberError
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.scales import SCALES
 from daicho.storage.table import Table
-from daicho.web.schema.addresses import is_dot_segment
+from daicho.web.schema.addresses import describe_unaddressable
 from daicho.web.schema.models import list_key_names
 from daicho.write.planner import ItemPlanner
 from daicho_cli.load.checkpoint import LoadProgress
@@ -51,7 +53,8 @@ class RowPreparer:
     """Builds images of one entity's rows.
 
     The values of copied fields are read from other items once and cached for the whole load.
-    ``any_state``: rows of new items may have states that no new item may have. ``replaced``: the
+    ``any_state``: rows of new items may have states that no new item may have. ``in_paths``: the
+    fields that paths take; None for those of the key. ``replaced``: the
     stored items that the rows of the current block replace, if the entity has transitions.
     """
 
@@ -61,6 +64,7 @@ class RowPreparer:
     entity: type[Entity]
     progress: LoadProgress
     any_state: bool = False
+    in_paths: frozenset[str] | None = None
     replaced: dict[ItemKey, Image] = field(default_factory=dict, init=False)
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
@@ -92,7 +96,7 @@ class RowPreparer:
             RejectedError: the row breaks a rule; the error names the field.
         """
         if row.values is None:
-            raise RejectedError(row.problem)
+            raise RejectedError(row.problem, row.field)
         values = dict(row.values)
         created = self._parse_created_at(values.pop("created_at", None))
         expected: dict[str, Any] = {}
@@ -106,20 +110,30 @@ class RowPreparer:
                 values[name] = self._build_id(row.line, name)
             elif name not in values and spec.factory is now:
                 values[name] = self._started
-        for name in self._key_names:
-            if isinstance(values.get(name), str) and is_dot_segment(values[name]):
-                raise RejectedError("must not be . or ..: such a path leads elsewhere", name)
+        self._check_addresses(values)
         try:
             item = self.entity(**values)
+            check_written(vars(item), values)
             candidate = self._planner.plan_candidate(item, created, self._started, given=given)
             image = self._planner.plan_replacement(candidate, self._started).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
+        except (WrittenNumberError, InexactNumberError) as error:
+            raise RejectedError(str(error), ".".join(map(str, error.path))) from error
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
         self._check_expected(expected, image)
         return image
+
+    def _check_addresses(self, values: Mapping[str, Any]) -> None:
+        """Refuse a row with a value in a path that has no address."""
+        for name in self._key_names if self.in_paths is None else self.in_paths:
+            given = values.get(name)
+            for text in given if isinstance(given, list) else (given,):
+                problem = describe_unaddressable(text) if isinstance(text, str) else None
+                if problem:
+                    raise RejectedError(problem, name)
 
     def check_states(self, images: Sequence[Image]) -> list[RejectedError | None]:
         """Why the state of each row may not follow that of the item that it replaces; or None.

@@ -7,18 +7,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from daicho.runtime.unique_keys import build_object
+from daicho.runtime.exact_json import build_object, find_inexact, mark_number, refuse_constant
 
 ARRAY = b"["
 _BYTE_ORDER_MARK = "\ufeff"
+HOOKS: dict[str, Any] = {
+    "object_pairs_hook": build_object,
+    "parse_constant": refuse_constant,
+    "parse_float": mark_number,
+}
+"""How the parser reads what it would change in silence."""
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
 class NumberedRow:
-    """One row: its line, its values or its problem, and the position after it in the file."""
+    """One row: its line, its values or its problem, and the position after it in the file.
+
+    ``field``: the one that the problem is about.
+    """
 
     line: int
     end: int
@@ -26,6 +35,7 @@ class NumberedRow:
     values: dict[str, Any] | None
     raw: str = ""
     problem: str = ""
+    field: str | None = None
 
 
 def read_rows(path: Path, start: int = 0, line: int = 1) -> Iterator[NumberedRow]:
@@ -56,7 +66,7 @@ def _read_lines(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
 def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
     # Only a whole array is valid JSON, so it is read whole: NDJSON is the format for big files.
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
-    decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=build_object)
+    decoder = json.JSONDecoder(**HOOKS)
     position, separator = (start, ",") if start else (text.index("["), "[")
     line = line if start else text.count("\n", 0, position) + 1
     while True:
@@ -90,7 +100,7 @@ def _parse_row(line: int, end: int, text: str, *, valid: bool) -> NumberedRow:
     if not valid:
         return NumberedRow(line, end, line + 1, None, text, "not UTF-8")
     try:
-        values = json.loads(text, parse_constant=_refuse, object_pairs_hook=build_object)
+        values = json.loads(text, **HOOKS)
     except (ValueError, RecursionError) as error:
         return NumberedRow(line, end, line + 1, None, text, f"not JSON: {error}")
     return _check_row(line, end, line + 1, values, text)
@@ -99,6 +109,10 @@ def _parse_row(line: int, end: int, text: str, *, valid: bool) -> NumberedRow:
 def _check_row(line: int, end: int, end_line: int, values: Any, text: str) -> NumberedRow:
     if not isinstance(values, dict):
         return NumberedRow(line, end, end_line, None, text, "no JSON object")
+    inexact = find_inexact(values)
+    if inexact is not None:
+        path = ".".join(map(str, inexact.path))
+        return NumberedRow(line, end, end_line, None, text, str(inexact), path)
     return NumberedRow(line, end, end_line, values, text)
 
 
@@ -108,7 +122,3 @@ def _is_utf8(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")

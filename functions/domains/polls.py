@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from secrets import token_hex
 from typing import Literal
+from unicodedata import normalize
 
 from pydantic import BaseModel, Field
 
@@ -50,7 +51,9 @@ domain.mount("/polls", Poll.listed)
 @domain.route("POST", "/polls")
 def open_poll(book: Book, poll: NewPoll) -> Poll:
     """Open a poll."""
-    names = {candidate for candidate in poll.candidates if 0 < len(candidate) <= 200}
+    names = {
+        normalize("NFC", candidate) for candidate in poll.candidates if 0 < len(candidate) <= 200
+    }
     if len(names) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
     new_poll = Poll(

@@ -52,7 +52,7 @@ class Vote(BaseModel):
 
 
 class Result(BaseModel):
-    """Votes by candidate, highest first."""
+    """Votes by candidate, highest first. Nobody leads with as many votes as another one."""
 
     totals: dict[str, int]
     votes: int
@@ -82,8 +82,9 @@ def result(book: Book, id: str, live: bool = False) -> Result:
     votes = {score.by[0]: score.items for score in scores}
     names = sorted(poll.candidates, key=lambda name: (-votes.get(name, 0), name))
     totals = {name: votes.get(name, 0) for name in names}
+    first = [name for name in names if totals[name] == totals[names[0]] > 0]
     return Result(
-        totals=totals, votes=sum(totals.values()), leader=names[0] if totals[names[0]] else None,
+        totals=totals, votes=sum(totals.values()), leader=first[0] if len(first) == 1 else None,
         counting=poll.counting, open=poll.state == "open",
     )  # fmt: skip
 

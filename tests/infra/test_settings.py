@@ -33,6 +33,36 @@ def test_without_a_stage_it_is_dev() -> None:
     assert read().account is None
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("replica-index", "replica_index"),
+        ("replicaIndex", "replica_index"),
+        ("replica_indx", "replica_index"),
+        ("REPLICA_INDEX", "replica_index"),
+        ("alarm_mail", "alarm_email"),
+        ("stages", "stage"),
+        ("warmthroughput", "warm_throughput"),
+        ("tenant-claim", "tenant_claim"),
+    ],
+)
+def test_a_misspelt_option_is_an_error(name: str, meant: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is no option; write {meant}"):
+        read(**{name: "true"})
+    app = cdk.App(context={name: "true"}, analytics_reporting=False)
+    with pytest.raises(SettingsError, match=f"{name} is no option; write {meant}"):
+        Settings.from_context(app.node.try_get_context)
+
+
+@pytest.mark.parametrize(
+    "name", ["demonstration", "@aws-cdk/core:x", "aws:cdk:bundling-stacks", "colour", "team"]
+)
+def test_other_names_of_the_context_are_left_to_the_app(name: str) -> None:
+    assert read(**{name: "true"}) == read()
+    app = cdk.App(context={name: "true"}, analytics_reporting=False)
+    assert Settings.from_context(app.node.try_get_context) == read()
+
+
 def test_days_that_cloudwatch_cannot_keep_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="log_days is 15; it can be 1, 3, 5, 7, 14, 30"):
         synthesise("dev", tmp_path, log_days=15)

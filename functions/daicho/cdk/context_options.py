@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 MAX_BATCHING_WINDOW_S = 300
 """Source: MaximumBatchingWindowInSeconds of CreateEventSourceMapping, AWS Lambda API Reference."""
+OPTION_NAME = re.compile(r"[\w-]+", re.ASCII)
+SIMILARITY = 0.75
+"""Of two names, from which one is a misspelling of the other; see `difflib`."""
 MAX_DIGITS = 9
 """Digits of a whole number; Python does not read one of thousands of digits."""
+
+
+class ContextReader:
+    """Reads options, and keeps their names: a name that is almost one of them is misspelt."""
+
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        """``find``: ``app.node.try_get_context``, or the ``get`` of a dictionary."""
+        self._find, self._read = find, set[str]()
+
+    def __call__(self, name: str) -> Any:
+        """The value of an option; None if it is not given."""
+        self._read.add(name)
+        return self._find(name)
+
+    def list_misspelt(self) -> list[str]:
+        """What is wrong with the names that are given, after all options have been read.
+
+        Names of another kind are left to the app, and names with ``:`` or ``/`` to the CDK.
+        """
+        owner: Any = getattr(self._find, "__self__", None)
+        given = owner.get_all_context() if hasattr(owner, "get_all_context") else owner
+        names = [str(name) for name in given] if isinstance(given, Mapping) else []
+        wrong = []
+        for name in names:
+            if name in self._read or not OPTION_NAME.fullmatch(name):
+                continue
+            plain = re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()
+            similar = difflib.get_close_matches(plain, sorted(self._read), 1, SIMILARITY)
+            if similar:
+                wrong.append(f"{name} is no option; write {similar[0]}")
+        return wrong
 
 
 def parse_text(name: str, value: Any, wrong: list[str]) -> str | None:

@@ -19,6 +19,7 @@ from daicho.cdk.api_access import (
     read_identity,
 )
 from daicho.cdk.context_options import (
+    ContextReader,
     list_window_problems,
     parse_boolean,
     parse_fraction,
@@ -277,6 +278,7 @@ class Settings:
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
         """
+        context = ContextReader(context)
         stage = context("stage") or "dev"
         if stage not in [*STAGES]:  # a value of cdk.json may have no hash
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
@@ -302,6 +304,7 @@ class Settings:
         runbook = parse_text("runbook_url", context("runbook_url"), wrong)
         options["runbook_url"] = runbook or STAGES[stage].runbook_url
         settings = replace(STAGES[stage], **options)
+        wrong += context.list_misspelt()
         if wrong := [*wrong, *settings._list_problems()]:
             raise SettingsError("; ".join(wrong))
         return settings

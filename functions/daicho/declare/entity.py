@@ -18,7 +18,7 @@ from pydantic_core import SchemaError, SchemaValidator
 from pydantic_core.core_schema import str_schema
 
 from daicho.declare.base import Declaration
-from daicho.declare.fields import MISSING, FieldSpec, field, ref
+from daicho.declare.fields import MISSING, FieldSpec, field, now, ref
 from daicho.declare.rules.rule_set import NO_RULES, RuleSet, collect_rules
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
@@ -30,6 +30,8 @@ _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK"
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
+PROTECTED = ("model_validate", "model_dump")
+"""Pydantic warns of each name of a field that begins with one of these."""
 E = TypeVar("E", bound="Entity")
 
 
@@ -39,6 +41,11 @@ class _Body(dict[str, Any]):
     def __init__(self, entity: str, scope: Mapping[str, Any]) -> None:
         super().__init__()
         self.entity, self.scope = entity, scope
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if isinstance(value, FieldSpec):
+            _check_name(self.entity, name)  # a class cannot be made with some of these names
+        super().__setitem__(name, value)
 
     def __missing__(self, name: str) -> Any:
         if name in self.scope or hasattr(builtins, name) or name.startswith("__"):
@@ -71,6 +78,8 @@ class EntityMeta(type):
     """The field whose sections are items of their own, if one is split."""
     object_fields_: tuple[str, ...]
     """The names of the fields that are objects in S3."""
+    now_fields_: frozenset[str]
+    """The names of the fields whose default is `now`."""
     owner_field_: FieldSpec | None
     """The field with the subject that owns the item, if one is declared."""
     rules_: RuleSet = NO_RULES
@@ -95,13 +104,14 @@ class EntityMeta(type):
 class Entity(metaclass=EntityMeta):
     """The base of every entity. ``created_at`` and ``version`` come with it, read-only."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         """Validate the values.
 
         Raises:
             pydantic.ValidationError: unknown, missing or wrong values.
         """
         self.__dict__.update(dict(type(self).model_(**values)))
+        self.__dict__["_made_now"] = type(self).now_fields_.difference(values)
         self.__dict__["_created_at"] = None
         self.__dict__["_version"] = 0
         self.__dict__["_versioned_at"] = None
@@ -143,6 +153,12 @@ def get_values(item: Entity) -> dict[str, Any]:
     return {name: item.__dict__[name] for name in type(item).fields_}
 
 
+def list_made_now(item: Entity) -> frozenset[str]:
+    """The fields of a new item that have the time at which it was made, because none was given."""
+    made: frozenset[str] = item.__dict__["_made_now"]
+    return made
+
+
 def restore_item(
     cls: type[E],
     values: Mapping[str, Any],
@@ -163,6 +179,7 @@ def restore_item(
     except ValidationError:
         item = cls.__new__(cls)
         item.__dict__.update(dict(_make_lenient_model(cls)(**values)))
+    item.__dict__["_made_now"] = frozenset()
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
     item.__dict__["_versioned_at"] = versioned_at
@@ -233,6 +250,7 @@ def _collect_declarations(cls: EntityMeta) -> None:
         None,
     )
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
+    cls.now_fields_ = frozenset(name for name, spec in fields.items() if spec.factory is now)
     cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
     cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())
@@ -274,12 +292,26 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
     return {name: hints[name] for name in inspect.get_annotations(cls)}
 
 
-def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
+def _check_name(entity: str, name: str) -> None:
+    """Refuse a name that the library, Python or Pydantic uses.
+
+    Raises:
+        DeclarationError: names the field.
+    """
     if name in RESERVED or name.startswith("_") or name.endswith("_"):
-        raise DeclarationError(
-            f"{cls.__name__}.{name}: the name is reserved; "
-            f"choose another one, such as {name.strip('_')}_value"
-        )
+        reason = "the name is reserved"
+    elif name == "keys":  # an object with it is a mapping for dict()
+        reason = "Python takes an object with this attribute for a mapping"
+    elif hasattr(BaseModel, name) or name.startswith(PROTECTED):
+        reason = "Pydantic has an attribute of this name"
+    else:
+        return
+    plain = name.strip("_") or "other"
+    raise DeclarationError(f"{entity}.{name}: {reason}; choose another one, such as {plain}_value")
+
+
+def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
+    _check_name(cls.__name__, name)
     value = vars(cls).get(name, MISSING)
     if not isinstance(value, FieldSpec):
         if isinstance(value, Declaration):

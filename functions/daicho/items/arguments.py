@@ -75,8 +75,8 @@ def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any)
     if part.bucket and isinstance(value, str) and is_label(part.bucket, value):
         try:
             find_calendar(part.bucket, part.zone, part.first_weekday).parse(value)
-        except (ValueError, OverflowError) as error:
-            raise Invalid(f"{value!r} is no {part.bucket}", field=part.bucket) from error
+        except ValueError as error:
+            raise Invalid(str(error), field=part.bucket) from error
         return value
     image = parse_arguments(entity, (part.field,), (value,))
     try:

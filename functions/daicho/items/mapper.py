@@ -32,7 +32,6 @@ E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}
 INHERITED = ("created_at", "version", "versioned_at")
 """What every item has besides its fields. ``versioned_at`` is shown if versions are kept."""
-MAX_NESTED_LEVELS = 32
 MAX_NAME_BYTES = 65_535
 """The limit of an attribute's name, including nested ones."""
 
@@ -130,7 +129,7 @@ def _to_attributes(values: Mapping[str, Any]) -> dict[str, AttributeValue]:
             attributes.measure_image({name: image[name]})
         except UnicodeEncodeError as error:
             raise Invalid("the text is not well-formed Unicode", field=name) from error
-        except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
+        except (TypeError, ValueError) as error:
             raise Invalid(str(error), field=name) from error
     return image
 
@@ -224,8 +223,10 @@ def _is_long(name: str) -> bool:
 
 def _check_nested(name: str, value: Any, level: int = 1) -> None:
     if isinstance(value, Mapping | list | tuple):
-        if level > MAX_NESTED_LEVELS:
-            raise Invalid(f"nested deeper than {MAX_NESTED_LEVELS} levels", field=name)
+        if level >= attributes.MAX_LEVELS and value:
+            limit = f"nested deeper than {attributes.MAX_LEVELS} levels"
+            remedy = f"put a value in at most {attributes.MAX_LEVELS - 1} lists and objects"
+            raise Invalid(f"{limit}: {remedy}", field=name)
         if isinstance(value, Mapping):
             if "" in value:
                 raise Invalid("a name in it is empty", field=name)

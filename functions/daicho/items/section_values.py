@@ -15,6 +15,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_declared_places
 from daicho.declare.split import require_split_field
 from daicho.errors import Invalid
+from daicho.items.json_pairs import replace_exponents
 from daicho.storage.scales import NO_PLACES, restore_scales
 
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
@@ -36,7 +37,7 @@ def dump_section(entity: type[Entity], value: Any) -> Any:
         raise Invalid(error.errors()[0]["msg"], field=name) from error
     declared = list_declared_places(entity).get(name, NO_PLACES).each or NO_PLACES
     padded = restore_scales({name: plain}, {}, {name: declared})
-    return _JSON.dump_python(padded[name], mode="json")
+    return render_section(padded[name])
 
 
 def read_section(entity: type[Entity], plain: Any) -> Any:
@@ -55,7 +56,7 @@ def read_section(entity: type[Entity], plain: Any) -> Any:
 
 def render_section(value: Any) -> Any:
     """A section's value that was read, as plain JSON values for an answer."""
-    return _JSON.dump_python(value, mode="json")
+    return replace_exponents(value, _JSON.dump_python(value, mode="json"))
 
 
 @cache

@@ -1,9 +1,12 @@
 """Time buckets in a time zone: hours, days, weeks, months, quarters and years. Pure.
 
 A bucket has a label, which is a component of a key, so labels sort by time. An hour's label is its
-beginning in UTC, because a local hour may occur twice: ``2026-10-25T00:00Z``. The labels of other
-buckets are local: ``2026-11-21`` for a day and for the week that begins with it, ``2026-11``,
-``2026-Q4``, ``2026``. A day may have 23 or 25 hours, and a day that a zone left out has none.
+beginning in UTC, because a local hour may occur twice: ``2026-10-25T00:00Z``. It has no seconds,
+which offsets from UTC have before standard time. The labels of other buckets are local:
+``2026-11-21`` for a day and for the week that begins with it, ``2026-11``, ``2026-Q4``, ``2026``.
+A day may have 23 or 25 hours, and a day that a zone left out has none.
+
+The calendar has the years 1 to 9999 of UTC. A bucket that begins or ends beyond them is refused.
 
 Rules of time zones are those of the package tzdata, in the version that is deployed.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -21,12 +24,16 @@ from daicho.runtime.frozen_dataclasses import dataclass
 
 CalendarUnit = Literal["hour", "day", "week", "month", "quarter", "year"]
 HOUR = dt.timedelta(hours=1)
+MINUTE = dt.timedelta(minutes=1)
 DAY = dt.timedelta(days=1)
 DAY_CHARACTERS = len("2026-11-21")
 _SECOND = dt.timedelta(seconds=1)
 _FIRST_RULE = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
 _LAST_RULE = dt.datetime(2045, 1, 1, tzinfo=dt.UTC)
 _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", re.ASCII)
+_MONTHS: Mapping[CalendarUnit, int] = {"month": 1, "quarter": 3, "year": 12}
+_WRONG_OFFSET = re.compile(r"[T ].*[+-]\d\d:?[6-9]\d", re.ASCII)
+"""An offset of over 59 minutes, which Python takes for an hour more."""
 _LABELS = {
     "hour": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII),
     "day": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
@@ -35,6 +42,16 @@ _LABELS = {
     "quarter": re.compile(r"\d{4}-Q[1-4]", re.ASCII),
     "year": re.compile(r"\d{4}", re.ASCII),
 }
+
+
+class CalendarEdgeError(ValueError):
+    """A time or a bucket that is not wholly in the calendar. The message names the limit."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is at the edge of the calendar, which has the years 1 to 9999 of UTC: "
+            "write a time that is further inside"
+        )
 
 
 @dataclass(frozen=True)
@@ -60,11 +77,17 @@ class Calendar:
     first_weekday: int = 0
 
     def render(self, instant: dt.datetime) -> str:
-        """The label of the bucket of an instant, which has a time zone."""
-        local = instant.astimezone(_load_zone(self.zone))
-        if self.unit == "hour":
-            return _render_hour(local)
-        return self.render_day(local.date())
+        """The label of the bucket of an instant, which has a time zone.
+
+        Raises:
+            CalendarEdgeError: the bucket begins before the calendar, or the local day is not in it.
+        """
+        try:
+            if self.unit == "hour":
+                return _render_hour(_load_zone(self.zone), instant)
+            return self.render_day(instant.astimezone(_load_zone(self.zone)).date())
+        except OverflowError:
+            raise CalendarEdgeError(f"the {self.unit} of {_describe(instant)}") from None
 
     def render_day(self, day: dt.date) -> str:
         """The label of the bucket of a local day. A day is in no single hour."""
@@ -95,18 +118,32 @@ class Calendar:
 
         Raises:
             ValueError: no bucket has that label.
+            CalendarEdgeError: the bucket is not wholly in the calendar.
         """
-        if not _LABELS[self.unit].fullmatch(label):
-            raise ValueError(f"{label!r} is no {self.unit}")
-        if self.unit == "hour":
-            return self._parse_hour(label)
-        first = self.parse_first_day(label)
-        if self.render_day(first) != label:
-            raise ValueError(f"{label!r} is no {self.unit}")
-        following = self._add_unit(first)
-        start, begins_once = _find_midnight(self.zone, first, latest=False)
-        end, ends_once = _find_midnight(self.zone, following, latest=True)
+        first = self._parse_label(label)
+        try:
+            if self.unit == "hour":
+                return self._parse_hour(label)
+            start, begins_once = _find_midnight(self.zone, first, latest=False)
+            end, ends_once = _find_midnight(self.zone, self._add_unit(first), latest=True)
+        except OverflowError:
+            raise CalendarEdgeError(f"the {self.unit} {label}") from None
         return Bucket(label, start, end, is_whole=begins_once and ends_once)
+
+    def count_buckets(self, since: dt.datetime, until: dt.datetime) -> int:
+        """The number of buckets from ``since`` to before ``until``, without a list of them.
+
+        A day that the zone left out counts. Of hours, one more or less may be at each time at which
+        the clock is set by a part of an hour.
+        """
+        if self.unit == "hour":
+            return -((since - until) // HOUR)
+        first = self.parse_first_day(self.render(since))
+        last = self.parse_first_day(self.render(until - _SECOND))
+        months = _MONTHS.get(self.unit)
+        if months is not None:
+            return (12 * (last.year - first.year) + last.month - first.month) // months + 1
+        return (last - first).days // (7 if self.unit == "week" else 1) + 1
 
     def list_buckets(self, since: dt.datetime, until: dt.datetime) -> Iterator[Bucket]:
         """The buckets that have an instant from ``since`` to before ``until``, in order."""
@@ -134,29 +171,48 @@ class Calendar:
             case _:
                 return dt.date.fromisoformat(label)
 
+    def _parse_label(self, label: str) -> dt.date:
+        """The first local day of a bucket; of an hour, the day of its beginning in UTC.
+
+        Raises:
+            ValueError: no bucket has that label. Whether a zone has an hour is not checked here.
+        """
+        try:
+            if _LABELS[self.unit].fullmatch(label):
+                if self.unit == "hour":
+                    return dt.datetime.fromisoformat(label).date()
+                first = self.parse_first_day(label)
+                if self.render_day(first) == label:
+                    return first
+        except ValueError:  # there is no 30th of February
+            pass
+        raise ValueError(f"{label!r} is no {self.unit}")
+
     def _add_unit(self, first: dt.date) -> dt.date:
-        months = {"month": 1, "quarter": 3, "year": 12}.get(self.unit)
+        months = _MONTHS.get(self.unit)
         if months is None:
             return first + DAY * (7 if self.unit == "week" else 1)
         month = first.month - 1 + months
+        if first.year + month // 12 > dt.MAXYEAR:
+            raise OverflowError
         return dt.date(first.year + month // 12, month % 12 + 1, 1)
 
     def _parse_hour(self, label: str) -> Bucket:
         """An hour: the instants of one local hour with one offset from UTC.
 
-        If the clock is set within the hour, it is shorter.
+        If the clock is set within the hour, it is shorter. Before standard time, offsets have
+        seconds: the label has the minute in which the hour begins, and the hour begins later.
         """
         zone = _load_zone(self.zone)
         first = dt.datetime.fromisoformat(label)
-        last = first + HOUR - _SECOND
-        start, end = first, first + HOUR
-        if _render_hour(first.astimezone(zone)) != label:
-            start = _search(first, last, lambda at: _render_hour(at.astimezone(zone)) == label)
-        elif _render_hour(last.astimezone(zone)) != label:
-            end = _search(first, last, lambda at: _render_hour(at.astimezone(zone)) != label)
-        if _render_hour(start.astimezone(zone)) != label:
+        edges = (first, first + HOUR - _SECOND, first + HOUR)
+        if [_render_hour(zone, at) == label for at in edges] == [True, True, False]:
+            return Bucket(label, first, first + HOUR)
+        last = first + HOUR + MINUTE
+        start = _search(first, last, lambda at: _render_hour(zone, at) >= label)
+        if _render_hour(zone, start) != label:
             raise ValueError(f"{label!r} is no hour of {self.zone}")
-        return Bucket(label, start, end)
+        return Bucket(label, start, _search(start, last, lambda at: _render_hour(zone, at) > label))
 
 
 @lru_cache(maxsize=256)
@@ -180,14 +236,19 @@ def parse_instant(zone: str, text: str) -> dt.datetime:
     if _LABELS["day"].fullmatch(text):
         return find_calendar("day", zone).parse(text).start
     try:
+        if _WRONG_OFFSET.search(text):
+            raise ValueError
         given = dt.datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is no day, and no time like 2026-11-21T09:00") from None
-    if given.tzinfo is not None:
-        return given.astimezone(dt.UTC)
-    place = _load_zone(zone)
-    first = given.replace(tzinfo=place).astimezone(dt.UTC)
-    second = given.replace(tzinfo=place, fold=1).astimezone(dt.UTC)
+    try:
+        if given.tzinfo is not None:
+            return given.astimezone(dt.UTC)
+        place = _load_zone(zone)
+        first = given.replace(tzinfo=place).astimezone(dt.UTC)
+        second = given.replace(tzinfo=place, fold=1).astimezone(dt.UTC)
+    except OverflowError:
+        raise CalendarEdgeError(repr(text)) from None
     if first < second:
         raise ValueError(f"{text} occurs twice in {zone}: write the offset from UTC too")
     if first > second:
@@ -250,9 +311,23 @@ def _load_zone(name: str) -> dt.tzinfo:
         return ZoneInfo.from_file(opened, key=name)
 
 
-def _render_hour(local: dt.datetime) -> str:
-    begin = local.replace(minute=0, second=0, microsecond=0, tzinfo=None)
-    return f"{(begin - (local.utcoffset() or dt.timedelta())).isoformat()[:16]}Z"
+def _render_hour(zone: dt.tzinfo, instant: dt.datetime) -> str:
+    """The label of an hour. Labels sort by time, however the clock is set."""
+    local = instant.astimezone(zone)
+    offset = local.utcoffset() or dt.timedelta()
+    begin = local.replace(minute=0, second=0, microsecond=0, tzinfo=None) - offset
+    label = f"{begin.isoformat()[:16]}Z"
+    since = begin.replace(tzinfo=dt.UTC)
+    if since.astimezone(zone).utcoffset() == offset:
+        return label
+    # The clock was set within the hour. If it was set forward by a part of an hour, the label would
+    # be one before that of the earlier part: Athens, 28 July 1916. Both parts are one hour then.
+    change = _search(since, instant, lambda at: at.astimezone(zone).utcoffset() == offset)
+    return max(label, _render_hour(zone, change - _SECOND))
+
+
+def _describe(instant: dt.datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")
 
 
 def _find_midnight(zone: str, day: dt.date, *, latest: bool) -> tuple[dt.datetime, bool]:

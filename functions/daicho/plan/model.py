@@ -248,6 +248,16 @@ class EntityPlan:
         return (*self.uniques, *self.retiring.uniques)
 
     @cached_property
+    def time_parts(self) -> tuple[tuple[Part, bool], ...]:
+        """The parts that are time buckets, and whether each is that of a series."""
+        parts = [part for listing in self.derived_listings for part in listing.partition]
+        for aggregate in self.derived_aggregates:
+            parts += (*aggregate.within, *aggregate.by)
+        found = [(part, False) for part in parts if part.bucket]
+        found += [(each.series, True) for each in self.derived_aggregates if each.series]
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
     def declared_instances(self) -> frozenset[tuple[str, int]]:
         """What it declares, like `derived_instances`: not what retires in it, nor its counters."""
         return replace(self, retiring=RetiringPlan()).derived_instances

@@ -154,7 +154,7 @@ def _render_value(kind: str, value: Any, name: str) -> str:
         raise Invalid(error.errors()[0]["msg"], field=name) from error
     except UnicodeEncodeError as error:
         raise Invalid("the text is not well-formed Unicode", field=name) from error
-    except (ValueError, OverflowError) as error:  # an instant may leave the calendar
+    except ValueError as error:
         raise Invalid(str(error), field=name) from error
     return text
 

@@ -17,6 +17,13 @@ AttributeValue = Mapping[str, Any]
 Image = Mapping[str, AttributeValue]
 
 MAX_ITEM_BYTES = 400 * 1024
+MAX_LEVELS = 32
+"""The levels of an attribute's value: the innermost value in 31 lists and maps is the 32nd.
+
+Sources: "nested attributes up to 32 levels deep" ("Quotas in Amazon DynamoDB", AWS documentation).
+That the attribute itself is the first level is what DynamoDB answered to the public suite
+nubo-db/dynamodb-conformance. Dynoxide takes an empty list as the innermost value too.
+"""
 SMALLEST, LARGEST = -130, 125
 """Powers of ten between which DynamoDB keeps a number."""
 _ONE = Decimal(1)

@@ -120,10 +120,18 @@ def render_scalar(value: Scalar) -> str:
 
 
 def render_instant(moment: dt.datetime) -> str:
-    """``moment`` in UTC at fixed width: ``2026-11-21T01:05:40.123456Z``."""
+    """``moment`` in UTC at fixed width: ``2026-11-21T01:05:40.123456Z``.
+
+    Raises:
+        ValueError: it has no time zone, or is not of the years 1 to 9999 in UTC.
+    """
     if moment.tzinfo is None:
         raise ValueError("an instant needs a time zone")
-    return f"{moment.astimezone(dt.UTC).isoformat(timespec='microseconds')[:26]}Z"
+    try:
+        in_utc = moment.astimezone(dt.UTC)
+    except OverflowError:
+        raise ValueError("an instant is of the years 1 to 9999 in UTC") from None
+    return f"{in_utc.isoformat(timespec='microseconds')[:26]}Z"
 
 
 def _render_integer(value: int) -> str:

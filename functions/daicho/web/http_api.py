@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web.http import problems
 from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
-from daicho.web.http.endpoint import BookOpener, Endpoint, to_response
+from daicho.web.http.endpoint import BodyError, BookOpener, Endpoint, to_response
 from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
 from daicho.web.http.request import HttpRequest
@@ -81,6 +81,7 @@ class HttpApi:
             HttpError: lambda error: error,
             RequestValidationError: self._make_invalid,
             ValidationError: self._make_invalid,
+            BodyError: self._make_invalid_body,
             Raced: _to_raced,
             BeingBuilt: _to_being_built,
             Refusal: _to_refused,
@@ -104,6 +105,10 @@ class HttpApi:
 
     def _make_invalid(self, error: RequestValidationError | ValidationError) -> HttpError:
         return problems.from_validation(error.errors(), self.pattern_examples)
+
+    def _make_invalid_body(self, error: BodyError) -> HttpError:
+        first, count = problems.read_first_errors(error.error), error.error.error_count()
+        return problems.from_validation(first, self.pattern_examples, count)
 
     def _make_not_found(self) -> HttpError:
         event = self.resolver.current_event

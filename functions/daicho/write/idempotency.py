@@ -201,7 +201,10 @@ def _canonicalise(body: str) -> str:
         return body
 
 
-def _keep_exact(number: str) -> dict[str, str]:
-    """One spelling for a number that is not whole: as floats, two amounts may be equal."""
+def _keep_exact(number: str) -> int | dict[str, str]:
+    """One spelling for a number: as floats, two amounts may be equal. 1.0 and 1e0 are 1."""
     context = Context(prec=len(number), Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-    return {"": str(context.normalize(context.create_decimal(number)))}
+    value = context.normalize(context.create_decimal(number))
+    if value.is_finite() and 0 <= value.as_tuple().exponent <= attributes.LARGEST:  # type: ignore[operator]
+        return int(value)
+    return {"": str(value)}

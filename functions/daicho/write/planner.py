@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from daicho.declare.entity import Entity, get_values
+from daicho.declare.entity import Entity, get_values, list_made_now
 from daicho.declare.queries import ItemRef
 from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
@@ -84,7 +84,7 @@ class ItemPlanner:
             Forbidden: the caller may not write it.
         """
         self.access.assign_owner(item)
-        fields = self._apply_rules(type(item), self._build_fields(item), {})
+        fields = self._apply_rules(type(item), self._build_fields(item, now or created), {})
         return self._plan_write(type(item), fields, created, now or created)
 
     def plan_candidate(
@@ -101,7 +101,7 @@ class ItemPlanner:
         """
         self.access.assign_owner(item)
         return self._plan_write(
-            type(item), self._build_fields(item, given), created, now or created
+            type(item), self._build_fields(item, now or created, given), created, now or created
         )
 
     def plan_replacement(self, new: PlannedWrite[E], now: dt.datetime) -> PlannedWrite[E]:
@@ -342,11 +342,14 @@ class ItemPlanner:
             check_object_keys(entity, key, plan.key.fields[-1])
         return PlannedWrite(entity, plan, key, image, predecessor or {}, renews_expiry)
 
-    def _build_fields(self, item: Entity, given: Collection[str] = ()) -> Fields:
-        """The attribute values of a new item, including the values copied into it."""
+    def _build_fields(self, item: Entity, now: dt.datetime, given: Collection[str] = ()) -> Fields:
+        """The attribute values of a new item, including the values copied into it.
+
+        A moment that nobody gave is that of the write: the clock of the Book may be simulated.
+        """
         entity = type(item)
         copied = [s for s in entity.fields_.values() if s.role == "copied" and s.name not in given]
-        values = get_values(item)
+        values = get_values(item) | dict.fromkeys(list_made_now(item), now)
         for spec in copied:
             values[spec.name] = None
         fields = mapper.to_field_image(entity, values)

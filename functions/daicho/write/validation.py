@@ -15,9 +15,12 @@ from daicho.layout import components, reservations
 from daicho.layout.base_item import find_longest_field
 from daicho.layout.reservations import ReservedValueError
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
+from daicho.plan.figures.series import check_bucket
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 
+_EDGE_YEARS = ("0001", "0002", "9998", "9999")
+"""The years whose buckets may leave the calendar: a zone is at most a day away from UTC."""
 _WIDEST: AttributeValue = {"N": "9" * 19}
 
 
@@ -29,6 +32,7 @@ def check_image(plan: EntityPlan, image: Image) -> None:
             a unique value too long.
     """
     check_size(image)
+    _check_time_buckets(plan, image)
     try:
         reservations.build_reservations(plan, image)
     except ReservedValueError as error:
@@ -39,6 +43,22 @@ def check_image(plan: EntityPlan, image: Image) -> None:
     except (ValueError, ArithmeticError, LookupError) as error:
         field = error.field if isinstance(error, components.UnderivableError) else None
         raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
+
+
+def _check_time_buckets(plan: EntityPlan, image: Image) -> None:
+    """Refuse a time whose bucket is not wholly in the calendar: it could not be read again.
+
+    Raises:
+        Invalid: names the field.
+    """
+    for part, is_series in plan.time_parts:
+        text = attributes.get_text(image, part.field)
+        if text is None or not text.startswith(_EDGE_YEARS):
+            continue
+        try:
+            check_bucket(part, text, is_series=is_series)
+        except ValueError as error:
+            raise Invalid(str(error), field=part.field) from error
 
 
 def check_size(image: Image) -> None:

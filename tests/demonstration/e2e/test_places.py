@@ -12,7 +12,7 @@ PLACES = [
     ("nippon", "kanto", "tokyo", "minato"),
     ("nippon", "kanto", "kanagawa", "yokohama"),
     ("nippon", "kantoku", "x", "y"),
-    ("日本", "a#b", "100% $ !", "é ~"),
+    ("日本", "a#b", "100 $ !", "é ~"),
 ]
 SLASHED = ("n/a", "%2F", "s", "c")
 

@@ -32,7 +32,7 @@ from daicho_cli.load.row_reader import read_rows
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
 from tests.support.repository import ROOT
-from tests.support.sample_domains.music import Artist
+from tests.support.sample_domains.music import Artist, Song
 from tests.support.sample_project import LEDGER
 
 NOON = "2026-11-21T12:00:00.000000Z"
@@ -196,6 +196,30 @@ def test_a_load_that_was_cut_off_goes_on(
     assert {item["created_at"]["S"] for item in found.values()} == {NOON}
     aside = Path(f"{file}.rejected.ndjson").read_text().splitlines()
     assert [json.loads(line)["line"] for line in aside] == list(range(1, 301, 3))
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+def test_rows_with_numbers_that_would_change_are_rejected_as_they_are(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path, is_array: bool
+) -> None:
+    texts = (
+        '{"title":"a","artist":"x","released":1e400}',
+        '{"title":"b","artist":"x","released":1977}',
+        '{"title":"c","artist":"x","released":1977.00000000000000001}',
+        '{"title":"d","artist":"x","released":"1_977"}',
+        '{"id":"50%","title":"e","artist":"x","released":1977}',
+        '{"id":"who?","title":"f","artist":"x","released":1977}',
+    )
+    file = tmp_path / ("songs.json" if is_array else "songs.ndjson")
+    joined = ",\n".join(texts)
+    file.write_text(f"[{joined}]" if is_array else "\n".join(texts), encoding="utf-8")
+    state = loader(Table(dynamodb, table_name), file, Song).run()
+    lines = Path(f"{file}.rejected.ndjson").read_text().splitlines()
+    rejected = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    fields = [row["error"]["field"] for row in rejected]
+    assert "1e400" in lines[0]
+    assert fields == ["released", "released", "released", "id", "id"]
+    assert (state.loaded, state.rejected) == (1, 5)
 
 
 SLOWER = """

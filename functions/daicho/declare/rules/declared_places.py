@@ -59,14 +59,21 @@ def list_scale_attributes(entity: type[Entity], names: Iterable[str]) -> tuple[s
     return () if list_unscaled_fields(entity).isdisjoint(names) else (SCALES,)
 
 
-def has_decimals(annotation: Any, visited: tuple[Any, ...]) -> bool:
-    """Whether a value of a type may hold a decimal. ``visited``: types that it is in."""
-    if annotation is Decimal:
+def has_decimals(
+    annotation: Any, visited: tuple[Any, ...], kinds: tuple[type, ...] = (Decimal,)
+) -> bool:
+    """Whether a value of a type may hold a decimal, or another of ``kinds``.
+
+    ``visited``: types that it is in.
+    """
+    if annotation in kinds:
         return True
     if typing.get_origin(annotation) is Annotated:
-        return has_decimals(typing.get_args(annotation)[0], visited)
+        return has_decimals(typing.get_args(annotation)[0], visited, kinds)
     inner = typing.get_args(annotation) or tuple(_list_members(annotation, visited).values())
-    return any(has_decimals(each, (*visited, annotation)) for each in inner if each not in visited)
+    return any(
+        has_decimals(each, (*visited, annotation), kinds) for each in inner if each not in visited
+    )
 
 
 def _list_members(annotation: Any, visited: tuple[Any, ...]) -> Mapping[str, Any]:

@@ -87,6 +87,19 @@ def get_chunk_unit(part: Part) -> CalendarUnit | None:
     return None if unit in ("week", "year") else _CHUNKS[unit][0]
 
 
+def check_bucket(part: Part, text: str, *, is_series: bool) -> None:
+    """Check that the calendar has the whole bucket of an instant or a day, and that of its chunk.
+
+    Raises:
+        CalendarEdgeError: it does not.
+    """
+    label = get_calendar(part).render_text(text)
+    get_calendar(part).parse(label)
+    coarser = get_chunk_unit(part) if is_series else None
+    if coarser is not None:
+        get_calendar(part, coarser).parse(locate_bucket(part, label).chunk)
+
+
 class StoredBucket(NamedTuple):
     """What covers a part of a range: a bucket, or a whole chunk if there is no ``code``."""
 

@@ -16,7 +16,13 @@ from daicho.declare.results import Series, SeriesBucket
 from daicho.derive.contributions import Amount, sum_amounts, unpack_buckets
 from daicho.errors import Invalid
 from daicho.plan import AggregatePlan, Part
-from daicho.plan.calendar import Bucket, CalendarUnit, parse_instant
+from daicho.plan.calendar import (
+    Bucket,
+    Calendar,
+    CalendarEdgeError,
+    CalendarUnit,
+    parse_instant,
+)
 from daicho.plan.figures.series import (
     DIVISIBLE_UNITS,
     StoredBucket,
@@ -67,11 +73,12 @@ class SeriesReader:
         part = group.aggregate.series
         if part is None:
             raise Invalid(f"{group.plan.name}.{group.aggregate.name} has no series", field="from")
-        buckets = _list_steps(part, bounds, step)
         try:
+            buckets = _list_steps(part, bounds, step)
             covers = _cover_steps(part, buckets)
-        except OverflowError as error:
-            raise Invalid("the range is beyond the calendar", field="from") from error
+        except CalendarEdgeError as error:  # of a coarser bucket that a bound is in
+            field = "from" if bounds[0].year == dt.MINYEAR else "to"
+            raise Invalid(str(error), field=field) from error
         chunks = self._read_chunks(group, by, (each for cover in covers for each in cover), live)
         extremes = self._read_extremes(group, by, covers, chunks)
         series: list[SeriesBucket] = []
@@ -160,10 +167,12 @@ def _parse_bound(name: str, zone: str, bound: dt.datetime | str) -> dt.datetime:
         if isinstance(bound, str):
             return parse_instant(zone, bound)
         if bound.tzinfo is None:
-            raise Invalid("an instant needs a time zone", field=name)
+            raise ValueError("an instant needs a time zone")
         return bound.astimezone(dt.UTC)
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise Invalid(str(error), field=name) from error
+    except OverflowError as error:
+        raise Invalid(str(CalendarEdgeError(str(bound))), field=name) from error
 
 
 def _list_steps(
@@ -174,6 +183,7 @@ def _list_steps(
     Raises:
         Invalid: the range is reversed or too long, a bound is within a stored bucket, or the
             buckets of the step do not consist of stored ones.
+        CalendarEdgeError: a bucket of the step is not wholly in the calendar.
     """
     since, until = bounds
     calendar = get_calendar(part)
@@ -184,31 +194,35 @@ def _list_steps(
         reason = f"does not consist of whole {calendar.unit}s" if known else "is no step"
         allowed = ", ".join(DIVISIBLE_UNITS[calendar.unit])
         raise Invalid(f"{step!r} {reason}; write one of {allowed}", field="step")
+    for name, bound in (("from", since), ("to", until)):
+        _check_edge(calendar, name, bound)
+    if step is None:
+        return [Bucket("", since, until)]
+    stepping = get_calendar(part, step)
+    if stepping.count_buckets(since, until) > MAX_BUCKETS:
+        raise Invalid(
+            f"the range has over {MAX_BUCKETS:,} {step}s; ask for a shorter one, or for a "
+            "coarser step",
+            field="to",
+        )
+    return [
+        Bucket(bucket.label, max(bucket.start, since), min(bucket.end, until))
+        for bucket in stepping.list_buckets(since, until)
+    ]
+
+
+def _check_edge(calendar: Calendar, name: str, bound: dt.datetime) -> None:
+    """Refuse a bound that is within a stored bucket, or at the edge of the calendar."""
     try:
-        for name, bound in (("from", since), ("to", until)):
-            begin = calendar.find_bucket(bound).start
-            if begin != bound:
-                nearest = begin.isoformat().replace("+00:00", "Z")
-                raise Invalid(
-                    f"it is within a stored {calendar.unit}; the last edge before it is {nearest}",
-                    field=name,
-                )
-        if step is None:
-            return [Bucket("", since, until)]
-        stepping = get_calendar(part, step)
-        buckets: list[Bucket] = []
-        for bucket in stepping.list_buckets(since, until):
-            start, end = max(bucket.start, since), min(bucket.end, until)
-            buckets.append(Bucket(bucket.label, start, end))
-            if len(buckets) > MAX_BUCKETS:
-                raise Invalid(
-                    f"the range has over {MAX_BUCKETS:,} {step}s; ask for a shorter one, or for a "
-                    "coarser step",
-                    field="to",
-                )
-    except OverflowError as error:
-        raise Invalid("the range is beyond the calendar", field="from") from error
-    return buckets
+        begin = calendar.find_bucket(bound).start
+    except CalendarEdgeError as error:
+        raise Invalid(str(error), field=name) from error
+    if begin != bound:
+        nearest = begin.isoformat().replace("+00:00", "Z")
+        raise Invalid(
+            f"it is within a stored {calendar.unit}; the last edge before it is {nearest}",
+            field=name,
+        )
 
 
 def _cover_steps(part: Part, buckets: Sequence[Bucket]) -> list[list[StoredBucket]]:
@@ -216,6 +230,7 @@ def _cover_steps(part: Part, buckets: Sequence[Bucket]) -> list[list[StoredBucke
 
     Raises:
         Invalid: that is more than one request reads.
+        CalendarEdgeError: a chunk is not wholly in the calendar.
     """
     covers: list[list[StoredBucket]] = []
     chunks: set[str] = set()

@@ -7,16 +7,18 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from aws_lambda_powertools.event_handler import Response
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, RootModel, ValidationError
 
 from daicho.declare.rules.caller import Caller
 from daicho.errors import Raced
+from daicho.items.json_pairs import Checker, WrittenNumberError, make_checker
+from daicho.runtime.exact_json import InexactNumberError, RepeatedKeyError, parse_exactly
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
-from daicho.runtime.unique_keys import RepeatedKeyError, check_unique_keys
+from daicho.web.http import problems
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, PRECONDITION_HEADERS
@@ -31,8 +33,18 @@ if TYPE_CHECKING:
 BookOpener = Callable[[Caller], "Book"]
 RACE_RETRY_S = 3.0
 """How long a request is repeated whose writes fail because of concurrent writers, in seconds."""
+EXTRA: Literal["forbid"] = "forbid"
+"""Fields that the model of a body does not have are refused."""
 MAX_ANSWER_BYTES = 5_000_000
 """The limit of a reply body once Lambda has encoded it as a JSON string: Lambda accepts 6 MB."""
+
+
+class BodyError(Exception):
+    """A body with more errors than an answer names. Pydantic would copy all of them."""
+
+    def __init__(self, error: ValidationError) -> None:
+        super().__init__(f"{error.error_count()} errors")
+        self.error = error
 
 
 class Endpoint:
@@ -56,7 +68,7 @@ class Endpoint:
     def __signature__(self) -> inspect.Signature:
         return build_signature(self._parameters, self.operation.body, self._read_body)
 
-    def __call__(self, **arguments: Any) -> Response[str]:
+    def __call__(self, /, **arguments: Any) -> Response[str]:
         """Answer a request. Powertools has validated each argument on its own by the signature."""
         request, body = self._get_request(), arguments.get(BODY)
         execution = Execution(
@@ -70,10 +82,28 @@ class Endpoint:
         assert model is not None  # noqa: S101  # only a signature with a body has a reader
         if len(text) > max_bytes or len(text.encode()) > max_bytes:
             raise HttpError(413, f"a body here has at most {max_bytes} bytes")
-        _check_unique_keys(text)
-        if issubclass(model, RootModel):  # it has no field names to check
-            return model.model_validate_json(text, strict=True)
-        return model.model_validate_json(text, strict=True, extra="forbid")
+        try:
+            written = parse_exactly(text)
+            # A root model has no field names to check.
+            extra = None if issubclass(model, RootModel) else EXTRA
+            body = model.model_validate_json(text, strict=True, extra=extra)
+            if self._check_numbers is not None:
+                self._check_numbers(body, written)
+        except RepeatedKeyError as error:
+            raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
+        except (InexactNumberError, WrittenNumberError) as error:
+            raise problems.refuse_value(error.path, str(error)) from None
+        except ValidationError as error:
+            if error.error_count() <= problems.MAX_NAMED:
+                raise  # Powertools adds the errors of the parameters
+            raise BodyError(error) from None
+        self._get_request().check_characters()  # a body with another fault has its own refusal
+        return body
+
+    @cached_property
+    def _check_numbers(self) -> Checker | None:
+        """Compares the numbers in types of a project's own with what was sent; None if none are."""
+        return make_checker(self.operation.body)
 
 
 @dataclass(frozen=True)
@@ -226,14 +256,6 @@ class Execution:
             if limit == 1 or fits_in_answer(reply.body or ""):
                 return reply
             call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
-
-
-def _check_unique_keys(text: str) -> None:
-    """Refuse a body in which a key is given twice, with 400: a parser would drop a value."""
-    try:
-        check_unique_keys(text)
-    except RepeatedKeyError as error:
-        raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
 
 
 def to_response(reply: Reply) -> Response[str]:

@@ -225,7 +225,7 @@ def _make_decimal_reader(
             return None
         plain = Decimal(attributes.from_value(value))
         places = max(scales.get(name, 0), declared)
-        return f'"{pad_decimal(plain, places) if places else plain}"'
+        return f'"{pad_decimal(plain, places) if places else plain:f}"'
 
     return read_decimal
 
@@ -275,7 +275,7 @@ def _render_truth(value: Any) -> Text:
 
 
 def _render_decimal(value: Any) -> Text:
-    return f'"{value}"' if type(value) is Decimal else None
+    return f'"{value:f}"' if type(value) is Decimal else None
 
 
 def _render_day(value: Any) -> Text:

@@ -27,6 +27,8 @@ IDEMPOTENCY_KEY = Parameter(
     "header",
 )
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
+_VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
+"""An ETag as the API writes it. "02" is the tag of nothing."""
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
 
 
@@ -42,7 +44,7 @@ def parse_versions(if_match: str) -> list[int] | None:
     return [
         int(tag)
         for weak, tag in _parse_tags(if_match, "If-Match")
-        if not weak and tag.isascii() and tag.isdigit() and len(tag) < 19
+        if not weak and _VERSION.fullmatch(tag)
     ]
 
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from daicho.items.json_pairs import describe_decimal_text
 from daicho.web.http.problem_types import ProblemType, find_type
 
 CONTENT_TYPE = "application/problem+json"
+MAX_NAMED = 20
+"""The errors that a problem names. The number of the others is in its detail."""
+MAX_PROBLEM_BYTES = 60_000
+MAX_NAME, MAX_MESSAGE = 200, 1_000
+"""Characters of a name and of a message: both may contain what was sent."""
 PLACES = ("body", "query", "path", "header")
 NO_EXAMPLES: Mapping[str, str] = {}
+_NO_ARRAY = ("list_type", "set_type", "frozen_set_type", "tuple_type")
+_NO_DECIMAL = ("decimal_parsing", "decimal_type")
 _NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
-"""Pydantic's message for these names a class, which is unknown to clients."""
+"""Pydantic's messages for these name classes of Python, which are unknown to clients."""
 
 
 _INVALID = find_type(422)
@@ -51,44 +60,94 @@ class Problem(BaseModel):
 
 @dataclass
 class HttpError(Exception):
-    """A request that is answered with a problem; ``type`` "" means the type of the status."""
+    """A request that is answered with a problem; ``type`` "" means the type of the status.
+
+    ``total``: the number of errors, if it is larger than that of ``errors``.
+    """
 
     status: int
     detail: str
     errors: list[tuple[str, str]] = field(default_factory=list)
     headers: Mapping[str, str] = field(default_factory=dict)
     type: str = ""
+    total: int = 0
 
     def __post_init__(self) -> None:
         super().__init__(self.detail)
 
     def render_body(self, server: str) -> str:
         """The document; ``server`` is the API's address."""
-        return render_problem(find_type(self.status, self.type), self.detail, self.errors, server)
+        type = find_type(self.status, self.type)
+        return render_problem(type, self.detail, self.errors, server, self.total)
 
 
 def render_problem(
-    type: ProblemType, detail: str, errors: Iterable[tuple[str, str]] = (), server: str = ""
+    type: ProblemType,
+    detail: str,
+    errors: Sequence[tuple[str, str]] = (),
+    server: str = "",
+    total: int = 0,
 ) -> str:
-    """A problem document."""
+    """A problem document: at most 20 errors, and at most 64 KB.
+
+    ``total``: the number of errors, if it is larger than that of ``errors``.
+    """
     document: dict[str, Any] = {
         "type": type.render_address(server),
         "title": type.title,
         "status": type.status,
         "detail": detail,
     }
-    named = [{"field": name, "message": message} for name, message in errors]
-    if named:
-        document["errors"] = named
-    return json.dumps(document, ensure_ascii=False)
+    named = [
+        {"field": _cut(name, MAX_NAME), "message": _cut(message, MAX_MESSAGE)}
+        for name, message in islice(errors, MAX_NAMED)
+    ]
+    total = max(total, len(errors))
+    while True:
+        rest = total - len(named)
+        more = f"; {rest:,} more problems are not named" if rest else ""
+        document["detail"] = f"{_cut(detail, MAX_MESSAGE)}{more}"
+        if named:
+            document["errors"] = named
+        text = json.dumps(document, ensure_ascii=False)
+        if not named or len(text) * 4 <= MAX_PROBLEM_BYTES:
+            return text
+        if len(text.encode(errors="surrogatepass")) <= MAX_PROBLEM_BYTES:
+            return text
+        del named[len(named) // 2 :]
+        document.pop("errors")
+
+
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[: characters - 1]}…"
+
+
+def read_first_errors(error: ValidationError) -> list[dict[str, Any]]:
+    """The first errors that Pydantic has found in a body, without a copy of all of them."""
+    text = error.json(include_url=False, include_input=False)
+    decoder, errors, position = json.JSONDecoder(), list[dict[str, Any]](), 1
+    while len(errors) < MAX_NAMED and position < len(text) - 1:
+        failure, position = decoder.raw_decode(text, position)
+        errors.append({**failure, "loc": ("body", *failure["loc"])})
+        position += 1  # a comma
+    return errors
+
+
+def refuse_value(path: Sequence[str | int], message: str) -> HttpError:
+    """The refusal of the value at a path in a body."""
+    name = _render_name(("body", *path))
+    return HttpError(422, f"{name}: {message}", [(name, message)])
 
 
 def from_validation(
-    errors: Iterable[Mapping[str, Any]], pattern_examples: Mapping[str, str] = NO_EXAMPLES
+    errors: Iterable[Mapping[str, Any]],
+    pattern_examples: Mapping[str, str] = NO_EXAMPLES,
+    total: int = 0,
 ) -> HttpError:
     """Pydantic's errors by field. Errors of unreadable JSON and of headers are a 400.
 
     ``pattern_examples``: text that matches a pattern, by the pattern; the message shows it instead.
+    ``total``: the number of errors, if it is larger than that of ``errors``.
     """
     failures = list(errors)
     for failure in failures:
@@ -99,12 +158,20 @@ def from_validation(
         for failure in failures
     ]
     status = 400 if any(failure["loc"][:1] == ("header",) for failure in failures) else 422
-    return HttpError(status, "; ".join(f"{name}: {message}" for name, message in named[:3]), named)
+    detail = "; ".join(f"{name}: {message}" for name, message in named[:3])
+    return HttpError(status, detail, named, total=total)
 
 
 def _render_message(error: Mapping[str, Any], pattern_examples: Mapping[str, str]) -> str:
     if error["type"] in _NO_OBJECT:
         return "Input should be an object"
+    if error["type"] in _NO_ARRAY:
+        return "Input should be an array"
+    written = error.get("input")
+    if error["type"] in (*_NO_DECIMAL, "finite_number") and isinstance(written, str):
+        return describe_decimal_text(written) or str(error["msg"])
+    if error["type"] in _NO_DECIMAL:
+        return 'Input should be a decimal, as text such as "12.50"'
     if error["type"] == "string_pattern_mismatch":
         pattern = error["ctx"]["pattern"]
         example = pattern_examples.get(pattern)

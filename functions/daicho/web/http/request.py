@@ -22,6 +22,11 @@ MAX_BODY_BYTES = 6 * 1024 * 1024
 """The limit of any body: Lambda takes no more. An operation may take less."""
 
 _JSON = re.compile(r"application/([\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*=\s*\"?([^\";\s]+)", re.ASCII | re.IGNORECASE)
+_CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii")
+_GZIP = (b"\x1f\x8b", b"\x1f\xef\xbf\xbd")
+"""How a compressed body begins, and what a gateway makes of it that decodes it as text."""
+_BYTE_ORDER_MARK = "\ufeff"
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -76,7 +81,7 @@ class HttpRequest:
         """The body as text.
 
         Raises:
-            HttpError: 413, too large; 400, no UTF-8.
+            HttpError: 413, too large; 400, no UTF-8, or with a byte order mark; 415, compressed.
         """
         text = self.event.get("body") or ""
         try:
@@ -85,10 +90,20 @@ class HttpRequest:
             raise HttpError(400, "the body cannot be decoded") from error
         if len(raw) > MAX_BODY_BYTES:
             raise HttpError(413, f"a body has at most {MAX_BODY_BYTES} bytes, not {len(raw)}")
-        try:
-            return raw.decode()
-        except UnicodeDecodeError as error:
-            raise HttpError(400, "the body is not UTF-8") from error
+        return _decode_body(raw)
+
+    def check_characters(self) -> None:
+        """Refuse a body in which a gateway may have written U+FFFD for bytes that are no UTF-8.
+
+        Raises:
+            HttpError: 400.
+        """
+        if not self.event.get("isBase64Encoded") and addresses.REPLACEMENT in self.body:
+            raise HttpError(
+                400,
+                "the body is not UTF-8, or it contains U+FFFD, which a gateway writes for other "
+                "bytes: send JSON in UTF-8, and \\ufffd for the character itself",
+            )
 
     @cached_property
     def claims(self) -> Claims:
@@ -159,14 +174,46 @@ class HttpRequest:
         except UnicodeEncodeError as error:
             raise HttpError(400, "the request is not well-formed Unicode") from error
         _ = self.query
-        if self.method in _WITH_BODY and self.body:
-            kind = self.headers.get("content-type", "application/json").partition(";")[0].strip()
-            if not _JSON.fullmatch(kind):
-                raise HttpError(415, f"a body is application/json, not {kind[:100]}")
+        if self.method in _WITH_BODY and self.event.get("body"):
+            self._check_content()
+            _ = self.body
+
+    def _check_content(self) -> None:
+        """Refuse a body that its headers say is no JSON in UTF-8.
+
+        Raises:
+            HttpError: 415.
+        """
+        kind, _, options = self.headers.get("content-type", "application/json").partition(";")
+        if not _JSON.fullmatch(kind.strip()):
+            raise HttpError(415, f"a body is application/json, not {kind.strip()[:100]}")
+        charset = _CHARSET.search(options)
+        if charset and charset[1].lower() not in _CHARSETS:
+            raise HttpError(415, f"a body is in UTF-8, not in {charset[1][:100]}")
+        encoding = self.headers.get("content-encoding", "identity").strip()
+        if encoding.lower() not in ("", "identity"):
+            raise HttpError(415, f"a body is not compressed: no Content-Encoding {encoding[:100]}")
+
+
+def _decode_body(raw: bytes) -> str:
+    """The text of a body.
+
+    Raises:
+        HttpError: 400, it is no UTF-8, or has a byte order mark; 415, it is compressed.
+    """
+    if raw.startswith(_GZIP):
+        raise HttpError(415, "the body is compressed (gzip): send the JSON itself")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise HttpError(400, "the body is not UTF-8: send JSON in UTF-8") from error
+    if text.startswith(_BYTE_ORDER_MARK):
+        raise HttpError(400, "the body begins with a byte order mark (U+FEFF): send it without one")
+    return text
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that is not UTF-8; an HTTP API has decoded all of it but ``%25``.
+    """Refuse a path that is not UTF-8; an HTTP API has decoded it.
 
     Of bytes that are not UTF-8 it makes U+FFFD, the same for all, so that paths of different items
     would become one.

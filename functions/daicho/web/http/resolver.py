@@ -1,7 +1,7 @@
 """Powertools' resolver, with the features that it lacks.
 
 - A path's variables match anything but a slash: its own pattern refuses quotes, ``#``, emoji.
-  They are percent-decoded once: an HTTP API decodes all of a path but ``%25``.
+  They are not percent-decoded: an HTTP API has done it (ADR 0043).
 - Query parameters and headers are not split at commas.
 - One resolver serves several threads: its own keeps the event on a class.
 """
@@ -13,7 +13,6 @@ import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, cast
-from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
@@ -132,8 +131,7 @@ class Resolver(APIGatewayHttpResolver):
             match = route.rule.match(path)
             if match:
                 self.append_context(_route=route, _path=path)  # type: ignore[no-untyped-call]
-                values = {name: unquote(value) for name, value in match.groupdict().items()}
-                return self._call_route(route, values)
+                return self._call_route(route, match.groupdict())
         return self._handle_not_found(method=method, path=path)
 
     def _to_proxy_event(self, event: Mapping[str, Any]) -> Event:

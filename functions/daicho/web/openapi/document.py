@@ -8,6 +8,8 @@ from functools import reduce
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
+from pydantic import BaseModel
+
 from daicho.declare.registry import Daicho
 from daicho.declare.rules.caller import Caller
 from daicho.plan import Ledger
@@ -20,6 +22,7 @@ from daicho.web.http.problems import Problem
 from daicho.web.http.resolver import Resolver
 from daicho.web.openapi import gateway_answers
 from daicho.web.openapi.access import describe_access
+from daicho.web.openapi.decimals import mark_decimals
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.openapi.query_kinds import add_queries
@@ -106,6 +109,7 @@ def describe_operations(
         if "properties" in schema:
             schema["additionalProperties"] = False
     schemas[gateway_answers.SCHEMA_NAME] = dict(gateway_answers.SCHEMA)
+    mark_decimals(schemas, (model for route in served for model in _list_all_models(route)))
     Examples(examples).add(document)
     document["info"]["description"] = ABOUT
     document["servers"] = [{"url": server or "/"}]
@@ -121,6 +125,12 @@ def describe_operations(
     }
     document["security"] = [{SECURITY_SCHEME: []}]
     return document
+
+
+def _list_all_models(operation: Operation) -> list[Any]:
+    """The models of an operation's body and answers."""
+    found = [operation.body, *operation.returns]
+    return [each for each in found if isinstance(each, type) and issubclass(each, BaseModel)]
 
 
 def _describe_variants(operation: Operation) -> str | None:

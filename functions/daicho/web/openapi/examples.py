@@ -41,7 +41,13 @@ _OPAQUE = ("cursor", "Idempotency-Key")
 
 _SAMPLES = {"boolean": True, "array": [], "object": {}, "null": None}
 _INSTANT = "2026-11-21T01:05:40.123456Z"
-_FORMATS = {"date-time": _INSTANT, "date": "2026-11-21", "time": "09:30:00", "duration": "PT1H"}
+_FORMATS = {
+    "date-time": _INSTANT,
+    "date": "2026-11-21",
+    "time": "09:30:00",
+    "duration": "PT1H",
+    "decimal": "12.50",
+}
 _TYPES: Mapping[str, Any] = {
     "string": str,
     "integer": int,

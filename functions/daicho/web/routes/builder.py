@@ -87,6 +87,11 @@ def _group_includes(daicho: Daicho) -> list[Includes]:
     ]
 
 
+def list_path_only_fields(daicho: Daicho, entity: type[Entity]) -> frozenset[str]:
+    """The fields of an entity whose values must have an address: only paths take them."""
+    return _RouteBuilder(daicho).list_path_only_fields(entity)
+
+
 def _list_reserved_values(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The literals that GET paths have in the place of this path's last variable."""
     head, _, last = operation.shape[1].rpartition("/")
@@ -128,7 +133,7 @@ class _RouteBuilder:
         """Mount a whole domain. Its own functions come last, because they replace queries."""
         for resource in domain.resources:
             access.check_chosen_keys(self.rules, resource)
-            in_paths = self._list_path_only_fields(resource.entity)
+            in_paths = self.list_path_only_fields(resource.entity)
             lists = OPEN
             if "LIST" in resource.verbs:
                 queries: Any = getattr(resource.entity, "key")  # noqa: B009  # as in resources
@@ -197,7 +202,22 @@ class _RouteBuilder:
             if path is not None and query.identity not in self.mounted_identities:
                 yield declaration, query, path
 
-    def _list_path_only_fields(self, entity: type[Entity]) -> frozenset[str]:
+    def list_path_only_fields(self, entity: type[Entity]) -> frozenset[str]:
+        """The fields of an entity that a path takes, and no query does; also if they are copied.
+
+        A value without an address is refused where it is written, not where it is copied.
+        """
+        fields = set(self._list_own_path_only_fields(entity))
+        for copier in {resource.entity for resource in self.resources} - {entity}:
+            copied = self._list_own_path_only_fields(copier)
+            fields |= {
+                spec.source.name
+                for name, spec in copier.fields_.items()
+                if name in copied and spec.source is not None and spec.target.target is entity
+            }
+        return frozenset(fields)
+
+    def _list_own_path_only_fields(self, entity: type[Entity]) -> frozenset[str]:
         """The fields of an entity that its key or a query takes from paths only."""
         paths: dict[object, list[str]] = {}
         for resource in self.resources:

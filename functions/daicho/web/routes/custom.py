@@ -24,6 +24,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.results import VoteResult
 from daicho.declare.rules.caller import Caller
 from daicho.errors import DeclarationError
+from daicho.items.json_pairs import write_plainly
 from daicho.web.http import responses
 from daicho.web.http.operation import (
     REQUIRED,
@@ -200,7 +201,12 @@ class _FunctionAnswerer:
             return responses.NO_CONTENT
         adapter = self._adapters.get(returns) or self._adapters.get(type(result))
         if adapter is not None:
-            return Reply(_choose_status(result), adapter.dump_json(result).decode())
+            text = write_plainly(
+                adapter.dump_json(result).decode(),
+                result,
+                lambda: adapter.dump_python(result, mode="json"),
+            )
+            return Reply(_choose_status(result), text)
         if not isinstance(result, Entity):
             return responses.render_page(result.items, result.cursor)
         if self._route.method == "GET":

@@ -56,7 +56,7 @@ def build_figure_values(declared: TallyDeclaration, score: Score | SeriesBucket)
     if not isinstance(declared.measure, Count):
         # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
         whole = isinstance(score.total, int) and not _sums_decimals(declared)
-        values["total"] = score.total if whole else str(score.total)
+        values["total"] = score.total if whole else _render_decimal(Decimal(score.total))
     if score.figures:
         values["figures"] = {
             name: _render_figures(figures, _list_kinds(declared, name))

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import re
-
 REPLACEMENT = "\ufffd"
 """What an HTTP API makes of bytes in a path that are not UTF-8."""
-
-_DOTS = re.compile(r"(\.|%2e){1,2}", re.IGNORECASE)
-
-
-def is_dot_segment(text: str) -> bool:
-    """Whether text is ``.`` or ``..``, or one of them percent-encoded: clients remove these."""
-    return len(text) <= 6 and _DOTS.fullmatch(text) is not None
+PART = "Input is part of a path, so it must not"
+REASONS = {
+    "/": f"{PART} contain a slash: write another character",
+    "?": f"{PART} contain a question mark, at which a gateway ends the path: leave it out",
+    "%": f"{PART} contain a percent sign, which a gateway decodes: write a word",
+    REPLACEMENT: f"{PART} contain U+FFFD, the replacement character: write the character itself",
+}
 
 
 def describe_unaddressable(text: str) -> str | None:
     """What text must not be to have an address, in words; None if it can have one.
 
-    - An HTTP API decodes ``%2F`` before it routes a path.
-    - Clients and proxies remove ``.`` and ``..`` from paths, and some decode a path once more.
+    - An HTTP API decodes ``%2F`` before it routes a path, and ends the path at ``%3F``. It refuses
+      most paths with ``%25``, and decodes the others twice.
+    - Clients and proxies remove ``.`` and ``..`` from paths.
     - Of different bytes that are not UTF-8, an HTTP API makes the same character.
     """
-    if "/" in text:
-        return "Input is part of a path, so it must not contain a slash"
-    if is_dot_segment(text):
-        return "Input is part of a path, so it must not be . or .., nor %2e or %2e%2e"
-    if REPLACEMENT in text:
-        return "Input is part of a path, so it must not contain U+FFFD, the replacement character"
-    return None
+    if text in (".", ".."):
+        return f"{PART} be . or ..: write another name"
+    return next((reason for sign, reason in REASONS.items() if sign in text), None)

@@ -7,21 +7,21 @@ unknown fields.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
+from daicho.items.json_pairs import write_plainly
 from daicho.items.projection import View
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
     add_limits,
-    list_addressable_names,
     strip_none,
     to_json_type,
     to_shown_type,
@@ -51,7 +51,7 @@ def build_creation_model(
 ) -> type[BaseModel]:
     """The body of POST and PUT: all fields but ``omitted_names`` (in the path) and generated ones.
 
-    ``in_paths``: fields that occur in paths, so that their values have no slash.
+    ``in_paths``: fields that occur in paths, so that their values must have an address.
     """
     fields: dict[str, Any] = {}
     for field_name, spec in _list_writable_fields(entity, omitted_names).items():
@@ -133,8 +133,7 @@ def render_item(item: Entity) -> str:
     values |= {"created_at": item.created_at, "version": item.version}
     if entity.versioned_:
         values["versioned_at"] = item.versioned_at
-    model = build_item_model(entity).model_construct(**values)
-    return model.model_dump_json(warnings=False, exclude_unset=True)
+    return _render_values(entity, values)
 
 
 def render_view(view: View) -> str:
@@ -143,8 +142,16 @@ def render_view(view: View) -> str:
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in view.values.items()
     }
-    model = build_item_model(view.entity).model_construct(**values)
-    return model.model_dump_json(warnings=False, exclude_unset=True)
+    return _render_values(view.entity, values)
+
+
+def _render_values(entity: type[Entity], values: Mapping[str, Any]) -> str:
+    """Values of fields as JSON."""
+    model = build_item_model(entity).model_construct(**values)
+    options: dict[str, Any] = {"warnings": False, "exclude_unset": True}
+    return write_plainly(
+        model.model_dump_json(**options), model, lambda: model.model_dump(mode="json", **options)
+    )
 
 
 def get_given_fields(body: BaseModel) -> dict[str, Any]:
@@ -161,7 +168,7 @@ def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]
     """The type of a field in a body. A value that would have no address is refused."""
     annotation, split_field = _choose_type(entity, name, to_json_type), entity.split_field_
     if split_field is not None and name == split_field.name:
-        return Annotated[annotation, AfterValidator(list_addressable_names)]
+        return Annotated[annotation, ADDRESSABLE]
     return Annotated[annotation, ADDRESSABLE] if name in in_paths else annotation
 
 

@@ -1,8 +1,9 @@
 """Values on the wire: how JSON and query strings may write a field's type.
 
 Bodies are read in Pydantic's strict JSON mode, where ``"5"`` is no number and ``1`` no truth. That
-mode accepts two kinds of values that this module refuses: an instant written as a number of seconds
-or without a time zone, and numbers that DynamoDB cannot store.
+mode accepts three kinds of values that this module refuses: an instant written as a number of
+seconds or without a time zone, numbers that DynamoDB cannot store, and text that only Python takes
+for a number.
 """
 
 from __future__ import annotations
@@ -18,20 +19,19 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from daicho.items.json_pairs import CHECKED, describe_decimal_text
+from daicho.runtime.exact_json import InexactNumber, InexactNumberError, mark_number
 from daicho.storage.attributes import to_value
 from daicho.web.schema.addresses import describe_unaddressable
-
-FLOAT_DIGITS = 15
-"""A float keeps that many digits of any decimal number."""
 
 TRUTHS: Mapping[str, str] = {"true": "true", "false": "false", "1": "true", "0": "false"}
 """How a path or a query may write a boolean."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DECIMAL = re.compile(r"-?\d{1,40}(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,40}", re.ASCII)
 _ISO = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]([01]\d|2[0-3]):?[0-5]\d)",
+    re.ASCII,
 )
 
 
@@ -67,18 +67,28 @@ def _render_day(value: Any) -> Any:
     raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
 
 
-def _check_exact(value: Any) -> Any:
-    """A decimal as it was sent. A number of JSON that may have been rounded is refused."""
-    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+def _read_decimal(value: Any) -> Any:
+    """A decimal as it was sent. `parse_exactly` has refused numbers that a parser would round."""
+    if isinstance(value, str):
+        problem = describe_decimal_text(value)
+        if problem:
+            raise PydanticCustomError("decimal", "{problem}", {"problem": problem})
         return Decimal(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Decimal(value)
-    if not isinstance(value, float):
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return Decimal(repr(value))
+    if isinstance(value, Decimal):
         return value
-    exact = Decimal(repr(value))
-    if exact.is_finite() and len(exact.as_tuple().digits) > FLOAT_DIGITS:
-        raise PydanticCustomError("decimal", "Input has too many digits for a number: send text")
-    return exact
+    raise PydanticCustomError("decimal", 'Input should be a decimal, as text such as "12.50"')
+
+
+def _read_float(value: Any) -> Any:
+    """A float as it was sent: a whole number may have more digits than one keeps."""
+    if isinstance(value, str) and describe_decimal_text(value):
+        raise PydanticCustomError("float_parsing", "Input should be a number, such as 12.5")
+    if isinstance(value, int) and isinstance(mark_number(str(value)), InexactNumber):
+        problem = str(InexactNumberError(str(value)))
+        raise PydanticCustomError("float", "{problem}", {"problem": problem})
+    return value
 
 
 def _check_storable(value: Any) -> Any:
@@ -107,21 +117,16 @@ def parse_truth_text(value: Any) -> Any:
 
 
 def _check_addressable(value: Any) -> Any:
-    problem = describe_unaddressable(value) if isinstance(value, str) else None
-    if problem:
-        raise PydanticCustomError("path", "{problem}", {"problem": problem})
+    texts = value if isinstance(value, set | list | dict) else (value,)
+    for text in texts:
+        problem = describe_unaddressable(text) if isinstance(text, str) else None
+        if problem:
+            raise PydanticCustomError("path", "{problem}", {"problem": problem})
     return value
 
 
-def list_addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
-    """Refuse names that have no address (`describe_unaddressable`)."""
-    for name in sections:
-        _check_addressable(name)
-    return sections
-
-
 ADDRESSABLE = AfterValidator(_check_addressable)
-"""The check of text that identifies an item in a path. Other text does not have it."""
+"""The check of text in a path: an id, each of a set of them, or the names of sections."""
 Addressable = Annotated[str, ADDRESSABLE]
 _INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
 Instant = Annotated[
@@ -138,11 +143,18 @@ _IN_JSON: dict[Any, Any] = {
     dt.datetime: Instant,
     dt.date: Day,
     int: Annotated[int, AfterValidator(_check_storable)],
-    float: Annotated[float, Field(allow_inf_nan=False), AfterValidator(_check_storable)],
+    float: Annotated[
+        float,
+        Field(allow_inf_nan=False),
+        BeforeValidator(_read_float),
+        CHECKED,
+        AfterValidator(_check_storable),
+    ],
     Decimal: Annotated[
         Decimal,
         Field(allow_inf_nan=False),
-        BeforeValidator(_check_exact),
+        BeforeValidator(_read_decimal),
+        CHECKED,
         AfterValidator(_check_storable),
     ],
 }

@@ -11,6 +11,8 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
+from daicho_cli.archive.formatting import print_answer
+from daicho_cli.archive.query_result import QueryResult
 from daicho_cli.main import app
 from tests.support.archive_commands import LOCAL_STACK, Commanded, commanded
 from tests.support.memory_archive import render_link_name
@@ -267,3 +269,28 @@ def test_without_a_stack_it_says_what_to_do(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["archive", "query", "--stack", str(tmp_path / "none.json")])
     assert result.exit_code == 2
     assert "make up" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ('=HYPERLINK("x")', '\'=HYPERLINK("x")'),
+        ("+1+2", "'+1+2"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        (" =1", "' =1"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("a\r=1", "a\r=1"),
+        ("a\n=1", "a\n=1"),
+        ("＝1", "'＝1"),
+        ("-12.50", "-12.50"),
+        ("-1e5", "-1e5"),
+        ("a=1", "a=1"),
+        ("", ""),
+    ],
+)
+def test_csv_has_no_formula(cell: str, written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_answer(QueryResult(["name"], iter([[cell]])), "csv")
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out, newline="")))
+    assert rows == [["name"], [written]]

@@ -87,7 +87,7 @@ def measure_number(text: str) -> int:
 
 
 def _measure_document(kind: str, content: Any, depth: int) -> int:
-    if depth >= MAX_DEPTH:
+    if depth >= MAX_DEPTH and content:
         raise InvalidRequestError(f"documents are nested in over {MAX_DEPTH + 1} levels")
     size = CONTAINER_BYTES
     if kind == "L":

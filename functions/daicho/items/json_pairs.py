@@ -1,0 +1,215 @@
+"""Validated values beside their JSON: numbers as they were sent, and decimals in plain notation.
+
+A type of a project's own, such as a model in a list, is validated and dumped by Pydantic. It takes
+more texts for a decimal than JSON has numbers, and writes some of them with an exponent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache, partial
+from typing import Annotated, Any
+
+from pydantic import BaseModel, RootModel
+
+from daicho.declare.rules.declared_places import has_decimals
+from daicho.runtime.exact_json import MAX_SHOWN, InexactNumberError, Path, WholeNumber
+
+DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d{0,39})(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
+"""A number as JSON writes it, of a length that something can store."""
+CHECKED = "checked"
+"""Metadata of a type whose own validators read a number as it was sent."""
+Checker = Callable[[Any, Any], None]
+_EXPONENT = re.compile(r'"-?[0-9][0-9.]*E[+-][0-9]+"', re.ASCII)
+_SCALARS = (str, int, bool, type(None))
+
+
+class WrittenNumberError(ValueError):
+    """A number that is not written as one; ``path``: where it is."""
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def describe_decimal_text(text: str) -> str | None:
+    """What is wrong with the text of a decimal, in words; None if nothing is."""
+    if DECIMAL_TEXT.fullmatch(text):
+        return None
+    shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return (
+        f"Input should be a decimal, not {json.dumps(shown, ensure_ascii=False)}: write digits "
+        "with a point, such as 12.50"
+    )
+
+
+def check_written(value: Any, written: Any) -> None:
+    """Compare the numbers of a validated value with the JSON that it was read from.
+
+    ``written`` is the JSON as `parse_exactly` or Python's own parser reads it. `make_checker` does
+    the same for a known type, in less time.
+
+    Raises:
+        WrittenNumberError: the text of a decimal is not written as a number of JSON.
+        InexactNumberError: a whole number became another float.
+    """
+    waiting: list[tuple[Any, Any, Path]] = [(value, written, ())]
+    while waiting:
+        each, source, path = waiting.pop()
+        each = each.root if isinstance(each, RootModel) else each
+        if isinstance(each, Decimal | float) or (type(each) is int and type(source) is str):
+            try:
+                _check_number(each, source)
+            except (WrittenNumberError, InexactNumberError) as error:
+                error.path = path
+                raise
+        elif isinstance(each, set | frozenset) and isinstance(source, list):
+            decimal = next((member for member in each if isinstance(member, Decimal)), None)
+            if decimal is not None:  # of whichever text: a set has no order
+                waiting += [(decimal, text, (*path, place)) for place, text in enumerate(source)]
+        elif not isinstance(each, _SCALARS):
+            waiting += [(*pair, (*path, name)) for name, *pair in _list_pairs(each, source)]
+
+
+def make_checker(annotation: Any, metadata: Sequence[Any] = ()) -> Checker | None:
+    """What does `check_written` for values of a type; None if they have no such numbers.
+
+    ``metadata``: that of a field. With `CHECKED`, its own validators do it.
+    """
+    if CHECKED in metadata:
+        return None
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return make_checker(inner[0], inner[1:])
+    if annotation in (Decimal, float):
+        return _check_number
+    members = [each for each in inner if each is not type(None)]
+    if origin in (typing.Union, types.UnionType) and len(members) == 1:
+        return make_checker(members[0])
+    if origin is list or (origin is dict and inner[0] is str):
+        member = make_checker(inner[-1])
+        return None if member is None else partial(_check_members, member)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return _make_model_checker(annotation)
+    return check_written if has_decimals(annotation, (), (Decimal, float)) else None
+
+
+@cache
+def _make_model_checker(model: type[BaseModel]) -> Checker | None:
+    if not has_decimals(model, (), (Decimal, float)):
+        return None
+    if issubclass(model, RootModel) or any(field.alias for field in model.model_fields.values()):
+        return check_written
+    is_recursive = model in _list_inner_models(model)
+    fields = [
+        (name, check_written if is_recursive else make_checker(field.annotation, field.metadata))
+        for name, field in model.model_fields.items()
+    ]
+    checked = [(name, checker) for name, checker in fields if checker is not None]
+    return partial(_check_fields, model, checked) if checked else None
+
+
+def _list_inner_models(annotation: Any) -> set[Any]:
+    """The models in a type, at any depth."""
+    found, waiting = set[Any](), [annotation]
+    while waiting:
+        each = waiting.pop()
+        fields = each.model_fields.values() if hasattr(each, "model_fields") else ()
+        for inner in (*typing.get_args(each), *(field.annotation for field in fields)):
+            if inner not in found:
+                found.add(inner)
+                waiting.append(inner)
+    return found
+
+
+def _check_number(value: Any, source: Any) -> None:
+    if type(source) is str:
+        problem = describe_decimal_text(source)
+        if problem:
+            raise WrittenNumberError(problem, ())
+        return
+    is_whole = isinstance(value, float) and isinstance(source, WholeNumber | int)
+    if is_whole and Decimal(source) != Decimal(repr(value)):
+        raise InexactNumberError(str(source))
+
+
+def _check_members(checker: Checker, value: Any, source: Any) -> None:
+    """Check the elements of a list, or the values of an object."""
+    if isinstance(value, list) and isinstance(source, list):
+        names: Iterable[str | int] = range(len(value))
+        pairs = zip(value, source, strict=False)
+    elif isinstance(value, dict) and isinstance(source, dict):
+        names, pairs = value, zip(value.values(), map(source.get, value), strict=True)
+    else:
+        return
+    for name, (member, written) in zip(names, pairs, strict=False):
+        try:
+            checker(member, written)
+        except (WrittenNumberError, InexactNumberError) as error:
+            error.path = (name, *error.path)
+            raise
+
+
+def _check_fields(
+    model: type[BaseModel], fields: Sequence[tuple[str, Checker]], value: Any, source: Any
+) -> None:
+    if type(value) is not model or not isinstance(source, dict):
+        check_written(value, source)
+        return
+    for name, checker in fields:
+        if name in source:
+            try:
+                checker(getattr(value, name), source[name])
+            except (WrittenNumberError, InexactNumberError) as error:
+                error.path = (name, *error.path)
+                raise
+
+
+def write_plainly(text: str, value: Any, dump: Callable[[], Any]) -> str:
+    """The JSON text of a value without exponents in decimals. ``dump`` gives its plain values."""
+    if not _EXPONENT.search(text):
+        return text
+    return json.dumps(replace_exponents(value, dump()), ensure_ascii=False, separators=(",", ":"))
+
+
+def replace_exponents(value: Any, dumped: Any) -> Any:
+    """The dumped JSON of a value, with its decimals without exponents."""
+    value = value.root if isinstance(value, RootModel) else value
+    if isinstance(value, Decimal):
+        return f"{value:f}" if isinstance(dumped, str) and value.is_finite() else dumped
+    if isinstance(value, _SCALARS) or not isinstance(dumped, Mapping | list):
+        return dumped
+    plain = {name: replace_exponents(*pair) for name, *pair in _list_pairs(value, dumped)}
+    if isinstance(dumped, Mapping):
+        return {name: plain.get(name, member) for name, member in dumped.items()}
+    return [plain.get(place, member) for place, member in enumerate(dumped)]
+
+
+def _list_pairs(value: Any, plain: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """The members of a value beside those of its JSON, by name or place."""
+    if isinstance(plain, Mapping):
+        for name, member in _list_members(value):
+            if name in plain:
+                yield name, member, plain[name]
+    elif isinstance(value, list | tuple | set | frozenset) and len(plain) == len(value):
+        pairs = zip(value, plain, strict=True)
+        yield from ((place, *pair) for place, pair in enumerate(pairs))
+
+
+def _list_members(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, BaseModel):
+        for name, field in type(value).model_fields.items():
+            member = getattr(value, name, None)
+            yield name, member
+            if isinstance(field.alias, str):
+                yield field.alias, member
+    elif isinstance(value, Mapping):
+        yield from ((str(name), member) for name, member in value.items())
+    elif dataclasses.is_dataclass(value):
+        yield from vars(value).items()

@@ -1,0 +1,139 @@
+"""Values of a project's own types beside their JSON: written numbers, and plain notation."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field, RootModel, TypeAdapter
+from typing_extensions import TypedDict
+
+from daicho.items.json_pairs import (
+    WrittenNumberError,
+    check_written,
+    describe_decimal_text,
+    make_checker,
+    write_plainly,
+)
+from daicho.runtime.exact_json import InexactNumberError, parse_exactly
+
+
+class Line(BaseModel):
+    price: Decimal
+    share: float = 0
+
+
+class Prices(RootModel[list[Decimal]]):
+    pass
+
+
+class Tree(BaseModel):
+    price: Decimal
+    children: list[Tree] = []
+
+
+class Renamed(BaseModel):
+    price: Decimal = Field(alias="cost")
+
+
+class Typed(TypedDict):
+    price: Decimal
+
+
+@dataclasses.dataclass
+class Plain:
+    price: Decimal
+
+
+class Text(BaseModel):
+    name: str
+    values: list[int] = []
+
+
+TYPES: list[tuple[Any, str, tuple[Any, ...]]] = [
+    (Decimal, "%s", ()),
+    (Line, '{"price":%s}', ("price",)),
+    (list[Line], '[{"price":1},{"price":%s}]', (1, "price")),
+    (dict[str, Line], '{"a":{"price":%s}}', ("a", "price")),
+    (dict[int, Decimal], '{"1":%s}', ("1",)),
+    (Prices, "[1,%s]", (1,)),
+    (list[Prices], "[[%s]]", (0, 0)),
+    (Tree, '{"price":1,"children":[{"price":1,"children":[{"price":%s}]}]}', ()),
+    (Renamed, '{"cost":%s}', ("cost",)),
+    (Typed, '{"price":%s}', ("price",)),
+    (Plain, '{"price":%s}', ("price",)),
+    (set[Decimal], "[%s]", (0,)),
+    (tuple[Decimal, int], "[%s,1]", (0,)),
+    (Line | None, '{"price":%s}', ("price",)),
+    (Line | Prices, "[%s]", (0,)),
+    (Annotated[Decimal, Field(ge=0)], "%s", ()),
+]
+
+
+@pytest.mark.parametrize(("annotation", "body", "path"), TYPES)
+def test_text_is_a_decimal_in_every_type(annotation: Any, body: str, path: tuple[Any, ...]) -> None:
+    adapter = TypeAdapter(annotation)
+    for text, is_right in (('"1.5"', True), ("1.5", True), ("7", True), ('" 1 "', False)):
+        written = body % text
+        value = adapter.validate_json(written)
+        for check in (make_checker(annotation), check_written):
+            assert check is not None
+            if is_right:
+                check(value, parse_exactly(written))
+                continue
+            with pytest.raises(WrittenNumberError, match='not " 1 "') as caught:
+                check(value, parse_exactly(written))
+            if path:
+                assert caught.value.path == path
+
+
+@pytest.mark.parametrize("annotation", [str, int, Text, list[Text], dict[str, int], Text | None])
+def test_a_type_without_such_numbers_has_no_checker(annotation: Any) -> None:
+    assert make_checker(annotation) is None
+
+
+def test_a_whole_number_that_is_no_float_is_refused() -> None:
+    written = '{"price":1,"share":9007199254740993}'
+    line = Line.model_validate_json(written)
+    for check in (make_checker(Line), check_written):
+        assert check is not None
+        with pytest.raises(InexactNumberError, match="9007199254740993") as caught:
+            check(line, parse_exactly(written))
+        assert caught.value.path == ("share",)
+        check(line, parse_exactly('{"price":1,"share":9007199254740992}'))
+
+
+@pytest.mark.parametrize(("annotation", "body", "path"), TYPES)
+def test_every_type_is_written_without_exponents(
+    annotation: Any, body: str, path: tuple[Any, ...]
+) -> None:
+    adapter = TypeAdapter(annotation)
+    for number, plain in (("0.0000001", "0.0000001"), ("1E+3", "1000"), ("2.50", "2.50")):
+        value = adapter.validate_json(body % f'"{number}"')
+        text = write_plainly(
+            adapter.dump_json(value).decode(),
+            value,
+            lambda value=value: adapter.dump_python(value, mode="json"),  # type: ignore[misc]
+        )
+        assert f'"{plain}"' in text
+        assert "E" not in text
+
+
+def test_text_that_looks_like_an_exponent_stays() -> None:
+    value = Text(name="1E-7")
+    text = value.model_dump_json()
+    assert write_plainly(text, value, lambda: value.model_dump(mode="json")) == text
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "12.50", "1e5", "0.10E-3", "9" * 40])
+def test_the_text_of_a_decimal_is_a_number_of_json(text: str) -> None:
+    assert describe_decimal_text(text) is None
+    json.loads(text)
+
+
+@pytest.mark.parametrize("text", ["+1", "01", ".5", "5.", "1_0", "١", " 1", "", "NaN", "9" * 41])
+def test_other_text_is_described_with_its_value(text: str) -> None:
+    assert f'not "{text}"' in str(describe_decimal_text(text))
