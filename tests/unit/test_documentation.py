@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click import Command
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from daicho_cli.main import SUBCOMMANDS, load_subcommand
 
@@ -74,7 +73,7 @@ def test_every_command_that_is_named_exists() -> None:
             assert inside <= group.commands.keys(), f"{page.name}: {inside}"
 
 
-def list_options(command: Command) -> set[str]:
+def list_options(command: TyperCommand | TyperGroup) -> set[str]:
     """The options of a command; of a group those of all its commands."""
     parts = command.commands.values() if isinstance(command, TyperGroup) else (command,)
     options = {name for part in parts for each in part.params for name in each.opts}
