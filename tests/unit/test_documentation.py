@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from daicho_cli.main import SUBCOMMANDS, load_subcommand
 
@@ -16,6 +17,9 @@ OF_PROJECTS = ("start-a-project.md", "upgrade.md", "generate-clients.md", "test-
 """Pages for somebody with an own project, which has a Makefile of its own."""
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=str)
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+INLINE_CODE = re.compile(r"`([^`]+)`")
+COMMAND_LINE = re.compile(r"(?:^|bin/|\s)daicho ([a-z-]+)(?: ([a-z-]+))?([^|#;)]*)")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
 def test_the_readme_shows_the_tested_example() -> None:
@@ -29,9 +33,10 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
     texts = [path.read_text("utf-8") for path in makefiles]
     targets = set(re.findall(r"^([a-z0-9-]+):", "\n".join(texts), re.MULTILINE))
     text = page.read_text("utf-8")
-    named = set(re.findall(r"`make ([a-z0-9-]+)", text))
+    spans = re.findall(r"`(?:\w+=\S+ )*make((?: [a-z][a-z0-9-]+)+)[`\s]", text)
     for block in CODE.findall(text):
-        named |= set(re.findall(r"^make ([a-z0-9-]+)", block, re.MULTILINE))
+        spans += re.findall(r"^(?:\w+=\S+ )*make((?: [a-z][a-z0-9-]+)+)\s", block, re.MULTILINE)
+    named = {target for span in spans for target in span.split()}
     assert named <= targets, f"{page.name}: {named - targets}"
 
 
@@ -66,3 +71,51 @@ def test_every_command_that_is_named_exists() -> None:
             command = rf"(?:`|bin/|^)daicho {name} ([a-z][a-z-]*)"
             inside = set(re.findall(command, text, re.MULTILINE))
             assert inside <= group.commands.keys(), f"{page.name}: {inside}"
+
+
+def list_options(command: TyperCommand | TyperGroup) -> set[str]:
+    """The options of a command; of a group those of all its commands."""
+    parts = command.commands.values() if isinstance(command, TyperGroup) else (command,)
+    options = {name for part in parts for each in part.params for name in each.opts}
+    return {"--help", *options, *(n for p in parts for e in p.params for n in e.secondary_opts)}
+
+
+def list_command_lines(text: str) -> Iterator[str]:
+    """The lines of blocks of code, whose continuations are joined, and the spans of code."""
+    for block in CODE.findall(text):
+        yield from re.sub(r"\\\n\s*", " ", block).splitlines()
+    for span in INLINE_CODE.findall(CODE.sub("", text)):
+        yield " ".join(span.split())
+
+
+def find_unknown_options(text: str) -> list[str]:
+    """The commands of a text with an option that they do not have."""
+    unknown = []
+    for line in list_command_lines(text):
+        for name, inner, rest in COMMAND_LINE.findall(line):
+            if name not in SUBCOMMANDS:
+                continue  # prose in a block of code; the next test finds a misspelt command
+            command = load_subcommand(name)
+            if isinstance(command, TyperGroup):
+                command = command.commands.get(inner, command)
+            wrong = {*OPTION.findall(rest)} - list_options(command)
+            unknown += [f"daicho {name} {inner}: {option}" for option in sorted(wrong)]
+    return unknown
+
+
+def test_every_option_that_is_named_exists() -> None:
+    assert {page.name: u for page in PAGES if (u := find_unknown_options(page.read_text()))} == {}
+    reference = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
+    for name in SUBCOMMANDS & sections.keys():
+        rows = re.findall(r"^\| (`-[^|]*)\|", sections[name], re.MULTILINE)
+        named = set(OPTION.findall(" ".join(rows)))
+        assert named <= list_options(load_subcommand(name)), name
+
+
+def test_an_unknown_option_is_found() -> None:
+    block = "```\n.venv/bin/daicho plan \\\n  --stage dev --nothing  # --comment\n```\n"
+    assert find_unknown_options(block) == ["daicho plan : --nothing"]
+    assert find_unknown_options("`daicho archive\nforget --due --since 1`") == [
+        "daicho archive forget: --since"
+    ]

@@ -1,8 +1,8 @@
 """The permissions: every permission of a function beside its own logs and traces.
 
 This is the one list. The constructs turn it into policies, and tests compare it with the
-template. No action holds a wildcard. Scan is granted to one
-function alone: a leading-keys condition would hold vacuously for it.
+template. No action holds a wildcard. Scan is granted to two functions: a leading-keys condition
+would hold vacuously for it.
 """
 
 from __future__ import annotations
