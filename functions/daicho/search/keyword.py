@@ -8,7 +8,7 @@ from daicho.plan.text_rules import FIRST_FOLD, TextRules
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.grams import FORM_CODE_POINTS, Alternatives, GramSteps
 from daicho.search.normalise import fold
-from daicho.search.variants import ALL_RULES, compute_meanings
+from daicho.search.variants import ALL_RULES, compute_meanings, is_number
 from daicho.search.words import has_words
 
 MAX_CODE_POINTS = 64
@@ -82,6 +82,8 @@ class Keyword:
         words = folded.split()
         if len("".join(words)) > MAX_CODE_POINTS:
             raise KeywordError(f"a keyword has at most {MAX_CODE_POINTS} code points")
+        if len(words) > MAX_WORDS and is_number(folded, rules):
+            words = ["".join(words)]  # +33 1 42 68 53 00
         if len(words) > MAX_WORDS:
             raise KeywordError(f"a keyword has at most {MAX_WORDS} words")
         if not words:

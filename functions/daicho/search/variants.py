@@ -85,13 +85,19 @@ def compute_meanings(folded: str, all_rules: Collection[TextRules]) -> tuple[str
         )
     if any(rules.fold != FIRST_FOLD for rules in all_rules):
         meanings = list(map(split_words, meanings))
-    if DIGITS & set(folded) and _PHONE.issuperset(folded):
+    if is_number(folded, all_rules):
         for rules in all_rules:
             if rules.kind == "phone":
                 meanings += _list_numbers(folded, rules)
     return tuple(
         dict.fromkeys(joined for meaning in meanings if (joined := meaning.replace(" ", "")))
     )
+
+
+def is_number(folded: str, all_rules: Collection[TextRules]) -> bool:
+    """Whether phone numbers are searched, and a folded keyword can be one."""
+    is_searched = any(rules.kind == "phone" for rules in all_rules)
+    return is_searched and not DIGITS.isdisjoint(folded) and _PHONE.issuperset(folded)
 
 
 def split_designator(folded: str) -> str:
