@@ -248,7 +248,7 @@ def test_amounts_are_those_of_the_oracle(planned: tuple[EntityPlan, Image]) -> N
 
 
 RULES = st.builds(
-    lambda kind, fold_version, region: TextRules(kind, fold_version, region),
+    TextRules,
     st.sampled_from(get_args(TextKind)),
     st.sampled_from((1, 2)),
     st.sampled_from(REGIONS),

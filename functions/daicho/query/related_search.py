@@ -67,9 +67,7 @@ class RelatedSearch:
         """For each field that the search goes through, the ids whose names match each term."""
         if not keyword.terms:
             return ()
-        return tuple(
-            [self._match_names(search, through, keyword) for through in search.through]
-        )
+        return tuple([self._match_names(search, through, keyword) for through in search.through])
 
     def build_cursors(
         self,

@@ -63,38 +63,46 @@ def _fold_case_known(text: str) -> str:
 
 
 def _fold_first(text: str) -> str:
-    plain = _fold_marks(text, _FIRST_BASES)
+    plain = _fold_marks(text, _loses_first_marks)
     return unicodedata.normalize("NFKC", plain.translate(_KATAKANA_FROM_HIRAGANA))
 
 
 def _fold_newest(text: str) -> str:
     # Before: NFKC would take an apostrophe such as U+00B4 for a space with a mark. After: small
     # letters have their equals.
-    plain = _fold_marks(text.translate(_EQUALS), _BASES_THAT_LOSE_MARKS)
+    plain = _fold_marks(text.translate(_EQUALS), _loses_marks)
     return unicodedata.normalize("NFKC", plain.translate(_EQUALS))
 
 
-def _fold_marks(text: str, bases: tuple[str, ...]) -> str:
+def _fold_marks(text: str, loses_marks: Callable[[str], bool]) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return unicodedata.normalize("NFC", _drop_marks(unicodedata.normalize("NFD", folded), bases))
+    plain = _drop_marks(unicodedata.normalize("NFD", folded), loses_marks)
+    return unicodedata.normalize("NFC", plain)
 
 
-def _drop_marks(decomposed: str, bases: tuple[str, ...]) -> str:
+def _drop_marks(decomposed: str, loses_marks: Callable[[str], bool]) -> str:
     kept: list[str] = []
-    base_loses_marks = False
+    base_loses_marks = loses_marks("")
     for character in decomposed:
         if unicodedata.combining(character):
             if base_loses_marks:
                 continue
         else:
-            base_loses_marks = _get_name(character).startswith(bases)
+            base_loses_marks = loses_marks(character)
         kept.append(character)
     return "".join(kept)
 
 
 @lru_cache(maxsize=4096)
-def _get_name(character: str) -> str:
-    return unicodedata.name(character, "")
+def _loses_first_marks(base: str) -> bool:
+    return base != "" and unicodedata.name(base, "").startswith(_FIRST_BASES)
+
+
+@lru_cache(maxsize=4096)
+def _loses_marks(base: str) -> bool:
+    if base == "" or base.isspace() or unicodedata.category(base)[0] in "PZ":
+        return True  # a mark of nothing, which NFKC makes of a spacing accent
+    return unicodedata.name(base, "").startswith(_BASES_THAT_LOSE_MARKS)
 
 
 class _Equals(dict[int, "str | None"]):

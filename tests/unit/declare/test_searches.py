@@ -99,9 +99,7 @@ def test_phone_numbers_have_the_region_of_their_declaration() -> None:
         ({"region": "GB"}, "region='GB' is that of phone numbers, and kind='text'; write kind"),
     ],
 )
-def test_a_region_is_a_country_and_of_phone_numbers(
-    options: dict[str, Any], message: str
-) -> None:
+def test_a_region_is_a_country_and_of_phone_numbers(options: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError, match=message):
         field(**options)
 

@@ -26,11 +26,17 @@ from daicho.search.words import has_words, split_words
         ("  a \t b\n", "a b"),
         ("ΆΛΦΑ й", "αλφα и"),
         ("", ""),
-        ("Łódź Ørsted Đà Ħal Ðór Þór Ægir Œuvre ŋ ŧ", "lodz orsted da hal dor thor aegir oeuvre n t"),
+        (
+            "Łódź Ørsted Đà Ħal Ðór Þór Ægir Œuvre ŋ ŧ",
+            "lodz orsted da hal dor thor aegir oeuvre n t",
+        ),
         ("DİYARBAKIR ısı Diyarbakır", "diyarbakir isi diyarbakir"),
         ("O’Brien O`Brien O´Brien Oʼbrien ʻokina", "o'brien o'brien o'brien o'brien 'okina"),
         ("a‐b a‑b a–b a—b a−b a﹣b a－b", "a-b a-b a-b a-b a-b a-b a-b"),
-        ("zero\u00adbreak a\u200bb a\u2060b \ufeffa a\x00b 葛\U000e0100", "zerobreak ab ab a ab 葛"),
+        (
+            "zero\u00adbreak a\u200bb a\u2060b \ufeffa a\x00b 葛\U000e0100",
+            "zerobreak ab ab a ab 葛",
+        ),
         ("שָׁלוֹם", "שלום"),
         ("مُحَمَّد محمـــد", "محمد محمد"),
         ("أحمد إسلام آمنة مؤمن رئيس ٱلله", "احمد اسلام امنه مومن رييس الله"),
@@ -45,7 +51,13 @@ def test_fold(text: str, normal: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "normal"),
-    [("Łódź", "łodz"), ("O’Brien", "o’brien"), ("a\u00adb", "a\u00adb"), ("٠", "٠"), ("É ガ", "e ガ")],
+    [
+        ("Łódź", "łodz"),
+        ("O’Brien", "o’brien"),
+        ("a\u00adb", "a\u00adb"),
+        ("٠", "٠"),
+        ("É ガ", "e ガ"),
+    ],
 )
 def test_the_first_fold_stays_for_what_was_written_by_it(text: str, normal: str) -> None:
     assert fold(text, FIRST_FOLD) == normal
@@ -59,7 +71,7 @@ CODE_POINTS = (*range(0xD800), *range(0xE000, 0x110000))
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"), [(FIRST_FOLD, "14219da7a61256cc"), (NEWEST_FOLD, "94d4b40c00b0b84d")]
+    ("version", "expected"), [(FIRST_FOLD, "14219da7a61256cc"), (NEWEST_FOLD, "51f48f216c5f1f1e")]
 )
 def test_every_python_folds_every_code_point_alike(version: int, expected: str) -> None:
     # The digests are those of Python 3.11, 3.12 and 3.13, and of Unicode 14 to 18; others would

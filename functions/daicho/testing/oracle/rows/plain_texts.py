@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import groupby
 
@@ -64,7 +64,17 @@ _LATIN = {
     **{"ð": "d", "ᴆ": "d", "ꝱ": "d", "ꝺ": "d", "ə": "e", "ǝ": "e", "ɛ": "e", "ᶓ": "e", "ꝼ": "f"},
     **{"ɡ": "g", "ɧ": "h", "ı": "i", "ɩ": "i", "ȷ": "j", "ɟ": "j", "ꝇ": "l", "ꝲ": "l", "ꝳ": "m"},
     **{"ŋ": "n", "ꝴ": "n", "ɵ": "o", "œ": "oe", "ĸ": "q", "ꝵ": "r", "ꝶ": "r", "ẜ": "s", "ẝ": "s"},
-    **{"ꝷ": "t", "ꞇ": "t", "þ": "th", "ꝥ": "th", "ꝧ": "th", "ʉ": "u", "ỽ": "v", "ỻ": "ll", "ᴃ": "b"},
+    **{
+        "ꝷ": "t",
+        "ꞇ": "t",
+        "þ": "th",
+        "ꝥ": "th",
+        "ꝧ": "th",
+        "ʉ": "u",
+        "ỽ": "v",
+        "ỻ": "ll",
+        "ᴃ": "b",
+    },
 }
 """Letters whose names do not begin with the letter that they are read as."""
 _ARABIC_FORMS = {
@@ -74,6 +84,10 @@ _ARABIC_FORMS = {
     "HEH": ("TEH MARBUTA", "AE", "HEH GOAL"),
 }
 SYMBOLS = "#%&*@"
+NO_LETTER = "no letter"
+FIRST_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC")
+SCRIPTS = (*FIRST_SCRIPTS, "HEBREW", "ARABIC", NO_LETTER)
+"""The scripts whose letters lose their marks. White space and punctuation have none either."""
 
 
 @lru_cache(maxsize=4096)
@@ -130,7 +144,7 @@ def _is_symbol(character: str) -> bool:
 def _fold_run(run: str) -> str:
     """The first normal form of code points that Unicode 14 assigns."""
     small = unicodedata.normalize("NFKC", run).casefold()
-    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small), ()))
+    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small), FIRST_SCRIPTS))
     kana = unicodedata.normalize("NFC", unmarked).translate(_list_kana())
     return unicodedata.normalize("NFKC", kana)
 
@@ -139,7 +153,7 @@ def _fold_run_alike(run: str) -> str:
     """The second normal form: what people type alike is alike."""
     alike = "".join(map(_read_alike, run))
     small = unicodedata.normalize("NFKC", alike).casefold()
-    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small), ("HEBREW", "ARABIC")))
+    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small), SCRIPTS))
     again = "".join(map(_read_alike, unicodedata.normalize("NFC", unmarked)))
     return unicodedata.normalize("NFKC", again)
 
@@ -164,14 +178,16 @@ def _read_alike(character: str) -> str:
     return latin or _LATIN.get(character) or chr(_list_kana().get(ord(character), ord(character)))
 
 
-def _list_unmarked(text: str, more: tuple[str, ...]) -> Iterator[str]:
-    """The characters without the marks of Latin, Greek and Cyrillic letters, and of ``more``."""
-    script = ""
+def _list_unmarked(text: str, scripts: Collection[str]) -> Iterator[str]:
+    """The characters without the marks of letters of these scripts."""
+    script = NO_LETTER
     for character in text:
         if not unicodedata.combining(character):
-            script = unicodedata.name(character, "").partition(" ")[0]
+            is_letter = unicodedata.category(character)[0] not in "PZ" and character.strip()
+            name = unicodedata.name(character, "").partition(" ")[0]
+            script = name if is_letter else NO_LETTER
             yield character
-        elif script not in ("LATIN", "GREEK", "CYRILLIC", *more):
+        elif script not in scripts:
             yield character
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 from daicho.plan import EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan, TextKind, TextRules
 from daicho.storage.attributes import to_image
 from daicho.testing.oracle.rows.plain_grams import list_postings
