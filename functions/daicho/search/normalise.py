@@ -82,7 +82,7 @@ def _fold_marks(text: str, loses_marks: Callable[[str], bool]) -> str:
 
 def _drop_marks(decomposed: str, loses_marks: Callable[[str], bool]) -> str:
     kept: list[str] = []
-    base_loses_marks = loses_marks("")
+    base_loses_marks = False
     for character in decomposed:
         if unicodedata.combining(character):
             if base_loses_marks:
@@ -95,13 +95,13 @@ def _drop_marks(decomposed: str, loses_marks: Callable[[str], bool]) -> str:
 
 @lru_cache(maxsize=4096)
 def _loses_first_marks(base: str) -> bool:
-    return base != "" and unicodedata.name(base, "").startswith(_FIRST_BASES)
+    return unicodedata.name(base, "").startswith(_FIRST_BASES)
 
 
 @lru_cache(maxsize=4096)
 def _loses_marks(base: str) -> bool:
-    if base == "" or base.isspace() or unicodedata.category(base)[0] in "PZ":
-        return True  # a mark of nothing, which NFKC makes of a spacing accent
+    if base.isspace() or unicodedata.category(base)[0] in "PZ":
+        return True  # a mark of nothing, such as NFKC makes of a spacing accent
     return unicodedata.name(base, "").startswith(_BASES_THAT_LOSE_MARKS)
 
 

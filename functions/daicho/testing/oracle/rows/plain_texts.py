@@ -180,7 +180,7 @@ def _read_alike(character: str) -> str:
 
 def _list_unmarked(text: str, scripts: Collection[str]) -> Iterator[str]:
     """The characters without the marks of letters of these scripts."""
-    script = NO_LETTER
+    script = ""
     for character in text:
         if not unicodedata.combining(character):
             is_letter = unicodedata.category(character)[0] not in "PZ" and character.strip()
