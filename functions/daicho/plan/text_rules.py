@@ -2,7 +2,7 @@
 
 Each generation records the version by which it folds texts, so that its items are derived alike
 for ever (EXACTNESS rule 3). A new version of the fold is a change of the declaration: the entity
-gets a new generation, and a rebuild (ADR 0176).
+gets a new generation, and a rebuild (ADR 0178).
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def test_what_is_dialled_before_a_number_may_be_typed_or_not() -> None:
 
 
 def test_a_version_of_the_library_that_reads_numbers_differently_is_another_fold() -> None:
-    """What is stored was read by the pinned version: see ADR 0176."""
+    """What is stored was read by the pinned version: see ADR 0178."""
     digest = hashlib.sha256()
     for written in NUMBERS:
         for text in written[1:]:

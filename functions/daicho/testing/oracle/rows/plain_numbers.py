@@ -40,6 +40,8 @@ def _find_number(dialled: str, region: str) -> PhoneNumber | None:
 def _find_trunk(region: str) -> str:
     """What a number has before it within the country: the example's forms differ by it."""
     example = phonenumbers.example_number(region)
+    if example is None:
+        return ""
     number = _format(example, PhoneNumberFormat.E164).removeprefix(str(example.country_code))
     head, is_there, _ = _format(example, PhoneNumberFormat.NATIONAL).rpartition(number)
     return head if is_there else ""
@@ -50,5 +52,5 @@ def _dial(within: str, region: str) -> str:
     return trunk + (within.removeprefix("0") if trunk == "0" else within)
 
 
-def _format(number: PhoneNumber | None, style: int) -> str:
-    return "" if number is None else re.sub("[^0-9]", "", phonenumbers.format_number(number, style))
+def _format(number: PhoneNumber, style: int) -> str:
+    return re.sub("[^0-9]", "", phonenumbers.format_number(number, style))
