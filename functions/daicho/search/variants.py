@@ -13,9 +13,8 @@ from collections.abc import Collection
 from typing import get_args
 
 from daicho.plan.text_rules import FIRST_FOLD, TextKind, TextRules
-from daicho.search import phones
+from daicho.search.letters import DIGITS
 from daicho.search.normalise import fold
-from daicho.search.phones import DIGITS
 from daicho.search.words import split_words
 
 ALL_RULES: tuple[TextRules, ...] = tuple(map(TextRules, get_args(TextKind)))
@@ -111,6 +110,8 @@ def split_designator(folded: str) -> str:
 
 
 def _read_phone(plain: str, rules: TextRules) -> tuple[str, ...]:
+    from daicho.search import phones  # noqa: PLC0415  (only searches of phone numbers need it)
+
     if rules.fold != FIRST_FOLD:
         return phones.read_number(plain, rules.region or phones.DEFAULT_REGION)
     digits = _extract_digits(phones.EXTENSION.sub("", plain))
@@ -120,6 +121,8 @@ def _read_phone(plain: str, rules: TextRules) -> tuple[str, ...]:
 def _list_numbers(folded: str, rules: TextRules) -> list[str]:
     if rules.fold == FIRST_FOLD:
         return [_extract_digits(folded)]
+    from daicho.search import phones  # noqa: PLC0415  (as above)
+
     return phones.list_meanings(folded, rules.region or phones.DEFAULT_REGION)
 
 

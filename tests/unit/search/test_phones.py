@@ -11,6 +11,7 @@ import pytest
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
 from daicho.plan import TextRules
+from daicho.search import phones
 from daicho.search.keyword import Keyword
 from daicho.search.phones import find_rules, list_meanings, read_number
 from daicho.search.variants import compute_readings
@@ -133,6 +134,19 @@ def test_what_is_dialled_before_a_number_may_be_typed_or_not() -> None:
     assert list_meanings("1650", "US") == ["1650", "650"]
     assert list_meanings("011 81", "US") == ["01181", "81"]
     assert list_meanings("+7 81", "RU") == ["781", "781", "881"]
+
+
+def test_most_national_forms_are_known_without_reading_the_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = [each for each in NUMBERS if find_rules(each.region).is_plain]
+    quick = [read_number(each.national, each.region) for each in plain]
+    monkeypatch.setattr(phones, "_is_own", lambda *_: False)
+    read_number.cache_clear()
+    assert quick == [read_number(each.national, each.region) for each in plain]
+    assert len(plain) > 200
+    assert find_rules("JP").is_plain
+    assert not find_rules("AR").is_plain
 
 
 def test_a_version_of_the_library_that_reads_numbers_differently_is_another_fold() -> None:
