@@ -75,7 +75,7 @@ def test_songs_of_a_year_by_name(acme: Client) -> None:
 
 
 def test_songs_by_title_and_albums_by_genre(acme: Client) -> None:
-    assert ids(acme.everything(f"/songs?title={segment('summer of ’69')}")) == set()
+    assert ids(acme.everything(f"/songs?title={segment('summer of ’69')}")) == {"69"}
     assert ids(acme.everything(f"/songs?title={segment('SUMMER of ' + chr(39) + '69')}")) == {"69"}
     assert ids(acme.everything("/albums?genre=Rock")) == {"a1"}
     assert ids(acme.everything("/artists/3/albums")) == {"a2"}
