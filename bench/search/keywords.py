@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from daicho.plan import TextRules
 from daicho.search import grams
-from daicho.search.variants import Kind, compute_readings
+from daicho.search.variants import compute_readings
 
 MANY = 2_500
 LONGEST = 12
-KINDS: tuple[Kind, ...] = ("text", "company", "phone")
+RULES = (TextRules("text"), TextRules("company"), TextRules("phone"))
 
 
 def others(mode: grams.Mode, sample: Sequence[Sequence[str]]) -> list[str]:
@@ -21,10 +22,10 @@ def others(mode: grams.Mode, sample: Sequence[Sequence[str]]) -> list[str]:
     keywords: list[str] = []
     while len(keywords) < MANY:
         contact, length = source.choice(sample), source.choice(lengths)
-        value, kind = source.choice(list(zip(contact, KINDS, strict=False)))
+        value, rules = source.choice(list(zip(contact, RULES, strict=False)))
         forms = [
             form
-            for text in compute_readings(value, kind)
+            for text in compute_readings(value, rules)
             for form in grams.compute_forms(text, mode)
         ]
         long = [form for form in forms if len(form) >= length]

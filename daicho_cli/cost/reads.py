@@ -184,7 +184,7 @@ def _count_lists(search: SearchPlan, page: PageTraffic) -> tuple[int, int | None
     if not page.keyword:
         return search.shards, None
     try:
-        keyword = Keyword.parse(page.keyword, search.kinds)
+        keyword = Keyword.parse(page.keyword, search.all_rules)
     except KeywordError as error:
         raise TrafficError(f"keyword {page.keyword!r}: {error}") from error
     steps = get_steps(search)

@@ -25,11 +25,12 @@ from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
 from daicho.items.mapper import to_item
 from daicho.layout import item_keys
-from daicho.plan import Ledger
+from daicho.plan import Ledger, TextRules
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
 from daicho.search.normalise import fold
-from daicho.search.variants import Kind, compute_meanings, compute_readings
+from daicho.search.variants import compute_meanings, compute_readings
+from daicho.search.words import has_words
 from daicho.storage.item_key import ItemKey
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 
@@ -56,16 +57,24 @@ class Person(Entity):
 
 
 LEDGER = Daicho(Domain("test", Group, Person)).append_generations(Ledger())
-FIELDS: dict[str, tuple[tuple[str, Kind], ...]] = {
-    "begins": (("name", "text"), ("company", "company"), ("phone", "phone")),
-    "inside": (("name", "text"), ("phone", "phone")),
-    "sparse": (("name", "text"), ("company", "company")),
+NAME, COMPANY = ("name", TextRules("text")), ("company", TextRules("company"))
+PHONE = ("phone", TextRules("phone", region="JP"))
+FIELDS: dict[str, tuple[tuple[str, TextRules], ...]] = {
+    "begins": (NAME, COMPANY, PHONE),
+    "inside": (NAME, PHONE),
+    "sparse": (NAME, COMPANY),
 }
 
-LATIN = ("a", "ab", "abc", "abcd", "abce", "abcdefgh", "abcdefghi", "b", "ba", "Á", "ß", "İb")
+LATIN = (
+    *("a", "ab", "abc", "abcd", "abce", "abcdefgh", "abcdefghi", "b", "ba", "Á", "ß", "İb"),
+    *("a-b", "ab’c", "a/b/c", "æb", "aø", "a&b", "-", "a‐", "ab.c"),
+)
 JAPANESE = ("山田", "山田太郎", "山本", "ヤマダ", "やまだ", "ﾔﾏﾀﾞ", "が", "か\u3099", "㈱山田", "山")
 HOSTILE = ("#", "$", "a#b", "$23", "\x00", "~", "\U0010ffff", "\u0301", "\u200d", "a\u0378", "%")
-PHONES = ("03-1234-5678", "+81 3 1234 5678", "0312", "(03) 12", "12", "3", "03-12", "ext")
+PHONES = (
+    *("03-1234-5678", "+81 3 1234 5678", "0312", "(03) 12", "12", "3", "03-12", "ext"),
+    *("+44 (0)20 7946 0018", "004420", "020 79", "٠٣", "+4"),
+)
 COMPANIES = (
     "株式会社 山田",
     "(株)山田",
@@ -116,17 +125,21 @@ class Oracle:
         folded = fold(keyword)
         values = [
             (reading, self.question.name == "inside")
-            for name, kind in FIELDS[self.question.name]
-            for reading in compute_readings(getattr(person, name), kind)
+            for name, rules in FIELDS[self.question.name]
+            for reading in compute_readings(getattr(person, name), rules)
         ]
         if self.question.name != "sparse":
             inside = self.question.name == "inside"
-            values += [(fold(groups[id]), inside) for id in person.groups if id in groups]
-        kinds = [kind for _, kind in FIELDS[self.question.name]]
+            names = (groups[id] for id in person.groups if id in groups)
+            values += [(text, inside) for name in names for text in compute_readings(name, NAME[1])]
+        all_rules = [rules for _, rules in FIELDS[self.question.name]]
         hits: Callable[[str], bool] = lambda term: any(  # noqa: E731
-            _stands(meant, *value) for meant in compute_meanings(term, kinds) for value in values
+            _stands(meant, *value)
+            for meant in compute_meanings(term, all_rules)
+            for value in values
         )
-        return bool(folded) and (hits(folded) or all(map(hits, folded.split())))
+        words = [word for word in folded.split() if has_words(word)] or folded.split()
+        return bool(folded) and (hits(folded) or all(map(hits, words)))
 
 
 def _stands(meant: str, reading: str, inside: bool) -> bool:

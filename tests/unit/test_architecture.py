@@ -64,12 +64,12 @@ HOMES_OF_THE_SDK = {"daicho.storage.sessions", "daicho.storage.sdk_data"}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")
 NOT_ON_THE_STREAM_SIDE = (
     *("pydantic", "aws_lambda_powertools", "domains", "daicho.declare"),
-    *("boto3", "s3transfer", "multiprocessing", "asyncio", "aws_xray_sdk"),
+    *("boto3", "s3transfer", "multiprocessing", "asyncio", "aws_xray_sdk", "phonenumbers"),
 )
 NOT_AT_THE_START_OF_THE_API = (
     *("daicho.web.api", "daicho.web.routes.builder", "aws_lambda_powertools.event_handler"),
     *("daicho.web.openapi.document", "daicho.write.item_writer", "daicho.query.page_reader"),
-    *("boto3", "s3transfer", "aws_xray_sdk"),
+    *("boto3", "s3transfer", "aws_xray_sdk", "phonenumbers"),
 )
 """What the API loads for the first request that needs it (ADR 0158)."""
 ORACLE = "daicho.testing.oracle"

@@ -136,7 +136,7 @@ class _Compiler:
 
     def _compile_search(self, search: Search) -> plan.SearchPlan:
         fields = tuple(self._compile_field(search, spec, ("str",)) for spec in search.fields)
-        kinds = {spec.name: spec.reads_as for spec in search.fields}
+        phones = {spec.name: spec.region for spec in search.fields if spec.reads_as == "phone"}
         return plan.SearchPlan(
             name=search.name,
             since=UNNUMBERED,
@@ -146,9 +146,11 @@ class _Compiler:
             kana=search.kana,
             shards=search.shards,
             mode=search.mode,
-            companies=tuple(name for name in fields if kinds[name] == "company"),
-            phones=tuple(name for name in fields if kinds[name] == "phone"),
+            companies=tuple(spec.name for spec in search.fields if spec.reads_as == "company"),
+            phones=tuple(phones),
             through=tuple(self._compile_through(search, through) for through in search.through),
+            fold_version=plan.NEWEST_FOLD,
+            regions=tuple(phones.values()),
         )
 
     def _compile_through(self, search: Search, through: ThroughSpec) -> plan.ThroughPlan:
@@ -187,7 +189,8 @@ class _Compiler:
                 f"of_{target.__name__.lower()} = Listing({part})"
             )
         return plan.ThroughPlan(
-            reference_name, target.__name__, field.name, field.reads_as, listing.name
+            *(reference_name, target.__name__, field.name, field.reads_as, listing.name),
+            region=field.region,
         )
 
     def _compile_listing(self, listing: Listing[Any]) -> plan.ListingPlan:

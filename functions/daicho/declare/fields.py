@@ -19,7 +19,8 @@ from typing import Any, Literal, Union
 from ulid import ULID
 
 from daicho.errors import DeclarationError
-from daicho.search.variants import Kind
+from daicho.plan import TextKind
+from daicho.search.phones import DEFAULT_REGION, find_rules
 
 Role = Literal["plain", "uid", "ref", "refs", "copied", "computed", "object", "owner"]
 
@@ -46,7 +47,8 @@ class FieldSpec:
     hidden: bool = False
     limits: dict[str, Any] | None = None
     must_exist: bool = False
-    reads_as: Kind = "text"
+    reads_as: TextKind = "text"
+    region: str = ""
     transitions: Mapping[str | None, Any] | None = None
     name: str = ""
     entity: str = ""
@@ -99,7 +101,8 @@ def field(
     factory: Callable[[], Any] | None = None,
     frozen: bool = False,
     hidden: bool = False,
-    kind: Kind = "text",
+    kind: TextKind = "text",
+    region: str | None = None,
     transitions: Mapping[str | None, Any] | None = None,
     **limits: Any,
 ) -> Any:
@@ -110,18 +113,26 @@ def field(
         factory: makes the value where none is given (`now`, say).
         frozen: set when the item is created, never changed.
         hidden: never shown by the API (a salt, say).
-        kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), of
-            a ``phone`` number the digits.
+        kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), a
+            ``phone`` number by its national, its international and its 00 form.
+        region: the country of phone numbers without the code of one: ``"GB"``. By default ``"JP"``.
         transitions: the states that may follow each state of a ``Literal``:
             ``{"draft": ("open", "void"), "open": ("paid",)}``. A state that is no key is final.
             The key None lists the states that a new item may have; without it, any.
         limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``... and
             ``examples``, whose first the API's description shows.
     """
-    if kind not in typing.get_args(Kind):
+    if kind not in typing.get_args(TextKind):
         raise DeclarationError(
-            f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}; "
+            f"a field is read as one of {typing.get_args(TextKind)}, not {kind!r}; "
             "write kind= with one of them, or leave it out"
+        )
+    if kind == "phone":
+        region = _check_region(region or DEFAULT_REGION)
+    elif region is not None:
+        raise DeclarationError(
+            f"region={region!r} is that of phone numbers, and kind={kind!r}; "
+            'write kind="phone", or leave region= out'
         )
     return FieldSpec(
         default=default,
@@ -130,8 +141,20 @@ def field(
         hidden=hidden,
         limits=limits or None,
         reads_as=kind,
+        region=region or "",
         transitions=transitions,
     )
+
+
+def _check_region(region: str) -> str:
+    if region != DEFAULT_REGION:  # which is known, without loading the library
+        try:
+            find_rules(region)
+        except ValueError as error:
+            raise DeclarationError(
+                f'{error}; write the ISO code of a country, such as region="GB"'
+            ) from None
+    return region
 
 
 def uid(factory: Callable[[], Any] | None = None, **options: Any) -> Any:

@@ -10,7 +10,7 @@ from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec
 from daicho.derive.figures import Buckets
 from daicho.errors import DeclarationError
-from daicho.plan import Part, TimeBucket
+from daicho.plan import FIRST_FOLD, NEWEST_FOLD, Part, TimeBucket
 from daicho.plan.calendar import check_zone, digest_zone
 
 MAX_SHARDS = 100
@@ -36,7 +36,11 @@ class PartSpec:
         """The plan of the part of the field ``name``."""
         zone, weekday = self.zone, self.first_weekday
         rules = digest_zone(zone)
-        return Part(name, self.bucket, self.folded, self.each, zone, weekday, self.edges, rules)
+        fold_version = NEWEST_FOLD if self.folded else FIRST_FOLD
+        return Part(
+            *(name, self.bucket, self.folded, self.each, zone, weekday, self.edges, rules),
+            fold_version=fold_version,
+        )
 
     def check_zone(self, declaration: Declaration) -> None:
         """Refuse a zone for a field that is a day.

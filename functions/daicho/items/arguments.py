@@ -64,7 +64,7 @@ def render_parts(
 
 def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any) -> str:
     if part.folded:
-        return fold(_render_value(part.field, value))
+        return fold(_render_value(part.field, value), part.fold_version)
     if part.edges and isinstance(value, str):
         if value not in (labels := list_range_labels(part.edges)):
             allowed = ", ".join(labels)

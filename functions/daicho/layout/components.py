@@ -33,7 +33,7 @@ def render_part(plan: EntityPlan, part: Part, image: Image) -> str | None:
     if plain is None:
         return None
     if part.folded:
-        return fold(plain) or None
+        return fold(plain, part.fold_version) or None
     return plain if part.bucket is None else render_time_bucket(part, plain)
 
 

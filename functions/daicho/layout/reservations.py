@@ -235,7 +235,7 @@ def describe_conflict(plan: EntityPlan, unique: UniquePlan) -> str:
 def _fold(unique: UniquePlan, text: str) -> str:
     match unique.fold:
         case "full":
-            return fold(text)
+            return fold(text, unique.fold_version)
         case "case":
             return fold_case(text)
         case _:

@@ -27,6 +27,10 @@ from daicho.plan.model import ThroughPlan as ThroughPlan
 from daicho.plan.model import VersionMode as VersionMode
 from daicho.plan.parts import Part as Part
 from daicho.plan.parts import TimeBucket as TimeBucket
+from daicho.plan.text_rules import FIRST_FOLD as FIRST_FOLD
+from daicho.plan.text_rules import NEWEST_FOLD as NEWEST_FOLD
+from daicho.plan.text_rules import TextKind as TextKind
+from daicho.plan.text_rules import TextRules as TextRules
 from daicho.plan.unique import Folding as Folding
 from daicho.plan.unique import UniquePlan as UniquePlan
 from daicho.runtime.settings import LOCK_FILE as LOCK_FILE

@@ -25,6 +25,7 @@ from daicho.plan.model import (
     SearchPlan,
 )
 from daicho.plan.parts import Part
+from daicho.plan.text_rules import FIRST_FOLD
 from daicho.plan.unique import UniquePlan
 
 DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
@@ -73,7 +74,7 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
     kinds = plan.fields
     match declaration:
         case SearchPlan():
-            fields = frozenset(declaration.kind_by_field.items())
+            fields = frozenset(declaration.rules_by_field.items())
             steps = (declaration.steps, declaration.digits, declaration.kana)
             return ("search", declaration.mode, fields, steps, declaration.shards)
         case ListingPlan():
@@ -109,7 +110,7 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
                 tuple((name, _choose_kind(kinds, name)) for name in names)
                 for names in (declaration.within, declaration.fields)
             )
-            return ("unique", scope, values, declaration.fold)
+            return ("unique", scope, values, declaration.fold, declaration.fold_version)
 
 
 def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:
@@ -137,7 +138,8 @@ def _answers_same_question(older: DerivedPlan, newer: DerivedPlan) -> bool:
         case SearchPlan(), SearchPlan():
             return True
         case ListingPlan(), ListingPlan():
-            return (older.order, older.partition) == (newer.order, newer.partition)
+            question = (newer.order, _list_questions(newer.partition))
+            return (older.order, _list_questions(older.partition)) == question
         case AggregatePlan(), AggregatePlan():
             return _get_question(older) == _get_question(newer)
         case UniquePlan(), UniquePlan():
@@ -163,8 +165,14 @@ def _is_ranked(declaration: DerivedPlan) -> bool:
 
 def _get_question(aggregate: AggregatePlan) -> tuple[Any, ...]:
     figures = frozenset(aggregate.figures)
-    groups = (aggregate.within, aggregate.by, aggregate.series)
+    within, by = _list_questions(aggregate.within), _list_questions(aggregate.by)
+    groups = (within, by, aggregate.series)
     return (aggregate.measure, aggregate.field, groups, figures)
+
+
+def _list_questions(parts: Iterable[Part]) -> list[Part]:
+    """Parts without the version of the fold: by another one, their arguments mean the same."""
+    return [replace(part, fold_version=FIRST_FOLD) for part in parts]
 
 
 def number_declarations(
@@ -304,7 +312,8 @@ def _describe_part(kinds: Mapping[str, str], part: Part) -> tuple[Any, ...]:
     bucket = None if (kind, part.bucket) == ("date", "day") else part.bucket
     zone = part.zone if bucket else "UTC"
     rules = (zone, part.first_weekday, part.rules if bucket else "")
-    described = (part.field, classify_kind(kind), bucket, part.folded, rules)
+    folded = part.folded and part.fold_version
+    described = (part.field, classify_kind(kind), bucket, folded, rules)
     return (part.field, part.edges) if part.edges else described
 
 

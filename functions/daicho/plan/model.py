@@ -18,11 +18,11 @@ from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
 from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
 from daicho.plan.parts import Part, omit_part_defaults, parse_parts
+from daicho.plan.text_rules import FIRST_FOLD, TextKind, TextRules
 from daicho.plan.unique import UniquePlan
 from daicho.runtime.frozen_dataclasses import dataclass
 
 RollupMode = Literal["by schedule", "at once"]
-TextKind = Literal["text", "company", "phone"]
 VersionMode = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
 
@@ -53,7 +53,8 @@ class KeyPlan:
 class ThroughPlan:
     """A search reaches ``name`` of the ``entity`` that ``field`` refers to.
 
-    ``listing`` has a list for each item referred to; ``kind`` is how the name is read.
+    ``listing`` has a list for each item referred to; ``kind`` is how the name is read, ``region``
+    that of a phone number.
     """
 
     field: str
@@ -61,6 +62,7 @@ class ThroughPlan:
     name: str
     kind: TextKind
     listing: str
+    region: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class SearchPlan:
 
     ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin with such
     a character, if they differ. ``companies`` and ``phones`` are the fields that are read as such.
+    ``regions`` are those of ``phones``.
     """
 
     name: str
@@ -82,24 +85,29 @@ class SearchPlan:
     companies: tuple[str, ...] = ()
     phones: tuple[str, ...] = ()
     through: tuple[ThroughPlan, ...] = ()
+    fold_version: int = FIRST_FOLD
+    regions: tuple[str, ...] = ()
 
     @cached_property
-    def kinds(self) -> frozenset[TextKind]:
+    def all_rules(self) -> frozenset[TextRules]:
         """How any of what it searches is read."""
-        own = self.kind_by_field.values()
-        return frozenset((*own, *(plan.kind for plan in self.through)))
+        own = self.rules_by_field.values()
+        return frozenset((*own, *map(self.get_through_rules, self.through)))
 
     @cached_property
-    def kind_by_field(self) -> Mapping[str, TextKind]:
+    def rules_by_field(self) -> Mapping[str, TextRules]:
         """How the values of its fields are read, in their order."""
+        regions = dict(zip(self.phones, self.regions, strict=False))  # the first fold has none
+        kinds: dict[str, TextKind] = dict.fromkeys(self.phones, "phone")
+        kinds |= dict.fromkeys(self.companies, "company")
         return {
-            field: "company"
-            if field in self.companies
-            else "phone"
-            if field in self.phones
-            else "text"
-            for field in self.fields
+            name: TextRules(kinds.get(name, "text"), self.fold_version, regions.get(name, ""))
+            for name in self.fields
         }
+
+    def get_through_rules(self, through: ThroughPlan) -> TextRules:
+        """How the names of one of ``through`` are read."""
+        return TextRules(through.kind, self.fold_version, through.region)
 
 
 @dataclass(frozen=True)
@@ -317,6 +325,12 @@ class EntityPlan:
                 _omit_defaults(aggregate, rolled_up="by schedule", figures=[], series=None)
             for listing in declared["listings"]:
                 _omit_defaults(listing, copies=[])
+            for search in declared["searches"]:
+                _omit_defaults(search, fold_version=FIRST_FOLD, regions=[])
+                for through in search["through"]:
+                    _omit_defaults(through, region="")
+            for unique in declared["uniques"]:
+                _omit_defaults(unique, fold_version=FIRST_FOLD)
             _omit_defaults(declared, uniques=[])
         if self.expires is not None:
             plain["expires"] = self.expires.to_json()

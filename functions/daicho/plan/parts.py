@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from daicho.plan.calendar import CalendarUnit
+from daicho.plan.text_rules import FIRST_FOLD
 from daicho.runtime.frozen_dataclasses import dataclass
 
 TimeBucket = CalendarUnit
@@ -17,6 +19,7 @@ class Part:
     ``zone`` and ``first_weekday`` (0 is Monday) are of the bucket: see `daicho.plan.calendar`.
     ``rules``: the digest of the zone's rules, which a new version of tzdata may change.
     ``edges``: of ranges of a number, see `daicho.plan.number_ranges`; empty for none.
+    ``fold_version``: of the fold, if it is folded.
     """
 
     field: str
@@ -27,9 +30,10 @@ class Part:
     first_weekday: int = 0
     edges: tuple[str, ...] = ()
     rules: str = ""
+    fold_version: int = FIRST_FOLD
 
 
-_PART_NAMES = {"field", "bucket", "folded", "each", "zone", "first_weekday", "edges", "rules"}
+_PART_NAMES = {each.name for each in fields(Part)}
 
 
 def parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
@@ -38,11 +42,11 @@ def parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
 
 
 def omit_part_defaults(plain: Any) -> None:
-    """Leave the default zone, weekday and edges out of all parts, as in older lock files."""
+    """Leave defaults that older lock files do not have out of all parts."""
     if isinstance(plain, dict):
         if plain.keys() == _PART_NAMES:
             defaults = {"zone": Part.zone, "first_weekday": Part.first_weekday}
-            defaults |= {"edges": [], "rules": Part.rules}
+            defaults |= {"edges": [], "rules": Part.rules, "fold_version": Part.fold_version}
             for name, default in defaults.items():
                 if plain[name] == default:
                     del plain[name]

@@ -250,7 +250,7 @@ class ListPlanner:
         """
         (text,) = query.parts
         try:
-            keyword = Keyword.parse(text, search.kinds)
+            keyword = Keyword.parse(text, search.all_rules)
         except KeywordError as error:
             raise refuse(
                 400 if error.malformed else 422, str(error), field=DEFAULT_PARAMETER

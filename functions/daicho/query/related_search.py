@@ -67,9 +67,7 @@ class RelatedSearch:
         """For each field that the search goes through, the ids whose names match each term."""
         if not keyword.terms:
             return ()
-        return tuple(
-            [self._match_names(through, search.mode, keyword) for through in search.through]
-        )
+        return tuple([self._match_names(search, through, keyword) for through in search.through])
 
     def build_cursors(
         self,
@@ -91,15 +89,15 @@ class RelatedSearch:
         ]
 
     def _match_names(
-        self, through: ThroughPlan, mode: grams.Mode, keyword: Keyword
+        self, search: SearchPlan, through: ThroughPlan, keyword: Keyword
     ) -> RelatedMatches:
         ids_by_term: list[set[str]] = [set() for _ in keyword.terms]
         for id, fields in self._list_all(through.entity).items():
             name = attributes.get_text(fields["M"], through.name)
             if not name:
                 continue
-            texts = compute_readings(name, through.kind)
-            forms = [form for text in texts for form in grams.compute_forms(text, mode)]
+            texts = compute_readings(name, search.get_through_rules(through))
+            forms = [form for text in texts for form in grams.compute_forms(text, search.mode)]
             for ids, term in zip(ids_by_term, keyword.terms, strict=True):
                 if term.is_prefix_of(forms):
                     ids.add(id)

@@ -29,5 +29,5 @@ def compute_field_forms(search: SearchPlan, image: Image) -> list[str]:
 
 
 def _compute_readings(search: SearchPlan, image: Image) -> list[str]:
-    texts = [(get_text(image, name), kind) for name, kind in search.kind_by_field.items()]
-    return [reading for text, kind in texts if text for reading in compute_readings(text, kind)]
+    texts = [(get_text(image, name), rules) for name, rules in search.rules_by_field.items()]
+    return [reading for text, rules in texts if text for reading in compute_readings(text, rules)]

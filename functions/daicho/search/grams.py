@@ -17,7 +17,8 @@ from itertools import pairwise
 from typing import Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.search.variants import DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
+from daicho.search.letters import DIGITS
+from daicho.search.variants import DESIGNATORS, KINDRED, KINDRED_INSIDE
 
 STEPS = (1, 2, 3, 5, 8)
 """Lengths of grams in a search by the beginning of words..."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from daicho.plan.text_rules import FIRST_FOLD, TextRules
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.grams import FORM_CODE_POINTS, Alternatives, GramSteps
 from daicho.search.normalise import fold
-from daicho.search.variants import KINDS, Kind, compute_meanings
+from daicho.search.variants import ALL_RULES, compute_meanings, is_number
+from daicho.search.words import has_words
 
 MAX_CODE_POINTS = 64
 MAX_WORDS = 5
@@ -28,9 +30,9 @@ class Term:
     meanings: tuple[str, ...]
 
     @classmethod
-    def parse(cls, folded: str, kinds: Collection[Kind]) -> Term:
+    def parse(cls, folded: str, rules: Collection[TextRules]) -> Term:
         """Read a folded text."""
-        meanings = {meaning[:FORM_CODE_POINTS] for meaning in compute_meanings(folded, kinds)}
+        meanings = {meaning[:FORM_CODE_POINTS] for meaning in compute_meanings(folded, rules)}
         # A meaning that starts with another one adds no matches to those of the other.
         shortest = (
             meaning for meaning in meanings if not meaning.startswith(tuple(meanings - {meaning}))
@@ -61,10 +63,10 @@ class Keyword:
     lists_all: bool = False
 
     @classmethod
-    def parse(cls, text: str, kinds: Collection[Kind] = KINDS) -> Keyword:
+    def parse(cls, text: str, rules: Collection[TextRules] = ALL_RULES) -> Keyword:
         """Read a keyword as a caller typed it; the empty one lists everything.
 
-        ``kinds``: the kinds of the searched values.
+        ``rules``: of the searched values, by one version of the fold.
 
         Raises:
             KeywordError: it has over 64 code points or 5 words, or a lone surrogate.
@@ -75,17 +77,22 @@ class Keyword:
             raise KeywordError("a keyword must be well-formed text", malformed=True)
         if len(text) > MAX_CODE_POINTS * 4:  # checked before the folding, which takes time
             raise KeywordError(f"a keyword has at most {MAX_CODE_POINTS} code points")
-        folded = fold(text)
+        version = max(each.fold for each in rules)
+        folded = fold(text, version)
         words = folded.split()
         if len("".join(words)) > MAX_CODE_POINTS:
             raise KeywordError(f"a keyword has at most {MAX_CODE_POINTS} code points")
+        if len(words) > MAX_WORDS and is_number(folded, rules):
+            words = ["".join(words)]  # +33 1 42 68 53 00
         if len(words) > MAX_WORDS:
             raise KeywordError(f"a keyword has at most {MAX_WORDS} words")
         if not words:
             return cls(())
-        terms = [Term.parse(folded, kinds)]
+        if version != FIRST_FOLD:  # a dash between two words is none
+            words = list(filter(has_words, words)) or words
+        terms = [Term.parse(folded, rules)]
         if len(words) > 1:
-            terms += dict.fromkeys([Term.parse(word, kinds) for word in words])
+            terms += dict.fromkeys([Term.parse(word, rules) for word in words])
         return cls(tuple(terms))
 
     def matches(self, all_forms: Sequence[str]) -> bool:

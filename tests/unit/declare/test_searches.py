@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from daicho import Domain, Entity, Key, Listing, Search, each, field, ref, refs, through, uid
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger, SearchPlan, ThroughPlan
+from daicho.plan import EntityPlan, Ledger, SearchPlan, TextRules, ThroughPlan
 
 RESERVED = ("limit", "cursor", "live", "fields", "include")
 
@@ -55,9 +57,51 @@ def test_kinds_and_steps_are_in_the_plan() -> None:
         companies=("firm",),
         phones=("phone",),
         through=(ThroughPlan("tags", "Tag", "name", "company", "tagged"),),
+        fold_version=2,
+        regions=("JP",),
     )
     assert Person.search.declaration.reads == ("name", "firm", "phone", "Tag.name")
-    assert search_of(Person).kinds == {"text", "company", "phone"}
+    assert search_of(Person).rules_by_field == {
+        "name": TextRules("text"),
+        "firm": TextRules("company"),
+        "phone": TextRules("phone", region="JP"),
+    }
+    assert search_of(Person).all_rules == set(search_of(Person).rules_by_field.values())
+
+
+def test_phone_numbers_have_the_region_of_their_declaration() -> None:
+    class Shop(Entity):
+        id: str = uid()
+        phone: str = field(kind="phone", region="GB")
+
+        key = Key(id, partition=0)
+
+    class Order(Entity):
+        id: str = uid()
+        shop: str = ref(Shop)
+        phone: str = field(kind="phone", region="US")
+
+        key = Key(id)
+        search = Search(phone, through(shop, Shop.phone))
+        of_shop = Listing(shop)
+
+    (_, plan) = Domain("test", Shop, Order).plans
+    (search,) = plan.searches
+    assert search.regions == ("US",)
+    assert [search.get_through_rules(each).region for each in search.through] == ["GB"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "phone", "region": "XX"}, "'XX' is no region with phone numbers; write the ISO"),
+        ({"kind": "phone", "region": "jp"}, "'jp' is no region"),
+        ({"region": "GB"}, "region='GB' is that of phone numbers, and kind='text'; write kind"),
+    ],
+)
+def test_a_region_is_a_country_and_of_phone_numbers(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        field(**options)
 
 
 def test_without_digits_two_code_points_do() -> None:

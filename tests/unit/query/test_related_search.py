@@ -122,7 +122,7 @@ def test_names_are_matched_as_values_are() -> None:
     assert isinstance(shelf, Shelf)
     for id, name in (("a", "Very Important"), ("b", "ＶＩＰ"), ("c", "vip two"), ("d", "Other")):
         shelf.write(Team(id=id, name=name), NOON)
-    (found,) = reach.find_matching_ids(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
+    (found,) = reach.find_matching_ids(SEARCH, Keyword.parse("vip two", SEARCH.all_rules))
     assert found.ids_by_term == (frozenset("c"), frozenset("bc"), frozenset("c"))
     assert reach.find_matching_ids(SEARCH, Keyword.parse("")) == ()
 
@@ -134,7 +134,7 @@ def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() ->
 
     def teams(keyword: str) -> tuple[frozenset[str], float]:
         reach = RelatedSearch(shelf, LEDGER, TENANT, 0, memory)
-        (found,) = reach.find_matching_ids(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
+        (found,) = reach.find_matching_ids(SEARCH, Keyword.parse(keyword, SEARCH.all_rules))
         return found.ids_by_term[0], reach.units
 
     shelf.write(Team(id="a", name="Blue"), NOON)

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from daicho.plan import TextRules
 from daicho.search.grams import (
     DIGIT_STEPS,
     INSIDE_DIGIT_STEPS,
@@ -98,7 +99,7 @@ def test_what_hardly_goes_on_otherwise_comes_through_the_shorter_gram() -> None:
 
 
 def test_what_follows_a_designator_bears_its_mark() -> None:
-    found = PREFIX.compute_postings(compute_readings("株式会社東京商事", "company"))
+    found = PREFIX.compute_postings(compute_readings("株式会社東京商事", TextRules("company")))
     assert {("東", "", "株"), ("東京", "", "株"), ("東京商", "事", "株")} < found
     assert PREFIX.compute_probes("株式会社東京商") == [
         (Probe("株式会社東", "京商"), Probe("東京商", "", "株"))
@@ -106,7 +107,7 @@ def test_what_follows_a_designator_bears_its_mark() -> None:
     assert PREFIX.compute_probes("株式会社東") == [(Probe("株式会社東"),)]
     # As part of a word of its own it is found too: only the item tells what it is.
     assert ("東京", "", "株") in PREFIX.compute_postings(
-        compute_readings("株式会社東京商事", "text")
+        compute_readings("株式会社東京商事", TextRules("text"))
     )
 
 

@@ -10,7 +10,7 @@ from daicho.declare.fields import MISSING, FieldSpec, created_at
 from daicho.declare.parts import check_value_count, get_spec
 from daicho.declare.queries import UniqueRef
 from daicho.errors import DeclarationError
-from daicho.plan import Folding, UniquePlan
+from daicho.plan import FIRST_FOLD, NEWEST_FOLD, Folding, UniquePlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,6 +113,7 @@ def _compile_unique(entity: type[Entity], unique: Unique) -> UniquePlan:
         tuple(spec.name for spec in unique.fields),
         tuple(spec.name for spec in unique.within),
         unique.fold,
+        NEWEST_FOLD if unique.fold == "full" else FIRST_FOLD,
     )
 
 

@@ -50,7 +50,7 @@ def compile_entity(entity: type[Entity]) -> EntityPlan:
 def test_the_plan_of_a_unique_value() -> None:
     plan = LEDGER.newest_generation("Account").plan
     assert plan.uniques == (
-        UniquePlan("email_is_unique", 1, ("email",), (), "full"),
+        UniquePlan("email_is_unique", 1, ("email",), (), "full", fold_version=2),
         UniquePlan("handle_is_unique", 1, ("handle",), ("org",), "none"),
     )
     assert EntityPlan.from_json(plan.to_json()) == plan

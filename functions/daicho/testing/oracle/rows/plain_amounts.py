@@ -153,7 +153,8 @@ def list_plain_values(plan: EntityPlan, part: Part, image: Image) -> list[str]:
     if text is None:
         return []
     if part.folded:
-        return [fold_plainly(text)] if fold_plainly(text) else []
+        folded = fold_plainly(text, part.fold_version)
+        return [folded] if folded else []
     return [text if part.bucket is None else _render_label(part, text)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-from daicho.plan import SearchPlan
+from daicho.plan import SearchPlan, TextKind, TextRules
 from daicho.storage.attributes import Image
 from daicho.testing.oracle.rows.plain_texts import DIGITS, LEGAL_FORMS, read_plainly
 
@@ -22,9 +22,11 @@ def list_postings(search: SearchPlan, image: Image) -> set[Posting]:
     """The postings of an item; every item is in the list of the empty gram."""
     readings: list[str] = []
     for field in search.fields:
-        kind = "phone" if field in search.phones else "text"
+        kind: TextKind = "phone" if field in search.phones else "text"
         kind = "company" if field in search.companies else kind
-        readings += read_plainly(image.get(field, {}).get("S", ""), kind)
+        region = dict(zip(search.phones, search.regions, strict=False)).get(field, "")
+        rules = TextRules(kind, search.fold_version, region)
+        readings += read_plainly(image.get(field, {}).get("S", ""), rules)
     if search.mode == "contains":
         values = {reading.replace(" ", "") for reading in readings}
         return {("", ""), *_list_inside(search, values)}

@@ -1,12 +1,15 @@
-"""Searched texts in normal form and as their kind reads them: see `docs/explanation/search.md`."""
+"""Searched texts in normal form and as their kind reads them: `docs/reference/text-folding.md`."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import groupby
+
+from daicho.plan import TextRules
+from daicho.testing.oracle.rows.plain_numbers import read_number_plainly
 
 LEGAL_FORMS = {
     "株": "株式会社",
@@ -47,53 +50,153 @@ A7E2 A7F1 AB6C-AB6D FBC3-FBD2 FD90-FD91 FDC8-FDCE 105C0-105F3 107BB-107BF 10940-
 """The code points that Unicode 15 to 18 assign and Unicode 14 does not."""
 
 
+_APOSTROPHES = """
+27 60 B4 2B9 2BB-2BF 2C8 2CA-2CB 374 384 55A 5F3 7F4-7F5 1FBD 1FBF 1FEF 1FFD-1FFE 2018-201B 2032
+2035 A78B-A78C
+"""
+_DASHES = "2D7 2043 207B 2212"
+_IGNORED = "34F 640 674 115F-1160 17B4-17B5 180B-180D 180F 3164 FE00-FE0F FFA0 E0100-E01EF"
+_LATIN_NAME = re.compile(
+    r"LATIN (?:SMALL|LETTER SMALL|SMALL CAPITAL) (?:CAPITAL |LETTER )?"
+    r"([A-Z]|AE|DB|DZ|LS|LZ|OE|OI|OO|QP|TH|TS|UE|HV|VY|A[AOUVY])(?: DIGRAPH)?(?: WITH .*)?$"
+)
+_LATIN = {
+    **{"ð": "d", "ᴆ": "d", "ꝱ": "d", "ꝺ": "d", "ə": "e", "ǝ": "e", "ɛ": "e", "ᶓ": "e", "ꝼ": "f"},
+    **{"ɡ": "g", "ɧ": "h", "ı": "i", "ɩ": "i", "ȷ": "j", "ɟ": "j", "ꝇ": "l", "ꝲ": "l", "ꝳ": "m"},
+    **{"ŋ": "n", "ꝴ": "n", "ɵ": "o", "œ": "oe", "ĸ": "q", "ꝵ": "r", "ꝶ": "r", "ẜ": "s", "ẝ": "s"},
+    **{
+        "ꝷ": "t",
+        "ꞇ": "t",
+        "þ": "th",
+        "ꝥ": "th",
+        "ꝧ": "th",
+        "ʉ": "u",
+        "ỽ": "v",
+        "ỻ": "ll",
+        "ᴃ": "b",
+    },
+}
+"""Letters whose names do not begin with the letter that they are read as."""
+_ARABIC_FORMS = {
+    "ALEF": ("ALEF WASLA", "ALEF WITH WAVY HAMZA ABOVE", "ALEF WITH WAVY HAMZA BELOW"),
+    "YEH": ("ALEF MAKSURA", "FARSI YEH", "YEH BARREE"),
+    "KAF": ("KEHEH",),
+    "HEH": ("TEH MARBUTA", "AE", "HEH GOAL"),
+}
+SYMBOLS = "#%&*@"
+NO_LETTER = "no letter"
+FIRST_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC")
+SCRIPTS = (*FIRST_SCRIPTS, "HEBREW", "ARABIC", NO_LETTER)
+"""The scripts whose letters lose their marks. White space and punctuation have none either."""
+
+
 @lru_cache(maxsize=4096)
-def fold_plainly(text: str) -> str:
+def fold_plainly(text: str, version: int) -> str:
     """The normal form of a text. What Unicode 14 does not assign stays as it is."""
+    fold_run = _fold_run if version == 1 else _fold_run_alike
     runs = ((known, "".join(run)) for known, run in groupby(text, is_in_unicode_14))
-    return " ".join("".join(_fold_run(run) if known else run for known, run in runs).split())
+    return " ".join("".join(fold_run(run) if known else run for known, run in runs).split())
 
 
 @lru_cache(maxsize=4096)
-def read_plainly(text: str, kind: str) -> tuple[str, ...]:
-    """The readings of a text of a kind: "text", "company" or "phone"; none that is empty."""
-    folded = fold_plainly(text)
+def read_plainly(text: str, rules: TextRules) -> tuple[str, ...]:
+    """The readings of a text by the rules of its field; none that is empty."""
+    folded = fold_plainly(text, rules.fold)
     readings = [folded]
-    if kind == "phone":
+    if rules.kind == "phone" and rules.fold > 1:
+        return read_number_plainly(_cut_extension(folded), rules.region or "JP")
+    if rules.kind == "phone":
         readings = [_read_phone(folded)]
-    elif kind == "company":
+    elif rules.kind == "company":
         words = _list_company_words(folded)
         named = [word for word in words if word not in LEGAL_FORMS.values()]
         bare = [word for word in named if word.rstrip(".") not in _LATIN_FORMS]
         readings = [" ".join(words), " ".join(bare)]
+    if rules.fold > 1:
+        readings = [_split_plainly(reading) for reading in readings]
     return tuple(dict.fromkeys(filter(None, readings)))
 
 
+def _split_plainly(folded: str) -> str:
+    """The words of a folded text, without punctuation, and with each symbol at the end of one."""
+    plain = "".join(" " if _ends_word(character) else character for character in folded)
+    words: list[str] = []
+    for chunk in plain.split():
+        parts = ["".join(part) for _, part in groupby(chunk, _is_symbol)]
+        if _is_symbol(chunk[0]):
+            words.append(parts.pop(0))
+        while parts:  # a letter part, and the symbols after it
+            words.append("".join(parts[:2]))
+            del parts[:2]
+    return " ".join(words) or folded
+
+
+def _ends_word(character: str) -> bool:
+    is_punctuation = unicodedata.category(character)[0] == "P" and character not in SYMBOLS
+    return is_punctuation and is_in_unicode_14(character)
+
+
+def _is_symbol(character: str) -> bool:
+    is_sign = unicodedata.category(character)[0] == "S" or character in SYMBOLS
+    return is_sign and is_in_unicode_14(character)
+
+
 def _fold_run(run: str) -> str:
-    """The normal form of code points that Unicode 14 assigns."""
+    """The first normal form of code points that Unicode 14 assigns."""
     small = unicodedata.normalize("NFKC", run).casefold()
-    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small)))
+    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small), FIRST_SCRIPTS))
     kana = unicodedata.normalize("NFC", unmarked).translate(_list_kana())
     return unicodedata.normalize("NFKC", kana)
 
 
-def _list_unmarked(text: str) -> Iterator[str]:
-    """The characters without the marks of Latin, Greek and Cyrillic letters."""
+def _fold_run_alike(run: str) -> str:
+    """The second normal form: what people type alike is alike."""
+    alike = "".join(map(_read_alike, run))
+    small = unicodedata.normalize("NFKC", alike).casefold()
+    unmarked = "".join(_list_unmarked(unicodedata.normalize("NFD", small), SCRIPTS))
+    again = "".join(map(_read_alike, unicodedata.normalize("NFC", unmarked)))
+    return unicodedata.normalize("NFKC", again)
+
+
+@lru_cache(maxsize=4096)
+def _read_alike(character: str) -> str:
+    category, name = unicodedata.category(character), unicodedata.name(character, "")
+    if ord(character) in _list_codes(_APOSTROPHES):
+        return "'"
+    if category == "Pd" or ord(character) in _list_codes(_DASHES):
+        return "-"
+    if category == "Nd":
+        return str(int(unicodedata.numeric(character)))
+    is_control = category == "Cc" and character.strip() != ""
+    if category == "Cf" or is_control or ord(character) in _list_codes(_IGNORED):
+        return ""
+    for plain, forms in _ARABIC_FORMS.items():
+        if name in [f"ARABIC LETTER {form}" for form in forms]:
+            return unicodedata.lookup(f"ARABIC LETTER {plain}")
+    named = _LATIN_NAME.match(name)
+    latin = named[1].lower() if named and not unicodedata.decomposition(character) else ""
+    return latin or _LATIN.get(character) or chr(_list_kana().get(ord(character), ord(character)))
+
+
+def _list_unmarked(text: str, scripts: Collection[str]) -> Iterator[str]:
+    """The characters without the marks of letters of these scripts."""
     script = ""
     for character in text:
         if not unicodedata.combining(character):
-            script = unicodedata.name(character, "").partition(" ")[0]
+            is_letter = unicodedata.category(character)[0] not in "PZ" and character.strip()
+            name = unicodedata.name(character, "").partition(" ")[0]
+            script = name if is_letter else NO_LETTER
             yield character
-        elif script not in ("LATIN", "GREEK", "CYRILLIC"):
+        elif script not in scripts:
             yield character
 
 
 @lru_cache(maxsize=1)
-def _list_kana() -> dict[int, str]:
+def _list_kana() -> dict[int, int]:
     """Hiragana, each with its katakana, by their names."""
     names = {code: unicodedata.name(chr(code), "") for code in range(0x3041, 0x309F)}
     return {
-        code: unicodedata.lookup(name.replace("HIRAGANA", "KATAKANA"))
+        code: ord(unicodedata.lookup(name.replace("HIRAGANA", "KATAKANA")))
         for code, name in names.items()
         if name.startswith("HIRAGANA")
     }
@@ -101,19 +204,25 @@ def _list_kana() -> dict[int, str]:
 
 def is_in_unicode_14(character: str) -> bool:
     """Whether Unicode 14 assigns a code point, alike on every Python from 3.11 on."""
-    return unicodedata.category(character) != "Cn" and ord(character) not in _list_later()
+    is_later = ord(character) in _list_codes(_ADDED_LATER)
+    return unicodedata.category(character) != "Cn" and not is_later
 
 
-@lru_cache(maxsize=1)
-def _list_later() -> frozenset[int]:
-    bounds = ([int(end, 16) for end in word.split("-")] for word in _ADDED_LATER.split())
+@lru_cache(maxsize=16)
+def _list_codes(text: str) -> frozenset[int]:
+    bounds = ([int(end, 16) for end in word.split("-")] for word in text.split())
     return frozenset(code for ends in bounds for code in range(ends[0], ends[-1] + 1))
 
 
-def _read_phone(folded: str) -> str:
-    """The digits as dialled in Japan, without an extension."""
+def _cut_extension(folded: str) -> str:
     for mark in _EXTENSIONS:
         folded = folded.partition(mark)[0]
+    return folded
+
+
+def _read_phone(folded: str) -> str:
+    """The digits as dialled in Japan, without an extension, by the first fold."""
+    folded = _cut_extension(folded)
     abroad = folded.removeprefix("+").lstrip(" ")
     if not folded.startswith("+") or not abroad.startswith("81"):
         return _select_digits(folded)

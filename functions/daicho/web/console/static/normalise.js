@@ -1,22 +1,57 @@
 /**
- * Marks of matches, by the normal form of the API (`daicho.search.normalise`): NFKC, case folded,
- * marks dropped after Latin, Greek and Cyrillic letters, hiragana as katakana.
+ * Marks of matches, by the normal form of the API (`daicho.search.normalise`) and its words
+ * (`daicho.search.words`).
  */
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 const MARK = /^\p{M}$/u;
-const LOSES_MARKS = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]$/u;
+const LOSES_MARKS =
+  /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}\p{P}\s]$/u;
 const PHONE = /^[\d\s+().,/*·\u2043~\-\u00ad\u2010-\u2015\u2212\u30fc\u30fb]+$/u;
 const MAX_MARKED_CHARACTERS = 2_000;
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u0640\u0674]|[^\P{Cc}\s]/gu;
+const APOSTROPHES =
+  /[`\u00b4\u02b9\u02bb-\u02bf\u02c8\u02ca\u02cb\u0374\u0384\u055a\u05f3\u07f4\u07f5\u1fbd\u1fbf\u1fef\u1ffd\u1ffe\u2018-\u201b\u2032\u2035\ua78b\ua78c]/gu;
+const DASHES = /[\p{Pd}\u02d7\u2043\u207b\u2212]/gu;
+const SEPARATOR = /[\p{P}\p{Z}\s]/u;
+const SYMBOL = /[\p{S}#%&*@]/u;
+/** Letters behind those that they are read as: `daicho.search.letters`, without those of phonetics. */
+const LETTERS = new Map(
+  `
+a ⱥ; ae æ; b ƀ ƃ ɓ ʙ; c ƈ ȼ ɕ; d ð đ ƌ ȡ ɖ ɗ; db ȸ; dz ʣ ʥ; e ǝ ɇ ə ɛ; f ƒ; g ǥ ɠ ɡ ɢ ʛ; h ħ ɦ ɧ ʜ; hv ƕ; i ı
+ɨ ɩ ɪ; j ȷ ɉ ɟ ʝ; k ƙ; l ł ƚ ȴ ɫ ɬ ɭ ʟ ⱡ; ls ʪ; lz ʫ; m ɱ; n ŋ ƞ ȵ ɲ ɳ ɴ; o ø ɵ; oe œ ɶ; oi ƣ; p ƥ; q ĸ ɋ ʠ;
+qp ȹ; r ɍ ɼ ɽ ɾ ʀ; s ȿ ʂ; t ŧ ƫ ƭ ȶ ʈ ⱦ; th þ; ts ʦ; u ʉ; v ʋ; y ƴ ɏ ʏ; z ƶ ȥ ɀ ʐ ʑ;
+ا ٱ ٲ ٳ; ي ى ی ے; ك ک; ه ة ە ہ
+`
+    .split(";")
+    .map((group) => group.trim().split(/\s+/u))
+    .flatMap(([plain, ...letters]) => letters.map((letter) => [letter, plain])),
+);
 
 /** @param {string} text */
 export function fold(text) {
-  const folded = foldCase(text.normalize("NFKC"));
-  const plain = dropMarks(folded.normalize("NFD")).normalize("NFC");
-  const katakana = plain.replace(/[\u3041-\u3096\u309d\u309e]/g, (character) =>
-    String.fromCharCode(character.charCodeAt(0) + 0x60),
-  );
-  return katakana.normalize("NFKC").split(/\s+/u).filter(Boolean).join(" ");
+  const folded = foldCase(foldAlike(text).normalize("NFKC"));
+  const plain = foldAlike(dropMarks(folded.normalize("NFD")).normalize("NFC"));
+  return plain.normalize("NFKC").split(/\s+/u).filter(Boolean).join(" ");
+}
+
+/** What people type alike: apostrophes, dashes, digits, letters with strokes, kana. @param {string} text */
+function foldAlike(text) {
+  return text
+    .replace(APOSTROPHES, "'")
+    .replace(DASHES, "-")
+    .replace(UNSEEN, "")
+    .replace(/[\u3041-\u3096\u309d\u309e]/g, (kana) => String.fromCharCode(kana.charCodeAt(0) + 0x60))
+    .replace(/[^\P{Nd}\d\u{1d7ce}-\u{1d7ff}]/gu, readDigit)
+    .replace(/[^\P{L}a-z]/gu, (letter) => LETTERS.get(letter) ?? letter);
+}
+
+/** A digit is as far from its zero as from the last character before that is none. @param {string} digit */
+function readDigit(digit) {
+  const code = digit.codePointAt(0) ?? 0;
+  let zero = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  return String((code - zero) % 10);
 }
 
 /**
@@ -29,36 +64,57 @@ export function markMatches(text, keyword) {
   const plain = [{ text, isMatch: false }];
   if (!text || !keyword.trim() || text.length > MAX_MARKED_CHARACTERS) return plain;
   const folded = fold(keyword);
-  const words = folded.split(" ").filter(Boolean);
+  const words = folded.split(" ").map((word) => [...word].filter(isKept).join("")).filter(Boolean);
   const letters = indexLetters(text);
-  const digits = PHONE.test(folded) ? folded.replace(/\D/g, "") : "";
   let found = findRanges(letters, words.join(""));
+  if (!found.length && PHONE.test(folded) && PHONE.test(fold(text))) found = findNumber(text, letters, folded);
   if (!found.length && words.length > 1) found = words.flatMap((word) => findRanges(letters, word));
-  if (!found.length && digits && PHONE.test(text)) {
-    found = findRanges(letters.filter(({ folded: one }) => /\d/.test(one)), digits.replace(/^81/, ""), true);
-  }
   return found.length ? cut(text, found) : plain;
+}
+
+/** @param {string} character */
+function isKept(character) {
+  return SYMBOL.test(character) || !SEPARATOR.test(character);
+}
+
+/**
+ * The digits of a phone number, however it is dialled: with the code of a country or without it.
+ * @param {string} text
+ * @param {Letter[]} letters
+ * @param {string} keyword
+ */
+function findNumber(text, letters, keyword) {
+  const digits = keyword.replace("(0)", "").replace(/\D/g, "");
+  const trunk = text.includes("+") ? text.indexOf("(0)") + 1 : -1;
+  const own = letters.filter(({ folded, start }) => /\d/.test(folded) && start !== trunk);
+  for (const dialled of [digits, digits.replace(/^00/, ""), digits.replace(/^(00)?81/, ""), digits.replace(/^0/, "")]) {
+    const found = findRanges(own, dialled, true);
+    if (dialled && found.length) return found;
+  }
+  return [];
 }
 
 /** @typedef {{folded: string, start: number, end: number, isWordStart: boolean}} Letter */
 
 /**
- * The folded code units of a text with the places that they come from; spaces are left out.
+ * The folded characters of a text that are kept in its words, with the places that they come from.
  * @param {string} text
  */
 function indexLetters(text) {
   /** @type {Letter[]} */
   const letters = [];
   let isWordStart = true;
+  let isAfterSymbol = false;
   for (const { segment, index } of segmenter.segment(text)) {
     const folded = fold(segment);
-    if (!folded) {
-      isWordStart ||= /\s/u.test(segment);
-      continue;
-    }
-    for (const unit of folded.replace(/ /g, "")) {
+    if (!folded) isWordStart ||= /\s/u.test(segment);
+    for (const unit of folded) {
+      const isSymbol = SYMBOL.test(unit);
+      isWordStart ||= (isAfterSymbol && !isSymbol) || !isKept(unit);
+      if (!isKept(unit)) continue;
       letters.push({ folded: unit, start: index, end: index + segment.length, isWordStart });
       isWordStart = false;
+      isAfterSymbol = isSymbol;
     }
   }
   return letters;

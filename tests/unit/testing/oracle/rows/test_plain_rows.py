@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daicho.plan import EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan
+from daicho.plan import EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan, TextKind, TextRules
 from daicho.storage.attributes import to_image
 from daicho.testing.oracle.rows.plain_grams import list_postings
 from daicho.testing.oracle.rows.plain_rows import compute_plain_rows
@@ -81,7 +81,18 @@ def test_postings(search: SearchPlan, name: str, expected: set[tuple[str, ...]])
         ("+81 (0)3-12 内線 4", "phone", ["0312"]),
         ("+1 3", "phone", ["13"]),
         ("-", "phone", []),
+        ("Łódź O’Brien", "text", ["lodz o brien"]),
+        ("C++ at&t #1", "text", ["c++ at& t # 1"]),
+        ("مؤمـن ٠٣", "text", ["مومن 03"]),
+        ("+44 (0)20 7946 0018", "phone", ["02079460018", "442079460018"]),
+        ("0044 20 7946 0018", "phone", ["02079460018", "442079460018"]),
+        ("+81 3-1234-5678", "phone", ["0312345678"]),
     ],
 )
-def test_readings(text: str, kind: str, readings: list[str]) -> None:
-    assert list(read_plainly(text, kind)) == readings
+def test_readings(text: str, kind: TextKind, readings: list[str]) -> None:
+    assert list(read_plainly(text, TextRules(kind))) == readings
+
+
+def test_the_first_fold_is_read_too() -> None:
+    assert read_plainly("Łódź O’Brien", TextRules("text", 1)) == ("łodz o’brien",)
+    assert read_plainly("+81 (0)3-12 内線 4", TextRules("phone", 1)) == ("0312",)
