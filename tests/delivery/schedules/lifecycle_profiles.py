@@ -148,5 +148,5 @@ LIFECYCLE_PROFILES = (
     lifecycle_profile("lifecycle", 44, REVERTED),
     lifecycle_profile("lifecycle superseded", 12, SUPERSEDED),
     lifecycle_profile("lifecycle disabled", 12, DISABLED),
-    lifecycle_profile("lifecycle replaced", 114, REPLACED),
+    lifecycle_profile("lifecycle replaced", 118, REPLACED),
 )

@@ -140,7 +140,7 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        79,
+        84,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
