@@ -48,23 +48,14 @@ logs: $(VENV)/.requirements ## What the functions logged, newest last
 	@$(BIN)/daicho local logs
 
 ##@ Measure
-.PHONY: bench bench-full bench-units
-bench: $(TOOLS) ## Processor time, start-up and throughput beside named peers (PARTS='projector api' for some)
+.PHONY: bench bench-units
+bench: $(TOOLS) ## Processor time and start-up beside named peers (PARTS='projector api' for some)
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.speed $(PARTS)
 
-bench-full: $(TOOLS) bench-units ## The same with more pairs and larger sizes, and capacity units
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.speed --full
-
-bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
+bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.operations.listing_copies
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.operations.split_documents
-	@$(BIN)/python -m bench.command_start
 
 .PHONY: bench-search bench-search-full
 bench-search bench-search-full: $(TOOLS)
@@ -72,7 +63,7 @@ bench-search: ## Search beside seed 001's: 20,000 and 60,000 contacts; its data 
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.search
 
-bench-search-full: ## The same up to 500,000 contacts: 25 GB of disk; draws docs/images/search.svg
+bench-search-full: ## The same up to 500,000 contacts: 25 GB of disk
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.search --full
 
@@ -85,11 +76,6 @@ bench-tally: $(TOOLS) ## What counting costs: units an event, idle tallies, read
 bench-rollup: $(TOOLS) ## A rollup while another tenant makes it expensive: runs until a vote is in its total, requests of a turn
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.rollup
-
-.PHONY: bench-archive
-bench-archive: $(TOOLS) ## The archive: what queries read, objects a day, a million rows in dollars
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.archive
 
 .PHONY: bench-cost
 bench-cost: $(TOOLS) ## The estimate of daicho cost beside the units of a mixed run over every domain
@@ -106,29 +92,15 @@ bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equ
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.figures
 
-.PHONY: bench-as-of
-bench-as-of: $(TOOLS) ## 10,000 answers to eight readers: none is older than one that had ended before; the age of as_of
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.figures.as_of
-
-.PHONY: bench-unique
-bench-unique: $(TOOLS) ## 64 writers of unique values, 100,000 writes with expiry: duplicates, units of a write
-	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.unique
-
 .PHONY: bench-console
 bench-console: $(TOOLS) ## The console over 60,000 contacts: requests a letter, longest task of 1,000 scrolled rows, bytes
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.console
 
 .PHONY: simulate-votes
-simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
+simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, both ways
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.votes
-
-.PHONY: bench-project
-bench-project: $(VENV)/.requirements ## How long a newcomer waits with an own project, with warm and with empty caches
-	@$(BIN)/python -m bench.own_project
 
 .PHONY: trace
 trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pass through, and how often

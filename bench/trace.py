@@ -109,16 +109,6 @@ def trace_requests() -> dict[str, Trace]:
     return traces
 
 
-def build_contact_event() -> dict[str, Any]:
-    """The event of the INSERT of a contact, as the API writes it."""
-    table = MemoryTable()
-    dependencies = Dependencies(table=lambda *_, **__: table, bucket=lambda *_: MemoryBucket())
-    client = Client(api.build(environment("daicho", STAGE="local"), None, dependencies))
-    client.good("POST", "/contacts", {"name": "Ada Lovelace", "company": "Analytical Ltd"})
-    (item,) = (item for item in table.items.values() if "type" in item)
-    return build_event(item, 1)
-
-
 def build_event(item: Mapping[str, Any], number: int) -> dict[str, Any]:
     """The event of one INSERT; ``number`` is the record's sequence number."""
     change = {

@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from bench.cost.mixed_run import MixedRun
-from bench.cost.sampling import print_sampling
 from daicho_cli.cost.entity_shapes import describe_entities
 from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
 from daicho_cli.cost.traffic import parse_traffic
@@ -66,7 +65,6 @@ def main() -> int:
         _sum_units(metered, lambda place: domains.get(place[0], STACK)),
         _sum_lines(estimate, lambda line: domains.get(line[0], STACK)),
     )
-    print_sampling(console, run.ledger)
     console.print(
         f"largest difference of a domain or of the sum: {by_domain:.1%} (at most "
         f"{MOST_DIFFERENCE:.0%}); of a kind of work: {by_work:.1%}; "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import ceil
@@ -28,6 +28,8 @@ from daicho.layout.item_keys import build_base_key
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import Image
+from daicho.storage.requests import InsertOutcome
 from daicho.storage.table import Table
 from daicho.stream.projector import Projector
 from daicho.stream.records import TTL_PROCESS, Batch
@@ -60,6 +62,14 @@ class EmptyBucket(MemoryBucket):
         """Remove an object; nothing happens, because there is none."""
 
 
+class SingleInserts(Table):
+    """A table that sends one item in a request, so that its units are those of one entity."""
+
+    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
+        """Insert items one after another."""
+        return [outcome for item in items for outcome in Table.insert_batch(self, [item])]
+
+
 @dataclass
 class MixedRun:
     """A table, and the items of each entity that are in it."""
@@ -74,7 +84,7 @@ class MixedRun:
         self.dynamodb = client(self.endpoint)
         name = create_table(self.dynamodb)
         self.meter = CostMeter(self.dynamodb)
-        self.table = Table(self.dynamodb, name)
+        self.table = SingleInserts(self.dynamodb, name)
         self.daicho = Daicho.discover(domains)
         self.ledger = self.daicho.check_locked(Ledger.load())
         self.bucket = EmptyBucket()

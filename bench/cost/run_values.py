@@ -43,10 +43,11 @@ OWN_VALUES: Mapping[str, Draw] = {
     "Download": lambda draw: {"song": f"song-{draw.randrange(SONGS):02d}"},
     "Ballot": lambda draw: {"voter": new_id()[-8:], "candidate": draw.choice(CANDIDATES)},
     "CartItem": lambda _: {"sku": new_id()},
+    "User": lambda _: {"id": new_id()},
     "Place": lambda _: {"city": f"yokohama-{new_id()[-6:]}"},
 }
 """The values of an item that differ from those of its example: its key, and the group it counts in.
-Ids that the library makes are not among them."""
+Ids that the library makes are not among them; that of a user is its subject, and here is none."""
 
 
 def make_item(
@@ -100,7 +101,7 @@ def list_page_items() -> list[Entity]:
         *(Track(playlist=f"list-{n}", song="pager", note="loud") for n in range(30)),
         *(Category(name="Friends") for _ in range(25)),
         *(Contact(name="Zyx Ann", categories={"pager"}) for _ in range(20)),
-        *(User(name="Quuxe Lee", age=41) for _ in range(20)),
+        *(User(id=new_id(), name="Quuxe Lee", age=41) for _ in range(20)),
         *(Order(date=date, customer="pager", total=Decimal("1.98")) for _ in range(30)),
         *(Order(date=dt.date(2026, 11, 1), customer="other") for _ in range(50)),
         *(Report(device="pager", escalated_to="pager") for _ in range(10)),
@@ -154,6 +155,7 @@ FIGURES: Mapping[tuple[str, str], tuple[Any, tuple[Any, ...], tuple[Any, ...]]] 
     ("Sale", "genres_ever"): (Sale.genres_ever, (), ("genre-1",)),
     ("Download", "chart"): (Download.chart, ("2026-11",), ("song-01",)),
     ("Download", "artists"): (Download.artists, ("2026-11",), ("artist-1",)),
+    ("Download", "by_hour"): (Download.by_hour, (), ("song-01",)),
     ("Ballot", "votes"): (Ballot.votes, (POLL,), ("heroes",)),
     ("Ballot", "likes"): (Ballot.likes, (FAST_POLL,), ("heroes",)),
     ("Contact", "of_category"): (Contact.of_category, (), ("pager",)),

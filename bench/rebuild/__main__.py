@@ -20,7 +20,6 @@ from rich.table import Table as Printed
 from bench.rebuild.cost_trial import Costs, CostTrial
 from bench.rebuild.items import Sizes
 from bench.rebuild.live_trial import KILLS, LEAST_READINGS, LiveResult, LiveTrial
-from bench.rebuild.purge_trial import PurgeResult, PurgeTrial
 from bench.rebuild.stage import Stage
 from bench.rebuild.workers import SPAWN
 from tests.support.dynoxide import client, create_table, serving
@@ -72,13 +71,11 @@ def main() -> int:
         # They mostly wait for heartbeats and leases: meanwhile the other trial stores its items.
         with ProcessPoolExecutor(len(trials), mp_context=SPAWN) as pool:
             costs = {name: pool.submit(trial.run) for name, trial in trials.items()}
-            live = LiveTrial(stage := make_stage(), sizes, say).run()
-            purged = PurgeTrial(stage, say).run()
+            live = LiveTrial(make_stage(), sizes, say).run()
             all_costs, items, edges = (costs[name].result() for name in trials)
         figures = [
             *list_cost_figures(*all_costs, items[1], edges[1]),
-            *list_live_figures(live, sizes),
-            *list_purge_figures(purged),
+            *list_live_figures(live),
         ]
     print_figures(figures, sizes, time.monotonic() - began)
     return int(not all(figure.is_met for figure in figures))
@@ -122,7 +119,7 @@ def list_cost_figures(
         )
 
 
-def list_live_figures(result: LiveResult, sizes: Sizes) -> Iterator[Figure]:
+def list_live_figures(result: LiveResult) -> Iterator[Figure]:
     """The answers during the rebuild and after it."""
     yield Figure("kills of the rebuild", f"{result.kills}", f"{KILLS}", result.kills == KILLS)
     is_written = result.old_written > 0 and result.written > result.old_written
@@ -145,21 +142,8 @@ def list_live_figures(result: LiveResult, sizes: Sizes) -> Iterator[Figure]:
             "0",
             differences == 0,
         )
-    again = result.touched / sizes.total
-    yield Figure("touches for each stored item", f"{again:.3f}", "-", is_met=True)
     for example in result.wrong:
         console.print(f"wrong: {example}", highlight=False, markup=False)
-
-
-def list_purge_figures(result: PurgeResult) -> Iterator[Figure]:
-    """What a purge of the replaced instances leaves, and changes."""
-    for what, before, left in (
-        ("rows", result.rows_before, result.rows),
-        ("slots and totals", result.tallies_before, result.tallies),
-    ):
-        is_met = left == 0 and before > 0
-        yield Figure(f"purge: {what} of {before:,} left", f"{left:,}", "0", is_met)
-    yield Figure("purge: base items changed", f"{result.changed:,}", "0", result.changed == 0)
 
 
 def print_figures(figures: list[Figure], sizes: Sizes, seconds: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,11 +114,3 @@ def make_written(draw: random.Random, writer: str, number: int) -> tuple[str, Fi
             return entity, {"id": id, "name": f"{group}q", "email": f"{draw.choice(WRITTEN)}z"}
         case _:
             return entity, {"fan": id, "artist": group}
-
-
-def group_by(rows: Iterable[Fields], name: str) -> dict[str, list[Fields]]:
-    """Items by the value of a field."""
-    groups: dict[str, list[Fields]] = {}
-    for row in rows:
-        groups.setdefault(row[name], []).append(row)
-    return groups

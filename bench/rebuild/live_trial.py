@@ -51,11 +51,6 @@ class LiveResult:
     kills: int = 0
     written: int = 0
     old_written: int = 0
-    touched: int = 0
-    touch_units: float = 0.0
-    passes: int = 0
-    fed: int = 0
-    seconds: float = 0.0
 
 
 class NoMachine(StateMachine):
@@ -91,7 +86,6 @@ class LiveTrial:
                 stream.join(1)
             if stream.exitcode:
                 raise RuntimeError("the stream functions failed")
-        self.result.fed = fed.value
         self._compare()
         return self.result
 
@@ -117,7 +111,6 @@ class LiveTrial:
                 signals.released.set()
                 signals.admitted.wait()
                 with self._process(run_writer, stage, signals, sizes, new, is_old=False):
-                    began = time.monotonic()
                     job = finish_deployment(
                         stage.table, NoMachine("arn"), stage.ledger, "arn", utc_now(), RATE
                     )
@@ -125,7 +118,6 @@ class LiveTrial:
                         raise RuntimeError("the deployment started no rebuild")
                     signals.rolled_back.set()
                     self._rebuild(job, signals, fed)
-                    result.seconds = time.monotonic() - began
                     least = max(LEAST_READINGS, sum(counts.values()) + READINGS_AFTERWARDS)
                     while sum(counts.values()) < least and readers.is_alive():
                         self.say(f"{sum(counts.values()):,} readings")
@@ -162,9 +154,6 @@ class LiveTrial:
             if found.state == "succeeded":
                 job = found
                 break
-        self.result.touched = int(job.counts["touched"])
-        self.result.touch_units = job.counts["write_units"]
-        self.result.passes = job.passes
         if left := self.stage.list_incomplete():
             raise RuntimeError(f"readers did not switch: {left}")
 

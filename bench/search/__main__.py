@@ -8,11 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.progress import Progress
 
-from bench.search import budgets, keywords, plot, report
+from bench.search import budgets, keywords, report
 from bench.search.budgets import Target
 from bench.search.datasets import FOLDER, fill, progress_bar
 from bench.search.edits import edits
@@ -31,14 +30,11 @@ FULL: dict[Mode, tuple[int, ...]] = {
 CROWDED = 500_000
 """From this size on, the table contains a hundred small tenants too."""
 
-PICTURE = Path(__file__).parent.parent.parent / "docs" / "images" / "search.svg"
-"""The picture of the full run; the shorter run writes its picture beside its data."""
-
 HARDLY_MEETING = "two that"
 
 
 def main(*, full: bool, resume: bool) -> bool:
-    """Measure, print and write the picture. Return whether every target is met.
+    """Measure and print. Return whether every target is met.
 
     The last line is the figure.
     """
@@ -70,8 +66,6 @@ def main(*, full: bool, resume: bool) -> bool:
         limits += budgets.walks(mode, last.walked)
     limits += _writes(scales)
     answers = [answer for scale in scales["prefix"] for answer in results[scale].answers]
-    picture = PICTURE if full else FOLDER / PICTURE.name
-    picture.write_text(plot.render_svg(answers), encoding="utf-8")
     met = budgets.show(console, limits)
     console.print(report.figure(answers, compare_sizes(answers, {})))
     return met

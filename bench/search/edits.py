@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from bench.operations.__main__ import House
+from bench.operations import House
 from bench.search.contact_generator import Crowd
 from domains.contacts import Category, Contact
 from tests.support.dynoxide import serving

@@ -39,7 +39,7 @@ LABELS = tuple(f"顧客第{n // 10:02d}区支店{n:03d}" for n in range(1_000))
 One beginning matches all of them, one matches ten, and one matches a single category.
 """
 
-SMALL_TENANTS, SMALL_CONTACTS = 100, 200
+SMALL_CONTACTS = 200
 SAMPLE = 2_500
 BUSIEST, BUSY = 12, 2_000
 BLOCK = 500

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.operations.__main__ import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
+from bench.operations import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
 from bench.search.baseline import PAGE
 from bench.search.edits import Edit
 from bench.search.queries import Cost, Question

@@ -1,1 +1,1 @@
-"""Processor time, start-up and throughput beside named peers: ``make bench``."""
+"""Processor time and start-up beside named peers: ``make bench``."""

@@ -18,15 +18,10 @@ from bench.speed.figures import Figure, measure_part
 
 PARTS: dict[str, str] = {
     "projector": "Processor time of the projector, for each record",
-    "requests": "Requests to DynamoDB",
-    "throughput": "Throughput of derivation",
+    "requests": "Requests to DynamoDB, against a boto3 client",
     "start": "Start of the functions, against a bare boto3 client",
     "api": "API: routes against a hand-written handler",
-    "items": "Items: a Book against PynamoDB and boto3's Table resource",
-    "window": "Batching window of the projector: units, freshness and cost",
-    "shards": "A busy tally over stream shards that close",
-    "search": "A search page among 3,000 contacts, against one search item a field",
-    "memory": "Memory of the functions at their largest batches",
+    "items": "Items: a Book against PynamoDB",
 }
 """What each part measures, by the name of its module."""
 console = Console(width=130)
@@ -40,8 +35,8 @@ def print_part(name: str, figures: list[Figure], seconds: float) -> None:
         printed.add_row(
             figure.name,
             f"{figure.value:,.2f} {figure.unit}".strip(),
-            "" if figure.threshold is None else f"{figure.kind} {figure.threshold:,g}",
-            "" if figure.threshold is None else "met" if figure.is_met else "MISSED",
+            f"{figure.kind} {figure.threshold:,g}",
+            "met" if figure.is_met else "MISSED",
             figure.detail,
         )
     console.print(printed)
@@ -52,14 +47,13 @@ def main() -> int:
     """Measure the chosen parts, or all; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="the parts; all by default")
-    parser.add_argument("--full", action="store_true", help="more pairs and larger sizes")
     given = parser.parse_args()
     measured: dict[str, list[Figure]] = {}
     began_all = time.monotonic()
     for name in given.parts or PARTS:
         began = time.monotonic()
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            figures = pool.submit(measure_part, name, given.full).result()
+            figures = pool.submit(measure_part, name).result()
         print_part(name, figures, time.monotonic() - began)
         measured[name] = figures
     missed = sum(not figure.is_met for figures in measured.values() for figure in figures)

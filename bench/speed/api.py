@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from bench.speed.figures import PAIRS, Figure, compare_in_pairs
+from bench.speed.figures import Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON, Context
 from bench.speed.peers.hand_written_api import HandWrittenApi
 from bench.speed.stubbed_http import StubbedHttp, TableAnswers
@@ -120,10 +120,10 @@ ROUTES = (
 )
 
 
-def measure_figures(*, full: bool = False) -> list[Figure]:
+def measure_figures() -> list[Figure]:
     """The ratio of each route, with the times of one request."""
     with open_sides() as (ours, peer):
-        return [_compare(route, ours, peer, PAIRS * (3 if full else 1)) for route in ROUTES]
+        return [_compare(route, ours, peer) for route in ROUTES]
 
 
 @contextlib.contextmanager
@@ -162,11 +162,9 @@ def _store_items(deployment: MemoryDeployment) -> None:
     deployment.deliver()
 
 
-def _compare(route: Route, ours: Handler, peer: Handler, pairs: int) -> Figure:
+def _compare(route: Route, ours: Handler, peer: Handler) -> Figure:
     events = [json.dumps(route.build_event()) for _ in range(route.rounds)]
-    measured = compare_in_pairs(
-        lambda: _measure(ours, events), lambda: _measure(peer, events), pairs=pairs
-    )
+    measured = compare_in_pairs(lambda: _measure(ours, events), lambda: _measure(peer, events))
     detail = measured.describe(1e6 / route.rounds, "µs")
     return Figure(route.name, measured.ratio, "at most", MAX_RATIO, detail=detail)
 

@@ -16,22 +16,19 @@ PAIRS = 20
 class Figure:
     """A measured value beside its threshold.
 
-    ``threshold`` is None for a value that is only reported. ``detail`` explains the value, for
-    example the two times of a ratio.
+    ``detail`` explains the value, for example the two times of a ratio.
     """
 
     name: str
     value: float
-    kind: Literal["at least", "at most"] = "at most"
-    threshold: float | None = None
+    kind: Literal["at least", "at most"]
+    threshold: float
     unit: str = ""
     detail: str = ""
 
     @property
     def is_met(self) -> bool:
         """Whether the value is on the right side of its threshold."""
-        if self.threshold is None:
-            return True
         if self.kind == "at least":
             return self.value >= self.threshold
         return self.value <= self.threshold
@@ -81,8 +78,8 @@ def compare_in_pairs(
     return Comparison(times[0][1:], times[1][1:])
 
 
-def measure_part(name: str, full: bool) -> list[Figure]:
-    """The figures of one part: ``measure_figures(full=…)`` of its module."""
+def measure_part(name: str) -> list[Figure]:
+    """The figures of one part: ``measure_figures`` of its module."""
     # Not in __main__: a spawned process cannot import a function from there.
-    figures: list[Figure] = import_module(f"bench.speed.{name}").measure_figures(full=full)
+    figures: list[Figure] = import_module(f"bench.speed.{name}").measure_figures()
     return figures

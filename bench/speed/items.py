@@ -1,8 +1,7 @@
-"""Processor time of an item: a `Book` beside PynamoDB and boto3's Table resource, HTTP stubbed.
+"""Processor time of an item: a `Book` beside PynamoDB, HTTP stubbed.
 
-All sides use items of the same attributes, and send one request for each call. A `Book` is opened
-for each call, as for each request of the API. boto3's Table resource gives dictionaries of strings
-and decimals; the two others give objects with times.
+Both sides use items of the same attributes, and send one request for each call. A `Book` is opened
+for each call, as for each request of the API.
 """
 
 from __future__ import annotations
@@ -11,18 +10,14 @@ import datetime as dt
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 from unittest.mock import patch
 
-import boto3
-from boto3.dynamodb.conditions import Attr, Key
-from botocore.config import Config
-
 from bench.speed.api import LEDGER
-from bench.speed.figures import PAIRS, Figure, compare_in_pairs
+from bench.speed.figures import Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON
 from bench.speed.peers.pynamodb_report import PeerReport, build_report
 from bench.speed.stubbed_http import StubbedHttp, TableAnswers
@@ -33,9 +28,6 @@ from daicho.testing.memory_deployment import MemoryDeployment
 from domains.devices import Report
 
 TENANT, DEVICE = "acme", "pump-7"
-PYNAMODB, TABLE_RESOURCE = "PynamoDB", "boto3's Table resource"
-FEW_PAIRS = 5
-"""Of the comparison without a threshold."""
 PAGE_ITEMS = 100
 START = dt.datetime(2026, 1, 1, microsecond=1, tzinfo=dt.UTC)
 LEAST_OF_PEER = 1.0
@@ -97,46 +89,6 @@ class PynamodbSide:
         return list(PeerReport.query(f"{TENANT}#PeerReport#{DEVICE}", limit=PAGE_ITEMS))
 
 
-class ResourceSide:
-    """boto3's Table resource, with PynamoDB's keys; parameters are not validated, as on no side."""
-
-    def __init__(self) -> None:
-        config = Config(parameter_validation=False)
-        self._table: Any = boto3.resource("dynamodb", config=config).Table(ENVIRON["TABLE_NAME"])
-
-    def write(self, number: int) -> object:
-        """Store a new report."""
-        at = TIMES_OF_ITEMS[number].isoformat()
-        item = {
-            "PK": f"{TENANT}#PeerReport#{DEVICE}",
-            "SK": f"{at}#{IDS[number]}",
-            "device": DEVICE,
-            "at": at,
-            "id": IDS[number],
-            "status": "warning",
-            "message": TEXTS[number],
-            "resolved": False,
-            "type": "Report",
-            "version": 1,
-            "gen": 1,
-            "created_at": dt.datetime.now(dt.UTC).isoformat(),
-        }
-        return self._table.put_item(Item=item, ConditionExpression=Attr("PK").not_exists())
-
-    def read(self, number: int) -> object:
-        """One report."""
-        at = TIMES_OF_ITEMS[number].isoformat()
-        key = {"PK": f"{TENANT}#PeerReport#{DEVICE}", "SK": f"{at}#{IDS[number]}"}
-        return self._table.get_item(Key=key, ConsistentRead=True)["Item"]
-
-    def list_all(self) -> Sequence[object]:
-        """The hundred reports of the device."""
-        condition = Key("PK").eq(f"{TENANT}#PeerReport#{DEVICE}")
-        answer = self._table.query(KeyConditionExpression=condition, Limit=PAGE_ITEMS)
-        items: list[object] = answer["Items"]
-        return items
-
-
 @dataclass(frozen=True)
 class Operation:
     """What is measured: the work of one call, how often it is called, and the items of a call."""
@@ -170,20 +122,15 @@ def build_peer_report(number: int) -> PeerReport:
     return build_report(TENANT, DEVICE, TIMES_OF_ITEMS[number], IDS[number], TEXTS[number])
 
 
-def measure_figures(*, full: bool = False) -> list[Figure]:
-    """The ratios of each operation: to PynamoDB, then to boto3's Table resource."""
-    pairs_by_peer = {PYNAMODB: PAIRS, TABLE_RESOURCE: FEW_PAIRS}
-    with open_sides() as (ours, peers):
-        return [
-            _compare(operation, ours, name, peer, PAIRS * 3 if full else pairs_by_peer[name])
-            for name, peer in peers.items()
-            for operation in OPERATIONS
-        ]
+def measure_figures() -> list[Figure]:
+    """The ratios of each operation."""
+    with open_sides() as (ours, peer):
+        return [_compare(operation, ours, peer) for operation in OPERATIONS]
 
 
 @contextmanager
-def open_sides() -> Iterator[tuple[Side, Mapping[str, Side]]]:
-    """Daicho's side and the peers by their names, over the same stubbed table."""
+def open_sides() -> Iterator[tuple[Side, Side]]:
+    """Daicho's side and PynamoDB's, over the same stubbed table."""
     ledger = Ledger.load_newest(LEDGER)
     deployment = MemoryDeployment(ledger)
     book = deployment.open_book(TENANT)
@@ -193,25 +140,19 @@ def open_sides() -> Iterator[tuple[Side, Mapping[str, Side]]]:
         deployment._dynamodb.put_item(TableName=ENVIRON["TABLE_NAME"], Item=item)
     stub = StubbedHttp(TableAnswers(deployment._dynamodb))
     with patch.dict(os.environ, ENVIRON), stub:
-        ours = DaichoSide(ledger)
-        peers: dict[str, Side] = {
-            PYNAMODB: PynamodbSide(),
-            TABLE_RESOURCE: ResourceSide(),
-        }
-        for side in (ours, *peers.values()):
+        ours, peer = DaichoSide(ledger), PynamodbSide()
+        for side in (ours, peer):
             _check_side(side, stub)
-        yield ours, peers
+        yield ours, peer
 
 
-def _compare(operation: Operation, ours: Side, name: str, peer: Side, pairs: int) -> Figure:
+def _compare(operation: Operation, ours: Side, peer: Side) -> Figure:
     compared = compare_in_pairs(
-        lambda: _measure(operation, ours), lambda: _measure(operation, peer), pairs=pairs
+        lambda: _measure(operation, ours), lambda: _measure(operation, peer)
     )
     items = operation.calls * operation.items
     detail = compared.describe(1e6 / items, "µs an item" if operation.items > 1 else "µs")
-    threshold = LEAST_OF_PEER if name == PYNAMODB else None
-    label = f"{operation.name}, {name} / Daicho"
-    return Figure(label, compared.speedup, "at least", threshold, "times", detail)
+    return Figure(operation.name, compared.speedup, "at least", LEAST_OF_PEER, "times", detail)
 
 
 def _measure(operation: Operation, side: Side) -> float:
@@ -227,9 +168,8 @@ def _check_side(side: Side, stub: StubbedHttp) -> None:
     before = stub.requests
     side.write(7)
     found: Any = side.read(7)
-    message = found["message"] if isinstance(found, dict) else found.message
     listed = len(side.list_all())
     requests = stub.requests - before
-    if (message, listed, requests) != (TEXTS[7], PAGE_ITEMS, len(OPERATIONS)):
-        values = json.dumps([message, listed, requests])
+    if (found.message, listed, requests) != (TEXTS[7], PAGE_ITEMS, len(OPERATIONS)):
+        values = json.dumps([found.message, listed, requests])
         raise AssertionError(f"{type(side).__name__} answers {values}")

@@ -1,13 +1,12 @@
-"""Processor time of the projector beside the usual handlers, for each record of full batches.
+"""Processor time of the projector beside the usual handler, for each record of full batches.
 
 Both sides are handlers that get the event's dictionary, with real clients over stubbed HTTP. The
 time is all that an invocation takes: reading the event, computing, folding, and its requests.
 
 The projector sends its requests in one thread here, as its peers do. Where answers come at once,
 threads do nothing but wait for each other; the time with as many as are deployed is a figure of its
-own. It is of one processor, because the memory of the function gives it one vCPU: threads on two
-processors also pay for passing the interpreter's lock between them, which is a figure without a
-threshold. Source: AWS Lambda Developer Guide, "Configure Lambda function memory".
+own. It is of one processor, because the memory of the function gives it one vCPU. Source: AWS
+Lambda Developer Guide, "Configure Lambda function memory".
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from unittest import mock
 
 import boto3
 
-from bench.speed.figures import PAIRS, Comparison, Figure, compare_in_pairs
+from bench.speed.figures import Comparison, Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON, Context, run_on_one_processor
 from bench.speed.stream_events import (
-    COLUMNS,
-    ORDERS,
     Change,
     build_event,
     build_image,
@@ -33,65 +30,49 @@ from bench.speed.stream_events import (
     load_ledger,
 )
 from bench.speed.stubbed_http import StubbedHttp
-from bench.speed.usual_handler import (
-    Handler,
-    build_marking_handler,
-    build_moving_handler,
-    build_usual_handler,
-)
+from bench.speed.usual_handler import Handler, build_usual_handler
 from daicho.handlers import project
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.storage.attributes import Image
 
 RECORDS = 1_000
-FEWER_RECORDS = 200
+TASKS = 200
 """The records of a batch in which each of them causes writes of its own."""
 INSERT_THRESHOLDS = {10: 16, 100: 12, 1_000: 4}
 """How many times less than the usual handler an INSERT takes, by the groups of a batch."""
 MODIFY_THRESHOLD = 10
 DERIVED_ITEM_THRESHOLD = 5
 MICROSECONDS = 1e6
-Measure = Callable[[], float]
 
 
-def measure_figures(*, full: bool) -> list[Figure]:
-    """All figures of this part. ``full``: twice the pairs."""
-    pairs = PAIRS * 2 if full else PAIRS
+def measure_figures() -> list[Figure]:
+    """All figures of this part."""
     with mock.patch.dict(os.environ, ENVIRON), StubbedHttp():
-        return _Trial(pairs).measure()
+        return _Trial().measure()
 
 
 class _Trial:
     """Both sides, built once as a function builds them at its start."""
 
-    def __init__(self, pairs: int) -> None:
-        self._pairs = pairs
+    def __init__(self) -> None:
         self._draw = random.Random(23)  # noqa: S311  # no secret depends on it
         in_order = replace(AWS_DEPENDENCIES, parallelism=1)
         self._project = project.build(ENVIRON, load_ledger(), in_order)
         self._usual = build_usual_handler()
 
     def measure(self) -> list[Figure]:
-        figures = [self._compare_inserts(groups) for groups in INSERT_THRESHOLDS]
         return [
-            *figures,
-            *self._compare_modifies(),
-            self._compare_marking_handler(),
-            *self._compare_threads(),
-            *self._compare_derived_items(),
-            self._report("20 aggregates on one entity", self._draw_metrics, RECORDS),
-            self._report("10 listings on one entity", self._draw_pages, FEWER_RECORDS),
+            *(self._compare_inserts(groups) for groups in INSERT_THRESHOLDS),
+            self._compare_modifies(),
+            self._compare_threads(),
+            self._compare_derived_items(),
         ]
 
     def _compare_inserts(self, groups: int) -> Figure:
-        def draw() -> list[Change]:
-            return [(None, image) for image in draw_sales(self._draw, RECORDS, groups)]
+        comparison = self._compare(self._project, lambda: self._draw_inserts(groups))
+        return _make_figure(f"INSERT, {groups} groups", comparison, INSERT_THRESHOLDS[groups])
 
-        comparison = self._compare(draw, self._usual)
-        threshold = INSERT_THRESHOLDS[groups]
-        return _make_figure(f"INSERT, {groups} groups", comparison, RECORDS, threshold)
-
-    def _compare_modifies(self) -> list[Figure]:
+    def _compare_modifies(self) -> Figure:
         def draw() -> list[Change]:
             old = draw_sales(self._draw, RECORDS, 10, "old group")
             return [
@@ -100,49 +81,23 @@ class _Trial:
             ]
 
         name = "MODIFY, each from one of 10 groups to one of 10 others"
-        return [
-            _make_figure(name, self._compare(draw, self._usual), RECORDS, MODIFY_THRESHOLD),
-            _make_figure(
-                "the same, peer with an update for each image",
-                self._compare(draw, build_moving_handler(), 3),
-                RECORDS,
-            ),
-        ]
+        return _make_figure(name, self._compare(self._project, draw), MODIFY_THRESHOLD)
 
-    def _compare_marking_handler(self) -> Figure:
-        def draw() -> list[Change]:
-            return [(None, image) for image in draw_sales(self._draw, RECORDS, 10)]
-
-        comparison = self._compare(draw, build_marking_handler(), 3)
-        return _make_figure("INSERT, 10 groups, peer with a marker an event", comparison, RECORDS)
-
-    def _compare_threads(self) -> list[Figure]:
-        def draw() -> list[Change]:
-            return [(None, image) for image in draw_sales(self._draw, RECORDS, 1_000)]
-
-        def compare(pairs: int) -> Comparison:
-            project_in_threads = project.build(ENVIRON, load_ledger(), AWS_DEPENDENCIES)
-            return compare_in_pairs(
-                lambda: self._measure_batch(project_in_threads, draw()),
-                lambda: self._measure_batch(self._usual, draw()),
-                pairs=pairs,
-            )
-
+    def _compare_threads(self) -> Figure:
         name = f"INSERT, 1,000 groups, with the {AWS_DEPENDENCIES.parallelism} threads as deployed"
         with run_on_one_processor():
-            figure = _make_figure(name, compare(self._pairs), RECORDS, INSERT_THRESHOLDS[1_000])
-        name = "the same, on all processors of this machine"
-        return [figure, _make_figure(name, compare(3), RECORDS)]
+            in_threads = project.build(ENVIRON, load_ledger(), AWS_DEPENDENCIES)
+            comparison = self._compare(in_threads, lambda: self._draw_inserts(1_000))
+        return _make_figure(name, comparison, INSERT_THRESHOLDS[1_000])
 
-    def _compare_derived_items(self) -> list[Figure]:
+    def _compare_derived_items(self) -> Figure:
         client = boto3.client("dynamodb")
-        table = boto3.resource("dynamodb").Table("daicho")
 
         def project_tasks() -> float:
-            return self._measure_batch(self._project, self._draw_tasks(FEWER_RECORDS))
+            return self._measure_batch(self._project, self._draw_tasks())
 
         def put_each() -> float:
-            items = [_build_derived_item(image) for _, image in self._draw_tasks(FEWER_RECORDS)]
+            items = [_build_derived_item(image) for _, image in self._draw_tasks()]
             began = time.process_time()
             for item in items:
                 client.put_item(
@@ -153,64 +108,26 @@ class _Trial:
                 )
             return time.process_time() - began
 
-        def put_batches() -> float:
-            items = [_build_derived_item(image) for _, image in self._draw_tasks(FEWER_RECORDS)]
-            plain = [{name: value["S"] for name, value in item.items()} for item in items]
-            began = time.process_time()
-            with table.batch_writer() as batch:
-                for item in plain:
-                    batch.put_item(Item=item)
-            return time.process_time() - began
+        comparison = compare_in_pairs(project_tasks, put_each)
+        name = "a derived item, peer: conditional put_item"
+        return _make_figure(name, comparison, DERIVED_ITEM_THRESHOLD, TASKS)
 
-        conditional = compare_in_pairs(project_tasks, put_each, pairs=self._pairs)
-        batched = compare_in_pairs(project_tasks, put_batches, pairs=self._pairs)
+    def _draw_inserts(self, groups: int) -> list[Change]:
+        return [(None, image) for image in draw_sales(self._draw, RECORDS, groups)]
+
+    def _draw_tasks(self) -> list[tuple[None, Image]]:
+        drawn = ({"group": f"group {number % 10}", "note": "call back"} for number in range(TASKS))
+        ids = (f"{self._draw.getrandbits(80):020x}" for _ in range(TASKS))
         return [
-            _make_figure(
-                "a derived item, peer: conditional put_item",
-                conditional,
-                FEWER_RECORDS,
-                DERIVED_ITEM_THRESHOLD,
-            ),
-            _make_figure("a derived item, peer: batch_writer", batched, FEWER_RECORDS),
+            (None, build_image("Task", {"id": id, **fields}))
+            for id, fields in zip(ids, drawn, strict=True)
         ]
 
-    def _draw_tasks(self, count: int) -> list[tuple[None, Image]]:
-        drawn = ({"group": f"group {number % 10}", "note": "call back"} for number in range(count))
-        return [(None, build_image("Task", {"id": self._draw_id(), **fields})) for fields in drawn]
-
-    def _draw_metrics(self, count: int) -> list[Change]:
-        """Metrics with one of 10 values in each column."""
-        return [
-            (None, build_image("Metric", {"id": self._draw_id(), **self._draw_values(COLUMNS)}))
-            for _ in range(count)
-        ]
-
-    def _draw_pages(self, count: int) -> list[Change]:
-        return [
-            (None, build_image("Page", {"id": self._draw_id(), **self._draw_values(ORDERS)}))
-            for _ in range(count)
-        ]
-
-    def _draw_values(self, names: Sequence[str]) -> Mapping[str, str]:
-        return {name: f"value {self._draw.randrange(10)}" for name in names}
-
-    def _draw_id(self) -> str:
-        return f"{self._draw.getrandbits(80):020x}"
-
-    def _report(self, name: str, draw: Callable[[int], list[Change]], count: int) -> Figure:
-        """The projector's time a record, without a peer."""
-        times = [self._measure_batch(self._project, draw(count)) for _ in range(4)][1:]
-        value = min(times) / count * MICROSECONDS
-        return Figure(name, value, unit="µs a record", detail="least of 3 batches")
-
-    def _compare(
-        self, draw: Callable[[], list[Change]], peer: Handler, pairs: int | None = None
-    ) -> Comparison:
-        """Compare the projector with a peer; each gets new events, and no record twice."""
+    def _compare(self, ours: Handler, draw: Callable[[], list[Change]]) -> Comparison:
+        """Compare the projector with the peer; each gets new events, and no record twice."""
         return compare_in_pairs(
-            lambda: self._measure_batch(self._project, draw()),
-            lambda: self._measure_batch(peer, draw()),
-            pairs=pairs or self._pairs,
+            lambda: self._measure_batch(ours, draw()),
+            lambda: self._measure_batch(self._usual, draw()),
         )
 
     def _measure_batch(self, handler: Handler, changes: Sequence[Change]) -> float:
@@ -237,7 +154,7 @@ def _build_derived_item(image: Image) -> dict[str, dict[str, str]]:
 
 
 def _make_figure(
-    name: str, comparison: Comparison, records: int, threshold: float | None = None
+    name: str, comparison: Comparison, threshold: float, records: int = RECORDS
 ) -> Figure:
     """How many times less than its peer the projector takes."""
     detail = comparison.describe(MICROSECONDS / records, "µs a record")

@@ -1,14 +1,11 @@
 """The start of each function against a bare boto3 client for DynamoDB.
 
 A start is the processor time of a fresh interpreter until the function's ``handler`` is built, as
-Lambda's init phase does it, with compiled modules cached. What a start leaves to the first
-invocation is shown too: the processor time until the first invocation has returned, with an HTTP
-session that answers each request at once on both sides; there the peer makes one request.
+Lambda's init phase does it, with compiled modules cached.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -17,10 +14,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from bench.speed.figures import PAIRS, Comparison, Figure, compare_in_pairs
+from bench.speed.figures import PAIRS, Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON
-from bench.trace import build_contact_event
-from daicho.runtime.token_claims import TENANT_CLAIM
 
 ROOT = Path(__file__).parents[2]
 WORKER = Path(__file__).with_name("start_worker.py")
@@ -30,61 +25,29 @@ MAIN = ("project", "archive", "rollup", "sweep", "audit", "forget", "api")
 """The stream and scheduled functions, and the API."""
 OTHERS = ("redrive", "jobs", "release", "tokens")
 FEW_PAIRS = 5
-EVENTS = "events.json"
-API_EVENT = {
-    "version": "2.0",
-    "routeKey": "ANY /{proxy+}",
-    "rawPath": "/contacts/nobody",
-    "rawQueryString": "",
-    "headers": {},
-    "requestContext": {
-        "stage": "$default",
-        "http": {"method": "GET", "path": "/contacts/nobody", "sourceIp": "127.0.0.1"},
-        "requestId": "request",
-        "authorizer": {"jwt": {"claims": {"sub": "somebody", TENANT_CLAIM: "acme"}}},
-    },
-    "isBase64Encoded": False,
-}
-"""A request for an item that does not exist."""
 _OWN_SETTINGS = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 
 
-def measure_figures(*, full: bool) -> list[Figure]:
-    """The ratios of all functions; those of `MAIN` in 20 pairs, the others in 5 unless ``full``."""
-    events = {"project": {"shardId": "shard", **build_contact_event()}, "api": API_EVENT}
+def measure_figures() -> list[Figure]:
+    """The ratios of all functions; those of `MAIN` in 20 pairs, the others in 5."""
     with tempfile.TemporaryDirectory() as cache:
-        Path(cache, EVENTS).write_text(json.dumps(events), "utf-8")
-        figures = []
-        for name in (*MAIN, *OTHERS):
-            pairs = PAIRS if full or name in MAIN else FEW_PAIRS
-            comparison = compare(cache, "ready", name, pairs)
-            threshold = API if name == "api" else STREAM
-            figures.append(make_figure(f"start of {name}", comparison, threshold))
-        for name in events:
-            pairs = PAIRS if full else FEW_PAIRS
-            comparison = compare(cache, "first", name, pairs)
-            figures.append(make_figure(f"{name} through its first invocation", comparison, None))
-        return figures
+        return [_compare(cache, name) for name in (*MAIN, *OTHERS)]
 
 
-def compare(cache: str, until: str, name: str, pairs: int) -> Comparison:
+def _compare(cache: str, name: str) -> Figure:
     """A function against the peer, in pairs; compiled modules are kept in the folder ``cache``."""
-    return compare_in_pairs(
-        partial(measure, cache, until, name), partial(measure, cache, until, "bare"), pairs=pairs
+    pairs = PAIRS if name in MAIN else FEW_PAIRS
+    compared = compare_in_pairs(
+        partial(measure, cache, name), partial(measure, cache, "bare"), pairs=pairs
     )
+    threshold, detail = API if name == "api" else STREAM, compared.describe(1_000, "ms")
+    return Figure(f"start of {name}", compared.ratio, "at most", threshold, detail=detail)
 
 
-def make_figure(name: str, comparison: Comparison, threshold: float | None) -> Figure:
-    """The ratio of a comparison beside its threshold."""
-    return Figure(
-        name, comparison.ratio, threshold=threshold, detail=comparison.describe(1_000, "ms")
-    )
-
-
-def measure(cache: str, until: str, name: str) -> float:
+def measure(cache: str, name: str) -> float:
     """Seconds of processor time of one fresh interpreter, which the worker reports."""
     run = subprocess.run(  # noqa: S603  # a fixed command
-        [sys.executable, str(WORKER), until, name, str(Path(cache, EVENTS))],
+        [sys.executable, str(WORKER), name],
         cwd=ROOT,
         env=build_environ(cache),
         stdout=subprocess.DEVNULL,

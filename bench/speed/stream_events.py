@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Sum, field, uid
+from daicho import Aggregate, Domain, Entity, Key, Listing, Sum, field, uid
 from daicho.declare.registry import Daicho
 from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
@@ -21,10 +21,6 @@ from daicho.storage.requests import to_key_image
 TENANT = "acme"
 SHARD = "shardId-00000001763684740123-a1b2c3d4"
 STREAM = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-21T00:00:00.000"
-COLUMNS = tuple(f"d{n:02}" for n in range(20))
-"""The fields by which the 20 aggregates of a metric count."""
-ORDERS = tuple(f"o{n}" for n in range(10))
-"""The fields in whose order the 10 listings of a page list it."""
 BEGAN = 1_795_223_140
 Change = tuple[Image | None, Image | None]
 _sequence = itertools.count(100_000_000_000_000_000_000)
@@ -52,26 +48,7 @@ def declare_entities() -> Daicho:
         key = Key(id)
         by_group = Listing(group)
 
-    metric = {name: field() for name in COLUMNS}
-    page = {name: field() for name in ORDERS}
-    domain = Domain(
-        "speed",
-        Sale,
-        Task,
-        _declare(
-            "Metric", metric, {f"per_{name}": Aggregate(Count(), metric[name]) for name in metric}
-        ),
-        _declare("Page", page, {f"by_{name}": Listing(page[name]) for name in page}),
-    )
-    return Daicho(domain)
-
-
-def _declare(name: str, fields: Mapping[str, Any], declarations: Mapping[str, Any]) -> Any:
-    """An entity with an id, text fields, and declarations over them."""
-    id = uid()
-    annotations = dict.fromkeys(("id", *fields), str)
-    body = {"id": id, **fields, "key": Key(id), **declarations, "__annotations__": annotations}
-    return type(name, (Entity,), {**body, "__module__": __name__, "__doc__": f"A {name}."})
+    return Daicho(Domain("speed", Sale, Task))
 
 
 @cache

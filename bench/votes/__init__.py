@@ -1,1 +1,1 @@
-"""20,000 votes a second over DynamoDB's partition limits: four schemes, simulated and plotted."""
+"""20,000 votes a second over DynamoDB's partition limits: exact and fast, simulated."""

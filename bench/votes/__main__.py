@@ -14,14 +14,13 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table as Printed
 
-from bench.votes import plot, schemes
+from bench.votes import schemes
 from bench.votes.partition_limits import READS_A_SECOND
 from bench.votes.schemes import (  # fmt: skip
     POLL,
@@ -32,13 +31,10 @@ from bench.votes.schemes import (  # fmt: skip
     adversarial,
     exact,
     fast_votes,
-    one_counter,
-    transaction,
     uniform,
 )
 from daicho.storage import keys
 
-PICTURE = Path(__file__).parents[2] / "docs" / "images" / "votes.svg"
 MOST_UNEVEN = 1.25
 MOST_THROTTLED = {"exact": 0.0, "fast": 0.0005}
 """The share of all votes."""
@@ -52,22 +48,18 @@ RUNS: tuple[tuple[str, Scheme, str, Callable[[], Iterator[Vote]]], ...] = (
     ("fast", fast_votes, "uniform", uniform),
     ("fast", fast_votes, "adversary", adversarial),
     ("exact, salt known", partial(exact, salt="", counts=False), "adversary", adversarial),
-    ("one counter", one_counter, "uniform", uniform),
-    ("marker + counter", transaction, "uniform", uniform),
 )
 
 _done: list[Synchronized[int]] = []
 
 
 def main() -> None:
-    """Simulate, print, and write the picture."""
+    """Simulate and print."""
     _check_adversary()
     outcomes = _all()
     for (label, _, _, _), outcome in zip(RUNS, outcomes, strict=True):
         outcome.scheme = label
     console.print(_printed(outcomes))
-    PICTURE.write_text(_picture(outcomes), encoding="utf-8")
-    console.print(f"drawn: {PICTURE.relative_to(PICTURE.parents[2])}")
     wrong = list(_wrong(outcomes))
     for message in wrong:
         console.print(f"[red]missed: {message}")
@@ -116,7 +108,7 @@ def _check_adversary() -> None:
 
 def _printed(outcomes: list[Outcome]) -> Printed:
     printed = Printed(
-        "scheme", "voters", "accepted", "throttled", "conflicts", "units a vote", "busiest key",
+        "scheme", "voters", "accepted", "throttled", "units a vote", "busiest key",
         "shard/mean", "poll reads/s",
         title=f"{RATE:,} votes a second for {SECONDS} seconds: {RATE * SECONDS:,} votes",
     )  # fmt: skip
@@ -125,7 +117,7 @@ def _printed(outcomes: list[Outcome]) -> Printed:
         reads = "" if outcome.poll_reads is None else f"{outcome.poll_reads:,}"
         printed.add_row(
             outcome.scheme, outcome.voters, f"{outcome.accepted:,}", f"{outcome.throttled:,}",
-            f"{outcome.conflicts:,}", f"{units:.2f}" if outcome.counted is not None else "",
+            f"{units:.2f}" if outcome.counted is not None else "",
             f"{max(outcome.most_asked.values()):,}", f"{outcome.unevenness:.2f}", reads,
         )  # fmt: skip
     for column in printed.columns[2:]:
@@ -153,31 +145,6 @@ def _wrong(outcomes: list[Outcome]) -> Iterator[str]:
             yield f"{label}: a shard carries {outcome.unevenness:.2f} times the mean"
         if (outcome.poll_reads or 0) > READS_A_SECOND:
             yield f"{label}: the poll is read {outcome.poll_reads:,} times a second"
-
-
-def _picture(outcomes: list[Outcome]) -> str:
-    by_scheme = {(result.scheme, result.voters): result for result in outcomes}
-    panels = []
-    for scheme, voters, mark in (
-        ("exact", "adversary", "#Ballot#"),
-        ("exact, salt known", "adversary", "#Ballot#"),
-        ("fast", "uniform", "#*Ballot.likes#"),
-        ("one counter", "uniform", "#Counter#"),
-        ("marker + counter", "uniform", "#Counter#"),
-    ):
-        outcome = by_scheme[scheme, voters]
-        shards = set().union(*outcome.shards)
-        keys_of = [key for key in outcome.most_asked if mark in key and key in shards]
-        number = f"{len(keys_of)} keys" if len(keys_of) > 1 else "1 key"
-        panels.append(
-            plot.Panel(
-                scheme,
-                f"{number}, {outcome.accepted / outcome.attempts:.0%} accepted",
-                [outcome.most_asked[key] for key in keys_of],
-                [outcome.worst.get(key, 0) for key in keys_of],
-            )
-        )
-    return plot.render_svg(f"{RATE:,} votes a second, by partition key", panels)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,6 @@ class Limits:
     """Write units by partition key and second; requests over the limit are rejected."""
 
     def __init__(self) -> None:
-        self.worst: Counter[str] = Counter()
-        """The maximum of units that each key took in a second."""
         self.most_asked: Counter[str] = Counter()
         """The maximum of units that were requested of each key in a second."""
         self.units = 0
@@ -36,23 +34,18 @@ class Limits:
 
     def take(self, key: str, units: int = 1) -> bool:
         """Take units of a key, if enough units are left in this second."""
-        self.ask(key, units)
+        self._demand[key] += units
         if self._taken[key] + units > WRITES_A_SECOND:
             return False
         self._taken[key] += units
         self.units += units
         return True
 
-    def ask(self, key: str, units: int) -> None:
-        """Count requested units of a key without taking them."""
-        self._demand[key] += units
-
     def next_second(self) -> Mapping[str, int]:
         """Begin another second; return the units that each key took in the last one."""
         taken = self._taken
-        for worst, now in ((self.worst, taken), (self.most_asked, self._demand)):
-            for key, units in now.items():
-                worst[key] = max(worst[key], units)
+        for key, units in self._demand.items():
+            self.most_asked[key] = max(self.most_asked[key], units)
         self._taken, self._demand = Counter(), Counter()
         return taken
 

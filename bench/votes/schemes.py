@@ -1,8 +1,6 @@
-"""Four schemes for 20,000 votes a second, over the limits of DynamoDB's partitions.
+"""Both schemes for 20,000 votes a second, over the limits of DynamoDB's partitions.
 
-In exact and fast, every vote goes through the library's own code: keys, draws, stream records,
-folding, slots, rollup. They are compared with one counter, and with marker and counter in a
-transaction. These two have no code here except their keys and units.
+Every vote goes through the library's own code: keys, draws, stream records, folding, slots, rollup.
 """
 
 from __future__ import annotations
@@ -46,10 +44,6 @@ STREAM_SHARDS, BATCH = 40, 1_000
 AIMED_AT = 10
 """The adversary aims at one shard out of this number."""
 
-COUNTER_SHARDS = 20
-IN_FLIGHT = 0.015
-"""The duration of a transaction of two items in seconds: some 300 overlap."""
-
 DIRTY_SHARDS = 16
 LEDGER = Ledger.load()
 BALLOT = LEDGER.current_generation("Ballot")
@@ -67,12 +61,10 @@ class Outcome:
     attempts: int = 0
     accepted: int = 0
     throttled: int = 0
-    conflicts: int = 0
     units: float = 0.0
     counted: int | None = None
     poll_reads: int | None = None
     most_asked: dict[str, int] = field(default_factory=dict)
-    worst: dict[str, int] = field(default_factory=dict)
     shards: list[Counter[str]] = field(default_factory=list)
     number: int = 1
 
@@ -188,7 +180,6 @@ def exact(
         outcome.units += counting.limits.units
     outcome.poll_reads = max(polls.reads.values())
     outcome.most_asked = dict(limits.most_asked | counting.limits.most_asked)
-    outcome.worst = dict(limits.worst | counting.limits.worst)
     return outcome
 
 
@@ -280,7 +271,7 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
     if slot_count > 2 * number:  # doubled once, for the first second
         raise RuntimeError(f"the slots became {slot_count}")
     outcome.units, outcome.poll_reads = limits.units, max(polls.reads.values())
-    outcome.most_asked, outcome.worst = dict(limits.most_asked), dict(limits.worst)
+    outcome.most_asked = dict(limits.most_asked)
     return outcome
 
 
@@ -322,53 +313,6 @@ class _Once:
 
     def update(self, key: ItemKey, update: str, **named: Any) -> Image | None:
         return self.table.add(key, update, **named)
-
-
-def one_counter(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcome:
-    """One item for each candidate, in one item collection; a voter can vote twice."""
-    outcome, limits = Outcome("one counter", voters), Limits()
-    for second, some in _seconds(votes):
-        for _ in some:
-            outcome.attempts += 1
-            taken = limits.take(f"{TENANT}#Counter#{POLL}")
-            outcome.accepted += taken
-            outcome.throttled += not taken
-        outcome.shards.append(Counter(limits.next_second()))
-        progress(second + 1)
-    outcome.counted, outcome.units = outcome.accepted, limits.units
-    outcome.most_asked, outcome.worst = dict(limits.most_asked), dict(limits.worst)
-    return outcome
-
-
-def transaction(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcome:
-    """A marker for each voter, and a counter over 20 shards, in one transaction.
-
-    It takes two units an item. A transaction that overlaps with another on an item is cancelled.
-    The units of cancelled transactions and the retries of voters are not counted.
-    """
-    outcome, limits = Outcome("marker + counter", voters, number=COUNTER_SHARDS), Limits()
-    draw, busy_until = random.Random(5), dict[str, float]()  # noqa: S311
-    for second, some in _seconds(votes):
-        for at, voter, candidate in some:
-            outcome.attempts += 1
-            shard = f"{TENANT}#Counter#{POLL}#{int(draw.random() * COUNTER_SHARDS)}"
-            item = f"{shard} {candidate}"
-            if busy_until.get(item, 0.0) > at:
-                outcome.conflicts += 1
-                limits.ask(shard, 2)
-            elif limits.take(shard, 2):
-                limits.take(f"{TENANT}#Marker#{POLL}#{voter}", 2)
-                busy_until[item] = at + IN_FLIGHT
-                outcome.accepted += 1
-            else:
-                outcome.throttled += 1
-        taken = limits.next_second()
-        shards = {key: units // 2 for key, units in taken.items() if "#Counter#" in key}
-        outcome.shards.append(Counter(shards))
-        progress(second + 1)
-    outcome.counted, outcome.units = outcome.accepted, limits.units
-    outcome.most_asked, outcome.worst = dict(limits.most_asked), dict(limits.worst)
-    return outcome
 
 
 def _rolled_up(table: LimitedTable, name: str) -> int:

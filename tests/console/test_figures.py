@@ -25,7 +25,7 @@ EMPTY_EVERY = 3
 """Nothing is sold on every third day, from the first one on."""
 LONG = "1234567890123456789.55"
 """A price with more digits than a number of JavaScript has."""
-DAILY, WEEKLY, OF_GROUP = "Sum up Sale by country", "Count all Sale", "Count Sale by country"
+DAILY, WEEKLY = "Sum up Sale by country", "Count all Sale"
 BUCKETS = "Buckets: Distribution of price"
 DISTRIBUTION = [
     ["–", "0", "0", "0%"],

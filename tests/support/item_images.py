@@ -100,7 +100,7 @@ class Bag(Entity):
 
 
 LEDGER = Daicho(Domain("test", Owner, Thing, Short, Payment, Bag)).append_generations(Ledger())
-THING, SHORT = LEDGER.current_generation("Thing"), LEDGER.current_generation("Short")
+THING = LEDGER.current_generation("Thing")
 PAYMENT, BAG = LEDGER.current_generation("Payment"), LEDGER.current_generation("Bag")
 
 

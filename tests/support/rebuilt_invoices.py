@@ -40,10 +40,6 @@ def change_four(body: dict[str, Any]) -> None:
     body["all"] = Listing()
 
 
-def add_country(body: dict[str, Any]) -> None:
-    body["by_country"] = Listing(body["country"], body["status"])
-
-
 @dataclass
 class House:
     """A stage with old invoices; at every pause its stream is fed, and totals are rolled up."""

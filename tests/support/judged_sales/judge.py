@@ -161,15 +161,6 @@ class Judge:
         }
         return {(row[0], row[1]): _read(row[2:]) for row in self._query(statement, bounds)}
 
-    def find_clock_shift(self, zone: str, instant: str) -> dt.timedelta:
-        """By how much the clock of a zone is set at an instant."""
-        statement = """
-            SELECT timezone($zone, $at::TIMESTAMPTZ)
-                - timezone($zone, $at::TIMESTAMPTZ - INTERVAL 1 SECOND) - INTERVAL 1 SECOND
-        """
-        shift: dt.timedelta = self._query(statement, {"zone": zone, "at": instant})[0][0]
-        return shift
-
     def _query(self, statement: str, values: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
         return self._engine.execute(statement, dict(values)).fetchall()
 

@@ -13,8 +13,6 @@ from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.errors import UnavailableError
 from tests.support.memory_archive import Kept, render_link_name, render_side_name
 
-HOURS_72 = dt.timedelta(hours=72)
-
 
 @pytest.fixture
 def kept() -> Kept:

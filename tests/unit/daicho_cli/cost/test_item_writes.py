@@ -1,4 +1,4 @@
-"""Units of writing items: the figures that `make bench` measures (docs/benchmarks/writes.md)."""
+"""Units of writing items, as the pages of the declarations state them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_plain_item() -> None:
 
 
 def test_under_an_idempotency_key_every_item_is_read_and_costs_twice() -> None:
-    """ "create 2 + 4" and "change 2 + 4" of the table of transactions, with the record."""
+    """ "create 2 + 4" and "change 2 + 4" under a key, with the record."""
     keyed: dict[str, Any] = {"idempotent": 1}
     assert estimate(generation(), creates=1, **keyed) + RECORD == Units(2, 4)
     assert estimate(generation(), **change(title="x"), **keyed) + RECORD == Units(2, 4)
@@ -64,7 +64,6 @@ def test_a_move_is_a_transaction_of_two_items() -> None:
 
 
 def test_a_unique_value_is_written_with_its_item() -> None:
-    """The units of docs/benchmarks: `make bench-unique` measures them."""
     named = generation(uniques=(UniquePlan("one_title", 1, ("title",)),))
     assert estimate(named, creates=1) == Units(1, 4)
     assert estimate(named, **change(title="x")) == Units(1, 6)
@@ -98,7 +97,7 @@ def test_copied_fields_are_read_from_the_other_item() -> None:
 @pytest.mark.parametrize(
     ("mode", "size", "create", "replace", "remove"),
     [
-        # docs/benchmarks/writes.md, "Versions": read + write units
+        # Read and write units.
         ("copy", 500, (2, 4), (1, 4), (1, 4)),
         ("pointer", 500, (1, 4), (1, 4), (1, 4)),
         ("copy", 3_500, (2, 16), (1, 16), (1, 10)),
@@ -124,7 +123,7 @@ def test_versions(
 @pytest.mark.parametrize(
     ("count", "put", "again", "delete"),
     [
-        # docs/benchmarks/writes.md, "Documents in sections": write and read units
+        # Write and read units.
         (10, (20, 1), (30, 4), (17, 4)),
         (100, (110, 1), (210, 25), (107, 25)),
     ],

@@ -61,7 +61,7 @@ def test_a_split_item_costs_its_sections_and_its_head_twice() -> None:
     document = generation("Document", split="sections")
     text = "a section of less than a KB. " * 30
     values = {"sections": {f"section {n:04d}": text for n in range(10)}}
-    assert read(document, values) == 5  # docs/benchmarks/writes.md
+    assert read(document, values) == 5
     assert make_reads(document, values).estimate_sections(1) == Units(read=2)
 
 

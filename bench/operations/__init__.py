@@ -1,1 +1,0 @@
-"""Costs of reads, writes and transactions in capacity units, in several layouts of the table."""
