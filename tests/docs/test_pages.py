@@ -17,6 +17,8 @@ PAGES = list_pages()
 MAX_TERMS = 65
 MAX_DECISIONS = 60
 MAX_README_LINES = 130
+MAX_WORDS = 120_000
+"""Of all pages but the changelog: nobody keeps more of them true."""
 DEPENDENCIES = (
     "0118-dependencies.md",
     "0139-supply-chain-tools.md",
@@ -62,6 +64,13 @@ def test_the_glossary_has_few_terms() -> None:
 def test_the_readme_is_short() -> None:
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
     assert 50 < len(lines) <= MAX_README_LINES
+
+
+def test_the_documentation_is_short() -> None:
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
+    assert len(pages) > 100
+    words = sum(len(page.read_text("utf-8").split()) for page in pages)
+    assert words <= MAX_WORDS
 
 
 def test_every_decision_is_in_the_index_and_has_its_own_number() -> None:
