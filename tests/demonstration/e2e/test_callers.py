@@ -80,7 +80,13 @@ def test_votes_are_cast_as_the_caller(callers: dict[str, httpx.Client]) -> None:
         for client in (mika, yuki, mika, yuki)
     }
     assert len(voters) == 2  # one vote each, under one key
-    assert staff.get(f"/polls/{poll}?live=true").json()["totals"] == {"Aja": 4, "Heroes": 0}
+    expected = {"Aja": 4, "Heroes": 0}
+
+    def read_totals() -> dict[str, int]:
+        return dict(staff.get(f"/polls/{poll}?live=true").json()["totals"])
+
+    # The stream delivers the votes a moment after their answers.
+    assert eventually(read_totals, lambda totals: totals == expected) == expected
 
 
 def _find_user(client: httpx.Client, name: str) -> str:
