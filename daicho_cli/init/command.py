@@ -1,4 +1,4 @@
-"""``daicho init``: the files of a new project, from the templates beside this module."""
+"""``daicho init``: the files of a new project, from the templates next to this module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TAKEN = ("daicho", "domains", "tests")
 
 
 class InitError(Exception):
-    """The project cannot be made. The message is one sentence that says what to do."""
+    """The project cannot be made. The message is one sentence with what to do."""
 
 
 def init(

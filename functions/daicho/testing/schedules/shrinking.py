@@ -72,8 +72,8 @@ class _Shrinker:
 
     First events are left out, many at once and then one at a time, then choices of the remaining
     events. If nothing more can be left out, pairs of events are left out, and a choice of one event
-    is changed so that another event is not needed: an invocation may perform six operations in one
-    event, or one operation in each of six.
+    is changed so that another event is not needed. For example, an invocation may perform six
+    operations in one event, or one operation in each of six.
     """
 
     def __init__(self, plan: EventPlan, play_if_fails: PlayIfFails, seconds: float) -> None:
