@@ -16,7 +16,7 @@ from daicho.runtime.version import VERSION
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".template"
-"""Of a template that tools would take for a file of this repository."""
+"""The end of the name of a template that tools would take for a file of this repository."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME = 32
 TAKEN = ("daicho", "domains", "tests")

@@ -146,7 +146,7 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    """What is stored already forbids it."""
+    """The stored state does not allow the request."""
 
     status = 409
 

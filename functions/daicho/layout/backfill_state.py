@@ -41,8 +41,8 @@ from daicho.storage.requests import Update
 BACKFILL = keys.render("", "backfill")
 """The partition of all backfill items. No tenant has an empty name."""
 STATE_CACHE_S = 2.0
-"""The maximum age of a backfill item that a reader uses, in seconds. Whoever lowers ``oldest``
-waits longer than this before code that writes that generation starts."""
+"""The maximum age of a backfill item that a reader uses, in seconds. A process that lowers
+``oldest`` waits longer than this before code that writes that generation starts."""
 RECORDED_KEY = ItemKey(BACKFILL, "#")
 """The item that shows that every entity has a backfill item. No entity is called so."""
 FILTER_KEY = ItemKey(BACKFILL, "##")

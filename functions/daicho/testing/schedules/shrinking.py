@@ -201,8 +201,8 @@ class _Shrinker:
 def find_failure_kind(differences: Sequence[str]) -> str:
     """What kind of thing the first difference is, without its details; empty for none.
 
-    Of a difference ``what: key: actual instead of expected``, both sides belong to the kind: a row
-    that is left over has another cause than one that is missing.
+    Both sides of a difference ``what: key: actual instead of expected`` belong to the kind, because
+    a row that is left over has another cause than one that is missing.
     """
     if not differences:
         return ""
