@@ -34,8 +34,8 @@ class StoreError(DaichoError):
 class UnavailableError(StoreError):
     """No answer, or one that a later attempt may better.
 
-    Only after an `UnansweredError` may the last attempt have been executed. A client that repeats
-    requests (`daicho.storage.table.open_table`) may have made earlier ones, which may have been
+    The last attempt may have been executed only if the error is an `UnansweredError`. A client that
+    repeats requests (`daicho.storage.table.open_table`) may have made others, which may have been
     executed too.
     """
 

@@ -73,8 +73,8 @@ def check_under_faults(
     are poison. Processes end between two writes, responses are lost, requests are throttled or
     time out, and batches are discarded. There are redrives, and days pass.
 
-    In the end it compares derived items, tallies,
-    totals, rankings and the archive with a recomputation from the base items.
+    In the end it compares derived items, tallies, totals, rankings and the archive with a
+    recomputation from the base items.
 
     The values of items are drawn by the types of their fields, so no test data is needed. The
     same seed is always the same schedule.
