@@ -27,7 +27,7 @@ def open_checkpoint(
     """The checkpoint of an earlier call with the same request, or a new one.
 
     Without a ``file`` the checkpoint is in the working directory. Its name follows from the
-    request. A message says where an earlier call is continued.
+    request. A message reports where an earlier call is continued.
 
     Raises:
         CheckpointError: the file is of another call, or of another version of this command.

@@ -19,7 +19,7 @@ Entities = Mapping[str, type[Entity]]
 _OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored", SCALES})
 """The attributes that the library adds to the fields of an item."""
 MAX_DIGITS = 38
-"""Of a number in DynamoDB."""
+"""The maximum of significant digits of a number in DynamoDB."""
 
 
 def format_item(item: Mapping[str, Any], entity: type[Entity] | None) -> dict[str, Any]:

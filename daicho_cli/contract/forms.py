@@ -23,7 +23,7 @@ _CHOICES = ("anyOf", "oneOf")
 
 
 def resolve(value: Schema, document: Document) -> Schema:
-    """What a value of a document refers to, with the keywords beside the reference.
+    """What a value of a document refers to, with the keywords next to the reference.
 
     Raises:
         KeyError: the document does not have it.

@@ -1,4 +1,4 @@
-"""The progress of an export, in a file beside its output."""
+"""The progress of an export, in a file next to its output."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.scales import restore_scales
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
-"""Attributes of a base item that are not fields of its entity, beside those of the indexes."""
+"""Attributes of a base item that are not fields of its entity, except for those of the indexes."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``daicho init``: the files of a new project, from the templates beside this module."""
+"""``daicho init``: the files of a new project, from the templates next to this module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from daicho.runtime.version import VERSION
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".template"
-"""Of a template that tools would take for a file of this repository."""
+"""The end of the name of a template that tools would take for a file of this repository."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME = 32
 TAKEN = ("daicho", "domains", "tests")
@@ -24,7 +24,7 @@ TAKEN = ("daicho", "domains", "tests")
 
 
 class InitError(Exception):
-    """The project cannot be made. The message is one sentence that says what to do."""
+    """The project cannot be made. The message is one sentence with what to do."""
 
 
 def init(

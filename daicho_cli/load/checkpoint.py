@@ -1,4 +1,4 @@
-"""The progress of a load, in a file beside its input."""
+"""The progress of a load, in a file next to its input."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from daicho_cli.local.instance import LocalError
 SECONDS = 60
 """For one call: the first one starts the function."""
 MAX_CHARACTERS = 400
-"""Of an answer that is printed."""
+"""The maximum of an answer that is printed."""
 MAX_CALLS = 6
 
 

@@ -8,7 +8,7 @@ as on AWS.
 
 A function may also answer HTTP without a body, as on AWS; MiniStack would fail. A deployment ends
 no request that is about to reach a function. And MiniStack waits 50 ms after each invocation for a
-first log line of the function: here the function says when its lines have ended.
+first log line of the function: here the function reports when its lines have ended.
 
 Started as a program: ``python emulator.py FOLDER``; the folder only marks the process.
 """

@@ -81,7 +81,7 @@ class LocalInstance:
 
     @property
     def data(self) -> Path:
-        """The data that `reset` removes, beside the log files."""
+        """The data that `reset` removes, in addition to the log files."""
         return self.folder / "data"
 
     @property

@@ -126,7 +126,7 @@ def _install_layer(folder: Path) -> None:
 
 
 def find_tool(name: str) -> str:
-    """A program beside this Python or on the PATH.
+    """A program in the folder of this Python or on the PATH.
 
     Raises:
         LocalError: there is none.

@@ -29,7 +29,7 @@ class Derivation(Enum):
 
     POSSIBLE = "possible"
     OVER_TOGETHER = "over together"
-    """What is declared passes the limits, and what retires does; both together exceed one."""
+    """The declared and the retiring instances are within the limits; both together exceed one."""
     IMPOSSIBLE = "impossible"
     """The stream would set the item's record aside."""
 

@@ -39,8 +39,8 @@ class ValueChange:
 class ResourceChange:
     """One resource that differs.
 
-    ``impact``: a ``ResourceImpact`` of the package (``WILL_REPLACE``). ``attributes``: what is
-    beside the properties (``DeletionPolicy``, ``Metadata``). A type is None where the resource
+    ``impact``: a ``ResourceImpact`` of the package (``WILL_REPLACE``). ``attributes``: all
+    but the properties (``DeletionPolicy``, ``Metadata``). A type is None where the resource
     does not exist.
     """
 

@@ -28,15 +28,15 @@ class ProjectError(DaichoError):
 
 
 class StoreError(DaichoError):
-    """The table or the bucket did not do what it was asked."""
+    """The table or the bucket did not do what was requested."""
 
 
 class UnavailableError(StoreError):
     """No answer, or one that a later attempt may better.
 
-    What was asked may have been done only where it is an `UnansweredError`, as far as the last
-    attempt tells; a client that repeats requests (`daicho.storage.table.open_table`) may have made
-    others.
+    The last attempt may have been executed only if the error is an `UnansweredError`. A client that
+    repeats requests (`daicho.storage.table.open_table`) may have made others, which may have been
+    executed too.
     """
 
 
@@ -81,10 +81,10 @@ class RefusedError(StoreError):
 
 
 class ConditionFailedError(StoreError):
-    """A condition did not hold; ``item`` is what stands there, None if nothing does.
+    """A condition did not hold; ``item`` is the stored item, None if there is none.
 
     After a lost response this may be the answer to the SDK's own repeat of a write that went
-    through: who needs to know compares ``item`` with what it wrote.
+    through. A caller that needs to know compares ``item`` with what it wrote.
     """
 
     def __init__(self, message: str, item: Mapping[str, Any] | None) -> None:
@@ -95,7 +95,8 @@ class ConditionFailedError(StoreError):
 class TransactionFailedError(ConditionFailedError):
     """Conditions of a transaction did not hold, so nothing of it was done.
 
-    ``refused``: what stands there, by the place of the write in the transaction.
+    ``refused``: the stored items, None if there is none, by the place of the write in the
+    transaction.
     """
 
     def __init__(self, message: str, refused: Mapping[int, Mapping[str, Any] | None]) -> None:
@@ -145,7 +146,7 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    """What stands there already forbids it."""
+    """The stored state does not allow the request."""
 
     status = 409
 

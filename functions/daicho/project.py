@@ -1,7 +1,7 @@
 """A project: its name, and where its declarations and their lock file are.
 
-A project says it in the table ``[tool.daicho]`` of its ``pyproject.toml``; all but the name has a
-default::
+A project states them in the table ``[tool.daicho]`` of its ``pyproject.toml``. All but the name
+have defaults::
 
     [tool.daicho]
     name = "Shop"                    # the stacks are Shop-dev and Shop-prod
@@ -170,7 +170,7 @@ class Project:
         return load_migrations(self.migrations)
 
     def _make_importable(self, package: str) -> None:
-        """Let the name of a package mean this project's, also beside another project's."""
+        """Let the name of a package mean this project's, even if another project's is loaded."""
         outermost = package.partition(".")[0]
         loaded = sys.modules.get(outermost)
         if loaded is not None and not _is_below(loaded, self.source):

@@ -1,5 +1,6 @@
 """Check pages: ``python -m tests.docs [--external] [file or folder …]``; without one, all pages.
 
+In a Python file the sentences of the docstrings are checked.
 The exit status is 1 if something is found. ``--external`` lists the addresses outside the
 repository; they are never fetched.
 """
@@ -18,14 +19,21 @@ from tests.docs.prose import find_banned_words, find_long_sentences
 from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
 
-CHECKS = (find_broken_links, find_banned_words, find_long_sentences, find_unrendered_lists)
+PROSE_CHECKS = (find_banned_words, find_long_sentences)
+PAGE_CHECKS = (find_broken_links, find_unrendered_lists)
 
 
 def expand_paths(names: list[str]) -> Iterator[Path]:
-    """The pages that are named, and those in folders that are named."""
+    """The files that are named, and the pages and modules in folders that are named."""
     for name in names:
         path = Path(name).resolve()
-        yield from sorted(path.rglob("*.md")) if path.is_dir() else [path]
+        yield from sorted([*path.rglob("*.md"), *path.rglob("*.py")]) if path.is_dir() else [path]
+
+
+def check_file(path: Path) -> Iterator[str]:
+    """What the checks find in a page, or in the docstrings of a module."""
+    checks = PROSE_CHECKS if path.suffix == ".py" else (*PROSE_CHECKS, *PAGE_CHECKS)
+    return (f"{path}:{message}" for find in checks for message in find(path))
 
 
 def main(arguments: list[str]) -> int:
@@ -35,12 +43,12 @@ def main(arguments: list[str]) -> int:
     if "--external" in arguments:
         print("\n".join(sorted({link for page in pages for link in list_external_links(page)})))
         return 0
-    messages = [f"{page}:{message}" for page in pages for find in CHECKS for message in find(page)]
-    messages += find_misspellings(pages)
+    messages = [message for page in pages for message in check_file(page)]
+    messages += find_misspellings([page for page in pages if page.suffix != ".py"])
     here = f"{Path.cwd()}/"
     for message in messages:
         print(message.replace(here, ""))
-    print(f"{len(pages)} pages, {len(messages)} findings")
+    print(f"{len(pages)} files, {len(messages)} findings")
     return 1 if messages else 0
 
 

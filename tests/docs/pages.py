@@ -79,11 +79,14 @@ def read_inline(token: Token) -> str:
     return "".join(parts)
 
 
-def list_blocks(path: Path) -> Iterator[Block]:
-    """The blocks of prose: headings, paragraphs and table cells, but no code and no quotation."""
+def read_blocks(text: str) -> Iterator[Block]:
+    """The blocks of a Markdown text: headings, paragraphs and table cells.
+
+    Code and quotations are no blocks.
+    """
     kinds: list[str] = []
     line = 1
-    for token in parse_page(path):
+    for token in parse_text(text):
         if token.map:
             line = token.map[0] + 1
         if token.nesting == 1:

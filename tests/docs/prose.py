@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.docs.pages import list_blocks
+from tests.docs.docstrings import list_docstring_blocks
+from tests.docs.pages import Block, read_blocks
 
 HERE = Path(__file__).parent
 MAX_WORDS = 40
@@ -30,13 +31,21 @@ def read_banned_words(path: Path = HERE / "banned-words.txt") -> tuple[BannedWor
     return tuple(BannedWord(re.compile(pattern.strip()), word.strip()) for pattern, word in pairs)
 
 
+def list_blocks(path: Path) -> Iterator[Block]:
+    """The blocks of prose of a page, or of a module's docstrings."""
+    if path.suffix == ".py":
+        return list_docstring_blocks(path)
+    return read_blocks(path.read_text("utf-8"))
+
+
 def find_banned_words(page: Path) -> Iterator[str]:
-    """The banned words of a page, one message each."""
+    """The banned words of a page or a module, one message each."""
     for block in list_blocks(page):
+        is_text = block.kind not in ("heading", "docstring")
         for sentence in block.sentences():
             for banned in read_banned_words():
-                # A heading is no sentence: "What is promised" is a good one.
-                if block.kind == "heading" and banned.pattern.pattern.startswith("^"):
+                # "What is promised" is a good heading, and a good docstring of a value.
+                if not is_text and banned.pattern.pattern.startswith("^"):
                     continue
                 for match in banned.pattern.finditer(sentence):
                     yield f"{block.line}: {match[0]!r}: {banned.instead}"

@@ -15,6 +15,8 @@ CODESPELL = Path(sys.executable).parent / "codespell"
 
 def find_misspellings(pages: Sequence[Path]) -> Iterator[str]:
     """The messages of codespell: file, line, word and correction."""
+    if not pages:
+        return  # codespell would check the working directory
     command = [CODESPELL, "--ignore-words", HERE / "spelling-exceptions.txt", *pages]
     done = subprocess.run(
         [str(part) for part in command], cwd=ROOT, capture_output=True, text=True, check=False

@@ -8,8 +8,7 @@ import pytest
 
 from tests.docs.__main__ import main
 from tests.docs.links import find_broken_links, list_external_links
-from tests.docs.pages import list_blocks
-from tests.docs.prose import find_banned_words, find_long_sentences
+from tests.docs.prose import find_banned_words, find_long_sentences, list_blocks
 from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
 
@@ -82,6 +81,66 @@ def test_a_block_has_the_line_that_it_begins_in(tmp_path: Path) -> None:
     assert list(blocks[1].sentences()) == ["one two e.g. three.", "Four."]
 
 
+MODULE = '''"""A module.
+
+A key table is no prose::
+
+    PK #shard    SK claims, and here stands what an item says about it
+
+- The first item of a list. What is
+  promised here goes on in the next line.
+"""
+
+
+class Reader:
+    """A reader of ``what says``, `stands` and ``lies``.
+
+    Attributes:
+        name: its name, which
+            says what it is. Second.
+        says: a name is no prose.
+
+    The text after a section stands here.
+    """
+
+    LIMIT = 3
+    """What lies below it."""
+
+    def read(self) -> None:
+        """Read.
+
+        Raises:
+            Invalid: it says so.
+
+            StoreError: a store fails.
+        """
+        return "it stands"
+'''
+
+
+def test_banned_words_are_found_in_docstrings(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(MODULE, "utf-8")
+    found = [message.partition(": is")[0].split(":")[:2] for message in find_banned_words(module)]
+    assert sorted((int(line), word.strip()) for line, word in found) == [
+        (7, "'goes on'"),
+        (16, "'says'"),
+        (20, "'stands'"),
+        (24, "'lies'"),
+        (30, "'says'"),
+    ]
+
+
+def test_each_entry_of_a_docstring_is_a_block(tmp_path: Path) -> None:
+    words = " ".join(["word"] * 25)
+    entries = f"    Args:\n        a: {words}\n        b: {words}\n            {words}\n"
+    module = tmp_path / "module.py"
+    module.write_text(f'def f(a, b):\n    """Do.\n\n{entries}    """\n', "utf-8")
+    assert [message.split(":")[:2] for message in find_long_sentences(module)] == [
+        ["6", " 51 words"]
+    ]
+
+
 @pytest.mark.parametrize(
     "link",
     ["missing.md", "page.md#nothing", "#nothing", "#twice", "../page.md", "other.txt#anchor"],
@@ -128,4 +187,7 @@ def test_the_command_prints_findings_and_exits_with_1(
     assert "page.md:1: 'stands': is, is stored" in capsys.readouterr().out
     page.write_text("It is stored.\n", "utf-8")
     assert main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "1 pages, 0 findings\n"
+    assert capsys.readouterr().out == "1 files, 0 findings\n"
+    (tmp_path / "module.py").write_text('"""It stands."""\n', "utf-8")
+    assert main([str(tmp_path)]) == 1
+    assert "module.py:1: 'stands': is, is stored" in capsys.readouterr().out

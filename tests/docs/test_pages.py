@@ -1,4 +1,4 @@
-"""The pages pass the checks: links, banned words, length of sentences, spelling."""
+"""The pages and docstrings pass the checks: links, banned words, length of sentences, spelling."""
 
 from __future__ import annotations
 
@@ -43,6 +43,17 @@ def test_links_resolve(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_sentences_are_short_and_plain(page: Path) -> None:
     assert [*find_banned_words(page), *find_long_sentences(page)] == []
+
+
+@pytest.mark.parametrize("package", ["functions/daicho", "daicho_cli"])
+def test_sentences_of_docstrings_are_short_and_plain(package: str) -> None:
+    modules = sorted((ROOT / package).rglob("*.py"))
+    assert len(modules) > 50
+    assert [
+        f"{module.relative_to(ROOT)}:{message}"
+        for module in modules
+        for message in (*find_banned_words(module), *find_long_sentences(module))
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

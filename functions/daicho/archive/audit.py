@@ -188,7 +188,7 @@ class Auditor:
         self._entities: tuple[str, ...] = ()
 
     def run(self, retry_budget: RetryBudget, *, again: bool = False) -> AuditReport:
-        """Continue today's round, or begin it. ``again`` begins it anew.
+        """Continue today's round, or begin it. ``again`` starts it from the beginning.
 
         Raises:
             UnavailableError: the table or the bucket is unavailable; the next run continues.

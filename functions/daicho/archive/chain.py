@@ -2,8 +2,8 @@
 
 Objects are only created, never replaced, and the name of each contains the chain's watermark
 before it. So only one link can follow another, whatever batches a retry contains. A writer that
-meets an existing name takes that link's last number and goes on behind it (EXACTNESS rules 19 to
-21).
+meets an existing name takes that link's last number and continues behind it (EXACTNESS rules 19
+to 21).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class ChainWriter:
     def append(
         self, chain: Chain, records: Sequence[StreamRecord], *, redriven: bool = False
     ) -> frozenset[str]:
-        """Append the records that the chain lacks. On conflict go on behind the existing link.
+        """Append the records that the chain lacks. On conflict continue behind the existing link.
 
         Returns the numbers of the records that this call has written. Of the other records, the
         chain holds those that arrived before it passed them. ``records`` must be in order.

@@ -58,7 +58,7 @@ class ForgetReport:
     ``rows`` were removed from ``objects``, and ``versions`` that held such rows were removed.
     ``younger`` objects still hold ``younger_rows``; another run is due at ``again_at``. ``broken``
     objects could not be read, so their contents are unknown. ``latest``: when the last of the rows
-    was deleted. ``cursor``: the next run may go on behind it.
+    was deleted. ``cursor``: the next run may continue behind it.
     """
 
     tenant: str

@@ -1,9 +1,13 @@
 """The objects of the archive: packed rows, and metadata for the verification. Pure.
 
 Gzip NDJSON. An object's metadata describes its contents, so that a row that is edited, added or
-removed by hand is detectable: ``last`` (a link's last number; the chain goes on behind it),
-``rows`` (the number of rows), ``sha256`` (of the lines), ``forgotten`` (rows that were removed for
-a tenant that is forgotten) and ``redriven`` (rows that a redrive appended).
+removed by hand is detectable:
+
+- ``last``: a link's last number; the chain continues behind it.
+- ``rows``: the number of rows.
+- ``sha256``: the digest of the lines.
+- ``forgotten``: how many rows were removed for a tenant that is forgotten.
+- ``redriven``: how many rows a redrive appended.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A record that its chain has not passed becomes the chain's next link. A record that the chain has
 passed was either archived before it was given up, or left out. The link that spans its number
-shows which. Only a record that is absent from that link gets an object of its own, beside the
+shows which. Only a record that is absent from that link gets an object of its own, outside the
 chain. The span of a link never changes, so a repeat has the same result.
 """
 

@@ -59,7 +59,7 @@ class RestoreReport:
     ``replaced`` over a live item. ``already``: restored by an earlier run. ``newer``: not written,
     because a live item exists. ``waiting``: an expired item exists, and must be archived first.
     ``unrestorable`` and ``broken`` name rows and objects with the reason. ``cursor``: the next run
-    goes on behind it. ``finished``: nothing is left behind the cursor.
+    continues behind it. ``finished``: nothing is left behind the cursor.
     """
 
     dry_run: bool = True

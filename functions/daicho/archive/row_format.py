@@ -2,8 +2,8 @@
 
 One JSON object a line: ``tenant``, ``entity``, ``gen`` (the generation of the entity's
 declarations, null if the image holds none), ``deleted_at`` (UTC), ``seq``, ``raw`` (true if the
-model cannot read the image) and ``item``, which is DynamoDB's own JSON: sets stay sets, no digit
-is lost, and binary values are base64, as the stream writes them.
+model cannot read the image) and ``item``. The item is in DynamoDB's own JSON: sets stay sets, no
+digit is lost, and binary values are base64, as the stream writes them.
 """
 
 from __future__ import annotations

@@ -59,9 +59,9 @@ class FigureBook:
         of a declared bucket. ``live``: all that was counted up to now, of at most 32 stored items.
 
         Raises:
-            Invalid: it names ``from``, ``to``, ``step`` or ``live``: a range that is reversed or
-                too long, a bound within a bucket, a local time that does not exist or occurs
-                twice, a step that has no whole buckets, or an aggregate without a series.
+            Invalid: it names ``from``, ``to``, ``step`` or ``live``. The range is reversed or too
+                long, a bound is within a bucket, a local time does not exist or occurs twice, a
+                step has no whole buckets, or the aggregate has no series.
         """
         return self._tools.totals.read_series(query, since, until, step, live=live)
 

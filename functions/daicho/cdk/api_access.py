@@ -23,7 +23,7 @@ MAX_AUDIENCES = 50
 OWN_AUDIENCES = 2
 """Of those, the client of users' programs and that of the console."""
 MAX_SCOPES = 100
-"""Of a resource server: Amazon Cognito Developer Guide, "Quotas in Amazon Cognito"."""
+"""Of one resource server. Source: "Quotas in Amazon Cognito", Amazon Cognito Developer Guide."""
 CUSTOM_ATTRIBUTE_PREFIX = "custom:"
 """The beginning of the claims of a user pool's custom attributes."""
 WRITABLE_CLAIMS = frozenset(

@@ -52,11 +52,14 @@ class Ledger(Construct):
     logical IDs follow from its place: what holds data is replaced if the construct is moved or
     renamed.
 
-    Attributes: ``table`` (its indexes GSI1, GSI2, GSI3), ``archive``, ``failures``, ``objects``
-    (the buckets), ``user_pool``, ``user_pool_client`` (None for an issuer of the team's own),
-    ``http_api``, ``api_url``, ``functions`` (by name: api, project, archive, redrive, jobs,
-    ops, release, rollup, audit, forget, sweep; tokens if access tokens have the tenant),
-    ``outputs``.
+    Attributes:
+        table: its indexes are GSI1, GSI2 and GSI3.
+        archive, failures, objects: the buckets.
+        user_pool, user_pool_client: both are None for an issuer of the team's own.
+        http_api, api_url: the HTTP API, and its URL.
+        functions: by name: api, project, archive, redrive, jobs, ops, release, rollup, audit,
+            forget, sweep; tokens if access tokens have the tenant.
+        outputs: those of the stack, by name.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Acknowledged cdk-nag findings, each with its reason, beside the construct that it concerns."""
+"""Acknowledged cdk-nag findings, each with its reason, at the construct that it concerns."""
 
 from aws_cdk import Acknowledgment, Validations
 from constructs import IConstruct

@@ -92,8 +92,8 @@ class Settings:
     and put and get objects by signed URLs. ``domain_name``: the API's own host name, with a
     certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
-    topic; both may be given. The topic `NO_TOPIC` says that something else reads the states of the
-    alarms. ``runbook_url``: the page that the description of each alarm links to.
+    topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
+    the alarms. ``runbook_url``: the page that the description of each alarm links to.
     ``concurrency_quota``: the account's quota of concurrent executions.
     """
 
@@ -268,12 +268,16 @@ class Settings:
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
         """Read the stage and its few options from the CDK context.
 
-        Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``, ``alarm_topic``,
-        ``replica_index``, ``console`` and ``warm_throughput`` (true or false), ``runbook_url``,
-        ``project_window_seconds``, ``cors_origins`` (separated by commas),
-        ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, those of `read_identity`; at stage
-        local ``local_layer``, ``local_ledger`` and ``api_url``, which are required, and ``faults``.
+        The options are:
+
+        - ``account`` and ``region``: both or neither. Without them the credentials of the
+          deployment decide.
+        - ``replica_index``, ``console`` and ``warm_throughput``: true or false.
+        - ``cors_origins``: separated by commas.
+        - ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
+          ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, and those of `read_identity`.
+        - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
+          and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.

@@ -70,8 +70,8 @@ class LedgerTable(Construct):
         """A copy of the table as an index: its keys and all attributes, with a short delay.
 
         Its capacity must equal the capacity of the table, or the table's writes wait for it.
-        Source: seed 002; "Using global secondary indexes to create an eventually consistent
-        replica", Amazon DynamoDB Developer Guide.
+        Source: "Using global secondary indexes to create an eventually consistent replica", Amazon
+        DynamoDB Developer Guide.
         """
         self.table.add_global_secondary_index(
             index_name="Replica",

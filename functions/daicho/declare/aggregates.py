@@ -228,7 +228,8 @@ class Counter(TallyDeclaration):
             least 8; a number, or a frozen field copied through a reference in ``within``. There are
             8 at first, and the rollup opens more when they run hot.
 
-    Source: seed 003 (write sharding).
+    Source: write sharding, "Data modeling building blocks in DynamoDB", Amazon
+    DynamoDB Developer Guide.
     """
 
     def __init__(self, *by: Any, within: Any = (), slots: Any = 8) -> None:

@@ -76,7 +76,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Include:
-    """A function's values beside the rows of an entity's lists; ``optional``: on request."""
+    """A function's values, shown with the rows of an entity's lists; ``optional``: on request."""
 
     entity: type[Entity]
     function: Callable[..., Any]
@@ -212,7 +212,7 @@ class Domain:
         return mount
 
     def include(self, entity: type[Entity], *, optional: bool = False) -> Callable[[F], F]:
-        """Show a function's values beside the rows of an entity's lists, under its name.
+        """Show a function's values with the rows of an entity's lists, under its name.
 
         It takes the book and the items of a page, and gives a value for each. ``optional``: only
         for requests with ``include=`` and its name.

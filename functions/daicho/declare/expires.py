@@ -29,7 +29,8 @@ class Expires(Declaration):
             A day begins at 00:00 UTC. An item without a value does not expire.
         where: only items that meet this condition expire: ``one_of(status, "void")``.
 
-    Source: seed 003 (Time to Live, and for archiving).
+    Source: time to live, and for archival, "Data modeling building blocks in DynamoDB", Amazon
+    DynamoDB Developer Guide.
     """
 
     duplicate_error = "expires twice"

@@ -14,7 +14,7 @@ from daicho.plan import FIRST_FOLD, NEWEST_FOLD, Part, TimeBucket
 from daicho.plan.calendar import check_zone, digest_zone
 
 MAX_SHARDS = 100
-"""Of a listing or a ranking: each is read for a page."""
+"""The maximum of a listing or a ranking: each shard is read for a page."""
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
 T = TypeVar("T")

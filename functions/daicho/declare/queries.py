@@ -51,9 +51,14 @@ class SectionRef(Generic[E]):
 class ListQuery(Generic[E]):
     """A list of items.
 
-    ``by`` is the path to them: ``partition`` (the items of a partition, by sort key), ``under``
-    (those of them whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
-    ``search`` (newest first unless ordered otherwise), ``versions`` (of one item, newest first).
+    ``by`` is the path to them:
+
+    - ``partition``: the items of a partition, by sort key.
+    - ``under``: those of them whose key begins so.
+    - ``inverse``: an edge from its far end.
+    - ``listing`` or ``search``: newest first unless ordered otherwise.
+    - ``versions``: of one item, newest first.
+
     ``name`` is the declaration's, ``parts`` are its partition's values, the beginning of a key,
     the keyword, or the key of the one item. ``low``, ``high`` and ``prefix`` limit the list, by
     the field that orders it.

@@ -107,7 +107,7 @@ class SeriesBucket:
     """The figures of a stretch of time of one group.
 
     ``label``: that of the step's bucket, such as ``2026-11-21``; empty for the whole range.
-    ``start`` (inclusive) and ``end`` (exclusive): in UTC, within the range that was asked for.
+    ``start`` (inclusive) and ``end`` (exclusive): in UTC, within the range that was requested.
     """
 
     label: str
@@ -135,7 +135,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Page(Generic[E]):
-    """Items in order, and the cursor that goes on behind them: None only at the end.
+    """Items in order, and the cursor that continues behind them: None only at the end.
 
     A page may come short, or empty, and still have a cursor: what one page reads is bounded.
     """
@@ -146,7 +146,7 @@ class Page(Generic[E]):
 
 @dataclass(frozen=True)
 class Chart:
-    """Scores from the highest, and the cursor that goes on behind them: None only at the end.
+    """Scores from the highest, and the cursor that continues behind them: None only at the end.
 
     ``as_of`` and ``rolled_up``: see `Score`. They apply to all scores of the page.
     """

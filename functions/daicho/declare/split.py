@@ -23,7 +23,8 @@ class Split(Declaration):
     One section is read and changed without the others, at about the units of its own size; all of
     them together may be larger than an item. Nothing can be searched, listed or counted by it.
 
-    Source: seed 003 (vertical partitioning).
+    Source: vertical partitioning, "Data modeling building blocks in DynamoDB", Amazon
+    DynamoDB Developer Guide.
     """
 
     def __init__(self, sections: Any) -> None:

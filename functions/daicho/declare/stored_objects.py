@@ -1,9 +1,10 @@
-"""Objects beside items: data too large for the table, such as an image, is stored in S3.
+"""Objects of items: data too large for the table, such as an image, is stored in S3.
 
 An item holds the type and size of its object. The object itself is transferred between S3 and the
 holder of a URL that is signed for it, for a limited time, and never through the API.
 
-Source: seed 003 (a tenant's photos).
+Source: multi-tenancy (a tenant's photos), "Data modeling building blocks in DynamoDB", Amazon
+DynamoDB Developer Guide.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class SignedRequest:
 
 
 def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
-    """Declare an object in S3 beside the item, of a field of type `StoredObject`.
+    """Declare an object in S3 that belongs to the item, by a field of type `StoredObject`.
 
     Its type and size are given when the item is created, and signed: S3 takes nothing else. It is
     deleted with the item.

@@ -16,13 +16,13 @@ class Versioned(Declaration):
     """Every version of an item is kept, and can be read by its number.
 
     Args:
-        mode: ``"copy"``: the current item holds everything and each version is stored beside it
+        mode: ``"copy"``: the current item holds everything and each version is stored
             once more, so it is searched, listed and counted like any other. ``"pointer"``: the
             current item holds its key and the number of the newest version, which holds the
             content: a large item takes half the units a write, and can be listed only by key
             and ``created_at``.
 
-    Source: seed 002 (version control by sort key prefixes, patterns A and B).
+    Source: "Using sort keys for version control", Amazon DynamoDB Developer Guide.
     """
 
     duplicate_error = "is versioned twice"

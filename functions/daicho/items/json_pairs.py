@@ -1,4 +1,4 @@
-"""Validated values beside their JSON: numbers as they were sent, and decimals in plain notation.
+"""Pairs of values and their JSON: numbers as they were sent, and decimals in plain notation.
 
 A type of a project's own, such as a model in a list, is validated and dumped by Pydantic. It takes
 more texts for a decimal than JSON has numbers, and writes some of them with an exponent.
@@ -192,7 +192,7 @@ def replace_exponents(value: Any, dumped: Any) -> Any:
 
 
 def _list_pairs(value: Any, plain: Any) -> Iterator[tuple[str | int, Any, Any]]:
-    """The members of a value beside those of its JSON, by name or place."""
+    """The members of a value paired with those of its JSON, by name or place."""
     if isinstance(plain, Mapping):
         for name, member in _list_members(value):
             if name in plain:

@@ -80,7 +80,7 @@ def replace_fields(
 
 
 def list_companions(entity: type[Entity]) -> tuple[str, ...]:
-    """The attributes that items have because of their fields, beside the fields themselves."""
+    """The attributes that items have because of their fields, in addition to the fields."""
     return (SCALES,) if list_decimal_fields(entity) else ()
 
 

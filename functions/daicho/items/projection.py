@@ -30,7 +30,7 @@ class View:
 
 @dataclass(frozen=True)
 class ViewPage:
-    """A page of views, and the cursor that goes on behind them: None only at the end."""
+    """A page of views, and the cursor that continues behind them: None only at the end."""
 
     items: list[View]
     cursor: str | None

@@ -1,4 +1,4 @@
-"""The record of a job: an item of the table that says what is to be done, and how far it has come.
+"""The record of a job: an item of the table with what is to be done, and how far it has come.
 
 Each kind of job has a class for its record, and a key for it. Values that are empty are not stored.
 """
@@ -25,7 +25,7 @@ JOB_ID = re.compile("[0-9A-Z]{26}")
 """The id of a job that people ask for is a ULID. Other texts have no job, and some of them cannot
 be a key."""
 RETENTION = dt.timedelta(days=90)
-"""How long a restore or a redrive is kept after it was asked for."""
+"""How long the record of a restore or a redrive is kept after the request."""
 _EMPTY = ("", None)
 
 
@@ -108,7 +108,7 @@ class PassRecord(JobRecord):
 
 
 def build_expiry(asked_at: str) -> Image:
-    """The attribute by which DynamoDB removes the item of a job that was asked for then."""
+    """The attribute by which DynamoDB removes the item of a job that was requested then."""
     expires = dt.datetime.fromisoformat(asked_at) + RETENTION
     return attributes.to_image({"ttl": int(expires.timestamp())})
 

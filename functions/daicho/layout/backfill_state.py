@@ -1,7 +1,7 @@
 """The backfill item of an entity: which generations its base items may be of (EXACTNESS rule 26).
 
-The lock file says which instances of declarations exist, and is the same everywhere. What the
-table of a stage contains differs by stage, so the table says it itself::
+The lock file lists which instances of declarations exist, and is the same everywhere. What the
+table of a stage contains differs by stage, so it is stored in the table::
 
     PK #backfill   SK <entity>
     oldest         no base item of the entity is of an older generation than this one
@@ -20,7 +20,7 @@ table of a stage contains differs by stage, so the table says it itself::
 
 An instance that every generation from ``oldest`` on derives is complete: it includes every base
 item. `daicho.release` writes the items at a deployment, before the code that writes a generation
-is deployed. A last item, with the sort key ``#``, says that every entity has its item, and which
+is deployed. A last item, with the sort key ``#``, shows that every entity has its item, and which
 ledger was released: ``source``, and ``types`` of its event filters.
 """
 
@@ -41,10 +41,10 @@ from daicho.storage.requests import Update
 BACKFILL = keys.render("", "backfill")
 """The partition of all backfill items. No tenant has an empty name."""
 STATE_CACHE_S = 2.0
-"""The maximum age of a backfill item that a reader uses, in seconds. Whoever lowers ``oldest``
-waits longer than this before code that writes that generation starts."""
+"""The maximum age of a backfill item that a reader uses, in seconds. A process that lowers
+``oldest`` waits longer than this before code that writes that generation starts."""
 RECORDED_KEY = ItemKey(BACKFILL, "#")
-"""The item that says that every entity has a backfill item. No entity is called so."""
+"""The item that shows that every entity has a backfill item. No entity is called so."""
 FILTER_KEY = ItemKey(BACKFILL, "##")
 """The item that lists, before the first release is complete, what every event filter passes."""
 CHECK_KEY = ItemKey(BACKFILL, "###")
@@ -54,7 +54,7 @@ CHECK_KEY = ItemKey(BACKFILL, "###")
 
 @dataclass(frozen=True)
 class BackfillState:
-    """What the backfill item of an entity says; see the module. ``plans``: digests by number."""
+    """What the backfill item of an entity holds; see the module. ``plans``: digests by number."""
 
     entity: str
     oldest: int

@@ -2,8 +2,8 @@
 
 Some work takes several writes and does not fit a transaction: the sections of a document are
 written before they are visible, and removed when they are not visible any more; an object in S3 is
-removed after its item. If a process ends in between, data stays that nobody looks for. So a mark
-exists beside the item for as long as that is possible, and a scheduled sweep processes the marks
+removed after its item. If a process ends in between, data stays that nobody looks for. So the
+item has a mark for as long as that is possible, and a scheduled sweep processes the marks
 that are due.
 """
 
@@ -22,7 +22,7 @@ IN_FLIGHT_GRACE = dt.timedelta(minutes=15)
 
 
 def render_owner_partition(base: ItemKey, entity: str) -> str:
-    """The partition of the data beside an item. It holds the item's whole key.
+    """The partition of an item's additional data. It holds the item's whole key.
 
     Raises:
         KeyTooLongError: over DynamoDB's limit.
@@ -45,7 +45,7 @@ def build_mark_key(partition: str, name: str) -> ItemKey:
 
 
 def build_mark(partition: str, name: str, due: dt.datetime, *, object: str | None = None) -> Image:
-    """A mark beside an item. The sweep processes it when it is due, and not before.
+    """A mark of an item. The sweep processes it when it is due, and not before.
 
     ``object``: the name of an S3 object that may be left over. Without it the mark is of sections.
     """

@@ -1,7 +1,7 @@
 """Restorations from the archive: the mark on a restored item, and the record of its row. Pure.
 
 A restore writes two items in one transaction: the item, with the mark `RESTORED_MARK`, and the
-record of the archived row. The mark tells the projector to take back the amounts that the expired
+record of the archived row. The mark makes the projector take back the amounts that the expired
 item kept (``on_expiry="keep"``). The record outlives the item, so a row that is restored again,
 after its item was deleted, is not taken back again (rule 42)::
 

@@ -1,4 +1,4 @@
-"""How long the stack keeps what tells a late stream record from a new one."""
+"""How long the stack keeps what distinguishes a late stream record from a new one."""
 
 from __future__ import annotations
 

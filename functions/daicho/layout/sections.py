@@ -2,10 +2,11 @@
 
 The image of an item does not contain its split field (`Split`). The image, the *head*, holds a
 `Manifest`: the *epoch* of the sections, and the latest changes. Each section is an item of its
-own, in a partition beside the head's. A section that is too large for one item is cut into
+own, in another partition than the head. A section that is too large for one item is cut into
 *pieces*. These items have no ``type``, so no event filter passes them.
 
-Source: seed 003 (vertical partitioning).
+Source: vertical partitioning, "Data modeling building blocks in DynamoDB", Amazon
+DynamoDB Developer Guide.
 """
 
 from __future__ import annotations

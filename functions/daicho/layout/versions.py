@@ -1,7 +1,7 @@
 """Versions: their keys and their contents. Pure.
 
 Each version of an item is an item of its own, in a partition that no other item has: the tenant,
-``@`` and the entity, the base item's partition and its sort key; its sort key is the number, at
+``@`` and the entity, the base item's partition and its sort key. Its sort key is the number, at
 fixed width. A written version never changes. A version item has no ``type``, so no event filter
 passes it and nothing is derived from it.
 
@@ -10,11 +10,11 @@ holds its key and the number, and the newest version is the last item of that pa
 one read too: a query that reads one item backward.
 
 Numbers are never given twice. A deletion takes a number as well, for the mark that it leaves in
-the partition. So an item that is created later with the same key goes on counting behind the mark.
-A version that is forgotten keeps its number for an hour, for writers that have read the version
-before it.
+the partition. So the versions of an item that is created later with the same key get the numbers
+after the mark. A version that is forgotten keeps its number for an hour, for writers that have read
+the version before it.
 
-Source: seed 002 (version control by sort key prefixes).
+Source: "Using sort keys for version control", Amazon DynamoDB Developer Guide.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def parse_instant(zone: str, text: str) -> dt.datetime:
 
     Raises:
         ValueError: it is none of them; or the clock of the zone never shows the local time, or
-            twice. The message says what to write.
+            twice. The message shows what to write.
     """
     if _LABELS["day"].fullmatch(text):
         return find_calendar("day", zone).parse(text).start

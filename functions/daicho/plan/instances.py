@@ -67,9 +67,10 @@ def list_replacing_generations(plan: EntityPlan, names: Iterable[str]) -> list[i
 def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple[Any, ...]:
     """What a declaration derives, as a value: equal values derive the same from every image.
 
-    It leaves out what only readers use (a search's ``through``), the time of the rollup, the
-    initial slots of a counter, and whatever has no effect: the order of fields in a search, the
-    shards of a ranking that does not exist, or the type of a field that is stored in the same way.
+    It leaves out what only readers use (a search's ``through``), the time of the rollup, and the
+    initial slots of a counter. It also leaves out whatever has no effect: the order of fields in a
+    search, the shards of a ranking that does not exist, or the type of a field that is stored in
+    the same way.
     """
     kinds = plan.fields
     match declaration:

@@ -44,7 +44,7 @@ def check_locked(
 
     The declarations of an entity must equal its newest generation, or an earlier one of which the
     newest still derives everything: code that was rolled back. It then writes that generation, and
-    the newer ledger tells the stream how images of the newer generations are derived.
+    the newer ledger shows the stream how images of the newer generations are derived.
 
     Raises:
         DeclarationError: a declaration changed, came or went without a new generation.
@@ -91,10 +91,10 @@ def append_generations(
         fields: all fields of each entity, by name; without it, those that declarations read.
 
     Raises:
-        DeclarationError: a key changed, so stored items would not be found under the new one;
-            versions by pointer were introduced or removed; stored items would lack a required
-            field, or could not be read any more; a declaration would have two instances that
-            retire; a decision has no effect; or a migration is lost, or would change what earlier
+        DeclarationError: a key changed, so stored items would not be found under the new one.
+            Versions by pointer were introduced or removed. Stored items would lack a required
+            field, or could not be read any more. A declaration would have two instances that
+            retire. A decision has no effect. A migration is lost, or would change what earlier
             generations read.
     """
     entities = dict(ledger.entities)

@@ -1,6 +1,6 @@
 """Field migrations: functions that compute fields of items of older generations.
 
-A project has them in a package beside its domains. Functions that rebuild items load that package
+A project has them in a package next to its domains. Functions that rebuild items load that package
 too, so a file of it imports neither the domains nor Pydantic::
 
     @migration("User", writes=("given_name", "family_name"))

@@ -141,8 +141,8 @@ class VersionHistory:
     def forget_versions(self, ref: ItemRef[Any]) -> ForgetVersionsResult:
         """Remove the versions before the newest one, oldest first, a thousand at most.
 
-        Of a deleted item only its deletion mark with its number remains. Of a forgotten version its
-        number remains, for an hour.
+        A deleted item keeps only its deletion mark with its number. The number of a forgotten
+        version remains for an hour.
 
         Raises:
             NotFound: such an item never existed.

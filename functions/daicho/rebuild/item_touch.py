@@ -99,7 +99,7 @@ class Touch:
 
     ``removed``: reservations of values that the item has no more. ``checks``: the owners of
     reservations that are taken over. ``end``: the ``ttl`` of the item if the touch changes it, in
-    epoch seconds. What has expired by then stays expired, so a late touch is not sent.
+    epoch seconds. An item that has expired by then stays expired, so a late touch is not sent.
     """
 
     update: Update

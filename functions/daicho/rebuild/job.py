@@ -182,7 +182,7 @@ class TableStep(PassStep):
         self._table_dependencies, self._table_job = on, job
 
     def wait_for_deployment(self) -> JobStep | None:
-        """End the step while a deployment is under way; None if the step may go on.
+        """End the step while a deployment is under way; None if the step may continue.
 
         Before a pass that may be a proof, also wait until what ran before the deployment has ended.
         Until then it may write, and does not announce it.

@@ -24,8 +24,8 @@ ROLLUP_WAIT_S = 15
 class FillOutcome:
     """How far the phase is.
 
-    ``blocked``: why it cannot go on; empty if it can. ``waiting``: what it waits for, and ``wait``:
-    after how many seconds it looks again.
+    ``blocked``: why it cannot continue; empty if it can. ``waiting``: what it waits for, and
+    ``wait``: after how many seconds it looks again.
     """
 
     finished: bool
@@ -76,7 +76,7 @@ class KeptPhase:
         counted. A reader of a total would otherwise get a figure that lacks them.
 
         Raises:
-            StoreError: a store fails; the next step goes on.
+            StoreError: a store fails; the next step continues.
         """
         job, saved = self._job, self._parts.now()
 

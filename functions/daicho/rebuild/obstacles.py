@@ -1,4 +1,4 @@
-"""What stands between a proving pass and completeness: records that are not counted."""
+"""What prevents completeness after a proving pass: records that are not counted."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Purge:
         """Do as much work as there is time for. ``id``: of the job; another one replaced it if not.
 
         Raises:
-            StoreError: a store fails; the next step goes on.
+            StoreError: a store fails; the next step continues.
         """
         job = find_purge(self.store)
         if job is None or job.id != id or job.state == "succeeded":

@@ -1,7 +1,7 @@
 """Touches every item of older generations, proves that none is left, and then switches readers.
 
 A pass scans the whole table. The first one begins at once. The next one waits until every writer of
-older code that was running when the rebuild was asked for has ended (``settle``). Code that was
+older code that was running when the rebuild was requested has ended (``settle``). Code that was
 rolled back announces what it writes; such an announcement makes another pass necessary. A pass that
 reads consistently and finds nothing is the proof that no item of an older generation is left
 (rule 30). Then heartbeats go through every shard, so the projector has handled all touches (rule
@@ -69,7 +69,7 @@ class Rebuild:
     """The dependencies of a rebuild.
 
     ``settle``: seconds after which every writer has ended that was running when the rebuild was
-    asked for. ``read`` limits read units a second. ``archive``: None without an archive.
+    requested. ``read`` limits read units a second. ``archive``: None without an archive.
     ``dirty_shards``: how many partitions dirty marks are spread over.
     """
 
@@ -120,7 +120,7 @@ class Rebuild:
         ``id``: of the job that the caller works on. If there is another one, another caller does.
 
         Raises:
-            StoreError: a store fails; the next step goes on.
+            StoreError: a store fails; the next step continues.
         """
         job = find_job(self.store)
         if job is None or job.state in ("succeeded", "paused") or id not in (None, job.id):

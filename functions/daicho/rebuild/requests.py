@@ -63,7 +63,7 @@ def request_rebuild(
 ) -> RebuildJob:
     """Record a request; returns the job. An execution of the state machine then works on it.
 
-    A job that is not over goes on with the new targets beside its own.
+    A job that is not over continues with the new targets in addition to its own.
 
     Raises:
         OvertakenError: the job was changed by another process; call again.

@@ -52,7 +52,7 @@ class StackJobs:
         """Do as much work on a job as there is time for.
 
         Raises:
-            StoreError: a store fails; the next step goes on.
+            StoreError: a store fails; the next step continues.
         """
         if job.startswith(PURGE_PREFIX):
             return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)

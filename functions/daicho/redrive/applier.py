@@ -58,7 +58,7 @@ class ApplyResult:
 
 
 class UncomputableError(Exception):
-    """A record that cannot be computed; ``cause`` says why."""
+    """A record that cannot be computed; ``cause`` is the reason."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))

@@ -1,12 +1,13 @@
 """The records that a redrive of chosen ones applies: these, and older ones before them (rule 15).
 
-- Of a chosen claim's item, every older claim comes along, of whatever shard: the numbers of an item
-  increase across a shard split (rule 1), so a claim in the parent shard is older.
-- Of a chosen record of a discarded batch, every older discarded record of its shard comes along.
-  Rule 16 decides by the number of a slot, and a slot is of one shard. Counted before an older
-  record of the slot, the newer one raises the number, and the older one could only be recounted.
+- With a chosen claim, every older claim of its item is applied, of whatever shard. The numbers of
+  an item increase across a shard split (rule 1), so a claim in the parent shard is older.
+- With a chosen record of a discarded batch, every older discarded record of its shard is applied.
+  Rule 16 decides by the number of a slot, and a slot is of one shard. If a newer record
+  were counted before an older one of the slot, it would raise the number, and the older one could
+  only be recounted.
 
-Applied in ascending order, the applied claims of an item are at any time its oldest ones.
+The order is ascending, so the applied claims of an item are at any time its oldest ones.
 """
 
 from __future__ import annotations

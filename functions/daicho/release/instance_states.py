@@ -1,6 +1,6 @@
 """The state of each instance of an entity in a stage, and which one answers (rule 26): pure.
 
-The lock file says which instances exist. The backfill item says which of them include every item.
+The lock file lists which instances exist. The backfill item shows which of them include every item.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Release:
 
         Returns where the functions find their ledger: ``source``. But while CloudFormation goes
         back to older code after the stage was opened to newer code, this is the newer ledger, with
-        which the stream goes on.
+        which the stream continues.
 
         Raises:
             ReleaseRefusedError: with all reasons.

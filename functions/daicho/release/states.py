@@ -59,7 +59,7 @@ class BegunCheck:
 
 @dataclass(frozen=True)
 class StageStates:
-    """What a table says about its entities.
+    """What a table holds about its entities.
 
     ``states``: the backfill items, by entity. ``is_recorded``: every entity that has items has a
     backfill item too. ``is_empty``: the table has no items but those of the stack itself.
@@ -90,7 +90,7 @@ class StageStates:
         return {**certain, **self.states}
 
     def plan_release(self, ledger: Ledger) -> dict[str, BackfillState]:
-        """The state of each entity of a ledger, once code may write what ``ledger`` says.
+        """The state of each entity of a ledger, once code may write what ``ledger`` declares.
 
         An entity without a backfill item is new, unless the table is from before there were such
         items. Then items of every generation may be there.
@@ -140,7 +140,7 @@ class StageStates:
 
 
 def read_stage_states(store: Table) -> StageStates:
-    """Read what a table says about its entities: one query, and two requests more until a release.
+    """Read what a table holds about its entities: one query, and two requests more until a release.
 
     Raises:
         UnavailableError: the table does not answer.

@@ -34,7 +34,7 @@ def utc_now() -> dt.datetime:
     """The time at this moment, in UTC, with microseconds.
 
     No two calls of a process return the same instant. So an item that is deleted and created again
-    has another ``created_at``, by which an exact touch tells the two apart (rule 29).
+    has another ``created_at``, by which an exact touch distinguishes them (rule 29).
     """
     return _instants.draw()
 
@@ -43,9 +43,9 @@ def utc_now() -> dt.datetime:
 class ClockReading:
     """What the monotonic clock and the wall clock show at one moment, in seconds.
 
-    Neither clock alone measures how long something is valid. The monotonic clock may stand still
+    Neither clock alone measures how long something is valid. The monotonic clock may not advance
     while Lambda has frozen the execution environment, or a laptop sleeps. The wall clock may be set
-    back. So time has passed as soon as one of them says so.
+    back. So time has passed as soon as one of them shows it.
     """
 
     monotonic: float

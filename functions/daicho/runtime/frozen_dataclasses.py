@@ -19,7 +19,7 @@ __all__ = ["dataclass"]
 
 _METHODS = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__slots__")
 _DEFAULT, _VALUES, _MISSING = "_dataclass_default_", "_dataclass_values_", "_dataclass_missing_"
-"""Names in the source of ``__init__``, beside those of fields."""
+"""Names in the source of ``__init__``, in addition to those of fields."""
 
 
 def _make_dataclass(cls: type[Any] | None = None, /, **options: Any) -> Any:

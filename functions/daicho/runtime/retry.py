@@ -1,4 +1,4 @@
-"""Retry within a deadline: how long to go on trying, and how to wait between attempts.
+"""Retry within a deadline: how long to continue, and how to wait between attempts.
 
 Pauses have full jitter; they grow, and are bounded. Source: "Exponential Backoff And Jitter", AWS
 Architecture Blog.

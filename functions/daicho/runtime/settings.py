@@ -21,17 +21,17 @@ CODE = Path(__file__).parents[2]
 """The folder with the package `daicho`: in a function, the root of its code."""
 LOCK_FILE_NAME = "generations.json"
 LOCK_FILE = CODE / LOCK_FILE_NAME
-"""Beside the package `daicho`: where the code of a function has it."""
+"""Next to the package `daicho`: where the code of a function has it."""
 UPLOAD_SECONDS = 15 * 60
 """The longest time for which a URL to upload an object is valid."""
 _CONSOLE = "CONSOLE_"
 
 
 MIN_FILTER_SPREAD_S = 90
-"""Seconds for which Lambda may apply a changed event filter to some invocations only. Rule 28 rests
-on it: a heartbeat proves that a reader uses a filter that knows the entity, but not that it uses
-none of those that were deployed earlier any more. Source: AWS Lambda Developer Guide, event source
-mappings: an update may take up to 90 seconds."""
+"""Seconds for which Lambda may apply a changed event filter to some invocations only. Rule 28
+depends on it: a heartbeat proves that a reader uses a filter that knows the entity, but not that it
+uses none of those that were deployed earlier any more. Source: AWS Lambda Developer Guide, event
+source mappings: an update may take up to 90 seconds."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ THROTTLES = frozenset(
     }
 )
 AWS_ERRORS = (ClientError, BotoCoreError)
-"""All errors that a client raises. Who catches them raises what `translate_error` gives."""
+"""All errors that a client raises. Code that catches them raises the error of `translate_error`."""
 SERVER_FAILED = 500
 UNCONNECTED = (EndpointConnectionError, ConnectTimeoutError)
 """No connection was established, so nothing was sent."""

@@ -182,7 +182,8 @@ def compute_shard(shards: int, *parts: str) -> int:
     """The calculated suffix of ``parts``: 0 to ``shards`` - 1, alike on every machine.
 
     It does not depend on time, so a spread item has one place for ever (rule 23: a ballot).
-    Source: Best practices for write sharding, calculated suffixes (seed 002).
+    Source: calculated suffixes, "Best practices for write sharding", Amazon DynamoDB Developer
+    Guide.
     """
     if shards == 1:
         return 0

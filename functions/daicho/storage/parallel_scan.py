@@ -3,7 +3,8 @@
 The number of segments is fixed for a whole scan, because positions in them depend on it. The number
 of segments in work at once adapts: one more after each successful round, half as many after a round
 in which DynamoDB throttled, and then a pause. Sources: "Parallel scan" and "Best practices for
-querying and scanning data" of the DynamoDB Developer Guide; "Exponential backoff" (seed 002).
+querying and scanning data" of the DynamoDB Developer Guide; "Error retries and exponential
+backoff" of the same guide.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scales of decimals: how many places a number has behind the point, trailing zeros included. Pure.
 
 DynamoDB drops trailing zeros: it returns 7.10 as 7.1. So the places of such numbers are stored
-beside them, in one attribute of the item: the paths of the numbers, by their places::
+too, in one attribute of the item: the paths of the numbers, by their places::
 
     _scales    {"2": ("price", "lines/0/price"), "3": ("weight",)}
 

@@ -1,8 +1,8 @@
 """The data that botocore makes its clients of, read in half of its time.
 
 Deviation from the library, for the start of the functions (ADR 0158): botocore reads each JSON file
-into ordered dictionaries, although all dictionaries keep their order, and lists the folders of more
-than four hundred services to find out whether there is one of the name.
+into ordered dictionaries, although all dictionaries keep their order. It also lists the folders of
+more than four hundred services to find out whether there is one of the name.
 """
 
 from __future__ import annotations

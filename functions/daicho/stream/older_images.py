@@ -40,7 +40,7 @@ class OlderImages:
     last pass was requested. If a rebuild was complete already, ``oldest`` is lowered, so that no
     reader uses an instance that lacks the item.
 
-    What was noted of a generation of an entity is not noted again for `NOTED_S`. A rebuild that did
+    A generation of an entity that was noted is not noted again for `NOTED_S`. A rebuild that did
     not count the first of such items fails its last condition. One that counted it waits longer
     than that before its last pass begins (`QUIET_S`, or the settle time), so this pass finds them
     all.

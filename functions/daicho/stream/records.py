@@ -105,7 +105,7 @@ class Batch:
 def render_sequence(label: str, number: str) -> str:
     """A number as it is compared: padded, behind the label of its stream (rule 1).
 
-    A stream that was enabled anew, or a restored table's, may number from the start again; its
+    A stream that was enabled again, or a restored table's, may number from the start again; its
     label, the time it was enabled at, sorts behind the earlier one's.
     """
     return f"{label}#{number.zfill(NUMBER_DIGITS)}"

@@ -1,9 +1,9 @@
 """The items of a fast counter: its slots, its head, its totals. Pure.
 
-Seed 003's write sharding: a vote is ``ADD 1`` on a slot drawn at random. A slot is an item
-collection of its own, for all that one ``within`` counts (all candidates of a poll), so that its
-size follows from the votes of the whole, and a rollup reads as many collections as there are slots,
-however many candidates:
+This is write sharding: a vote is ``ADD 1`` on a slot drawn at random. A slot is an item collection
+of its own, for all that one ``within`` counts (all candidates of a poll). So its size follows from
+the votes of the whole, and a rollup reads as many collections as there are slots, however many
+candidates there are:
 
 ====== ======================================================= ==========================
 head   ``PK`` = tenant, ``*``Entity.counter, since, within, ``head``  ``SK`` = ``head``
@@ -103,7 +103,7 @@ def is_counter_partition(partition: str) -> bool:
 
 
 def read_whole_number(partition: str) -> str:
-    """The key of the unit of a rollup: a tally by itself, a fast counter with all its slots."""
+    """The key of the unit of a rollup: a single tally, or a fast counter with all its slots."""
     return (
         CounterName.parse(partition).head_key.pk if is_counter_partition(partition) else partition
     )

@@ -68,7 +68,7 @@ def roll_up_counter(
 ) -> TallyTurn:
     """Bring the totals of a counter up to its slots, or do the next part of that.
 
-    ``place`` gives a total's place. What was done is taken out of ``tally.marked_slots``.
+    ``place`` gives a total's place. Slots that are done are removed from ``tally.marked_slots``.
 
     Raises:
         StoreError: what is not done stays marked.

@@ -1,7 +1,7 @@
 """The partitions of GSI2 that may hold dirty marks: as many as marks were ever spread over.
 
 `DIRTY_SHARDS` is the number that they are spread over now. If it were lowered, marks would be left
-in partitions that nobody reads, and a marked slot is not marked anew. So the table stores the
+in partitions that nobody reads, and a marked slot is not marked again. So the table stores the
 highest number that a rollup of it ever had, and all of those partitions are read: half a unit for
 each a run.
 """

@@ -36,7 +36,7 @@ class DirtyTally:
 
     @property
     def tenant(self) -> str:
-        """Whose it is."""
+        """The tenant that it belongs to."""
         return keys.parse_first(self.partition)
 
 

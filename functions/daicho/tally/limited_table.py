@@ -19,7 +19,7 @@ from daicho.storage.requests import ItemPage, Query, Write
 
 
 class OutOfTimeError(UnavailableError):
-    """The time is used up. What is not done keeps its mark."""
+    """The time is used up. Tallies that are not done keep their marks."""
 
 
 class TotalsTable(GetsItems, QueriesItems, PutsItems, Protocol):

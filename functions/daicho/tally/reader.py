@@ -10,8 +10,8 @@ from daicho.tally import slots, total_items
 from daicho.tally.limited_table import TotalsTable
 
 MAX_STARTS = 10
-"""Scheduled rollups of one tally are a minute apart: a live reading starts over once, if ever.
-Of a tally that is rolled up at once, it does so for each batch that comes while it reads."""
+"""Scheduled rollups of one tally are a minute apart: a live reading starts over once, if ever. If
+the tally is rolled up at once, the reading starts over for each batch that arrives meanwhile."""
 
 
 def read_slots(table: TotalsTable, tally: str) -> tuple[Image, ...]:

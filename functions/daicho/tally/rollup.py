@@ -103,7 +103,7 @@ class TotalWriter:
         """Bring a total up to its slots (rule 12); None if another rollup is at it.
 
         The total's revision is read before the slots, and the total is written only if it is
-        still the same: a rollup that read older slots can then never overwrite a newer total
+        still the same. So a rollup that read older slots can never overwrite a newer total
         whose marks are gone already, nor one whose base has taken a slot meanwhile.
 
         Raises:

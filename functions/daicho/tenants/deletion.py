@@ -100,7 +100,7 @@ class DeletionWorker:
         """Do as much work as there is time for.
 
         Raises:
-            StoreError: a store fails; the next step goes on.
+            StoreError: a store fails; the next step continues.
         """
         job = find_deletion(self.store, tenant, id)
         if job is None or job.state == "succeeded":
@@ -165,7 +165,7 @@ class _Deletion(PassStep):
         return self.wait(wait)
 
     def finish(self) -> JobStep:
-        """Request that the archived rows are forgotten, if that was asked for; end the job."""
+        """Request that the archived rows are forgotten, if the job includes it; end the job."""
         job, now = self._job, self._on.now()
         if job.archive == "forget":
             # Covers all rows that TTL ever deleted: no item is left that could expire.

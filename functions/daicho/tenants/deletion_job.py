@@ -1,6 +1,6 @@
 """The record of the deletion of a tenant, and the list of a tenant's jobs of all kinds.
 
-A job's item is in a partition of the stack's own, beside the mark that its tenant is closed::
+A job's item is in a partition of the stack's own, with the mark that its tenant is closed::
 
     PK #tenant#<tenant>   SK closed     the mark: whose job closed it, and when
     PK #tenant#<tenant>   SK job#<id>   the job: a deletion, in the list of all of them (GSI2), or

@@ -56,7 +56,7 @@ class RestoreWorker:
         """Do as much work as there is time for; ``name``: of the job, in the machine's input.
 
         Raises:
-            StoreError: a store fails; the next step goes on.
+            StoreError: a store fails; the next step continues.
         """
         job = self.find(tenant, name.removeprefix(RESTORE_PREFIX))
         if job is None or job.state != "running":

@@ -69,10 +69,12 @@ def check_under_faults(
     """Check that everything derived stays exact, whatever Lambda and DynamoDB do.
 
     Each schedule writes items of the declared entities at random, delivers their stream records
-    to the real handlers, and injects faults: records that arrive twice, late and in other batches,
-    processes that end between two writes, lost responses, throttling, timeouts, poison records,
-    discarded batches, redrives, days that pass. In the end it compares derived items, tallies,
-    totals, rankings and the archive with a recomputation from the base items.
+    to the real handlers, and injects faults. Records arrive twice, late and in other batches, or
+    are poison. Processes end between two writes, responses are lost, requests are throttled or
+    time out, and batches are discarded. There are redrives, and days pass.
+
+    In the end it compares derived items, tallies, totals, rankings and the archive with a
+    recomputation from the base items.
 
     The values of items are drawn by the types of their fields, so no test data is needed. The
     same seed is always the same schedule.

@@ -262,7 +262,7 @@ class ItemPlanner:
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
         """The request that creates the item, or replaces the stored one, without a read before it.
 
-        DynamoDB refuses it if the stored item has expired, has an expiry that only its image tells,
+        DynamoDB refuses it if the stored item has expired, has an expiry that only its image shows,
         or has other frozen fields than the ones that were checked. With a predecessor it also
         refuses it if the stored item is not the predecessor, but was created or restored later;
         without one, if the stored states may not be followed by those of the item.

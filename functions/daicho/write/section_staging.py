@@ -1,4 +1,4 @@
-"""Staging: writes pieces beside an item before readers see them, and removes unused pieces.
+"""Staging: writes an item's pieces before readers see them, and removes unused pieces.
 
 A mark is written first and removed last (`daicho.layout.cleanup_marks`). If a process ends in
 between, the sweep removes the rest.
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SectionStaging:
-    """Writes the pieces beside a tenant's items.
+    """Writes the pieces of a tenant's items.
 
     ``parallelism``: requests made at the same time; 1 means in order, in the calling thread.
     """
@@ -61,7 +61,7 @@ class SectionStaging:
         raise last_error
 
     def render_partition(self, ref: ItemRef[Any]) -> str:
-        """The partition key of the pieces beside an item.
+        """The partition key of an item's pieces.
 
         Raises:
             NotFound: an item that the key depends on does not exist.

@@ -52,7 +52,7 @@ class VersionWriter:
         """``image`` as the next version, written ``at`` that time, and the version items with it.
 
         Raises:
-            Invalid: over 400 KB with the attributes beside its fields.
+            Invalid: over 400 KB with the attributes that are not its fields.
         """
         state, plan = self.existing[base], self.plans[base]
         numbered = versions.split_versioned_image(image, state.last + 1, at)

@@ -1,4 +1,4 @@
-"""The permissions: every permission of a function beside its own logs and traces.
+"""The permissions: every permission of a function, except for its own logs and traces.
 
 This is the one list. The constructs turn it into policies, and tests compare it with the
 template. No action holds a wildcard. Scan is granted to two functions: a leading-keys condition

@@ -20,7 +20,7 @@ from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledFunctionProps:
-    """One scheduled function. ``environment``: its variables beside the table.
+    """One scheduled function. ``environment``: its variables other than the table.
 
     ``describes_stream``: whether it may describe the table's stream. ``starts_jobs``: whether it
     may start executions of the state machine of jobs.

@@ -99,7 +99,7 @@ def _read_field(entity: type[Entity], spec: FieldSpec) -> DeclaredPlaces:
 
 
 def _read_places(annotation: Any, places: int, visited: tuple[Any, ...]) -> DeclaredPlaces:
-    """The places in a value of a type; ``places``: those that limits beside the type declare."""
+    """The places in a value of a type; ``places``: those that limits outside the type declare."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is Decimal:
         return DeclaredPlaces(places) if places else NO_PLACES

@@ -111,7 +111,7 @@ class DirectClient:
     def _hand_over(
         self, operation: str, parameters: dict[str, Any], outcome: Outcome, invocation: str
     ) -> Any:
-        """Let botocore go on after the first attempt."""
+        """Let botocore continue after the first attempt."""
         retries = 1  # of a call that raises no answer it is not known
         try:
             with self._session.give(outcome, invocation):

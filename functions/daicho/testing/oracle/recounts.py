@@ -1,8 +1,8 @@
 """The tallies that a redrive may leave to a recount: those that nothing can determine, no others.
 
-The library's own list is not trusted. A tally may be on it only because of a record of which two
-attempts disagreed whether it can be processed (it may have been counted before it was claimed), or
-a record that Lambda discarded after its slot had passed its number or lost it with time.
+The library's own list is not trusted. A tally may be on it for two reasons only. Two attempts
+disagreed whether a record can be processed: it may have been counted before it was claimed. Or
+Lambda discarded a record after its slot had passed its number or lost it with time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the records of a stream show by themselves: expirations, restores, finished claims.
+"""What the records of a stream show without other data: expirations, restores, finished claims.
 
 It parses keys and marks itself. Only the type of an image is shared with the library.
 """

@@ -72,8 +72,8 @@ class _Shrinker:
 
     First events are left out, many at once and then one at a time, then choices of the remaining
     events. If nothing more can be left out, pairs of events are left out, and a choice of one event
-    is changed so that another event is not needed: an invocation may perform six operations in one
-    event, or one operation in each of six.
+    is changed so that another event is not needed. For example, an invocation may perform six
+    operations in one event, or one operation in each of six.
     """
 
     def __init__(self, plan: EventPlan, play_if_fails: PlayIfFails, seconds: float) -> None:
@@ -201,8 +201,8 @@ class _Shrinker:
 def find_failure_kind(differences: Sequence[str]) -> str:
     """What kind of thing the first difference is, without its details; empty for none.
 
-    Of a difference ``what: key: actual instead of expected``, both sides belong to the kind: a row
-    that is left over has another cause than one that is missing.
+    Both sides of a difference ``what: key: actual instead of expected`` belong to the kind, because
+    a row that is left over has another cause than one that is missing.
     """
     if not differences:
         return ""

@@ -10,7 +10,7 @@ from daicho.testing.schedules.running import ScheduleBuilder, run_schedule
 from daicho.testing.schedules.shrinking import shrink_schedule
 
 MAX_LINES = 100
-"""Of a story: the lines in the middle of a longer one are omitted."""
+"""The maximum of a story: the lines in the middle of a longer one are omitted."""
 
 
 def tell_story(

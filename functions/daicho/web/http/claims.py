@@ -67,7 +67,7 @@ def read_token(authorization: str) -> Claims:
 
 
 def _read_claim(name: str, claim: object, token: Claims | None) -> list[str]:
-    """The groups in one claim; none if the token contains something else than the gateway says."""
+    """The groups in one claim; none if the token contains another value than the gateway passes."""
     if not isinstance(claim, str):
         return split_groups(claim)
     if name in SCOPE_CLAIMS and not claim.startswith("["):

@@ -103,7 +103,7 @@ def render_list(
 ) -> Reply:
     """A page of items that are JSON already; ``entities``: their objects, if they have any.
 
-    ``values``: what the page has beside its items, such as ``as_of``.
+    ``values``: what the page has in addition to its items, such as ``as_of``.
     """
     more = "".join(
         f",{json.dumps(name)}:{json.dumps(value)}" for name, value in (values or {}).items()
@@ -130,7 +130,7 @@ def fill_path(path: str, values: Mapping[str, object]) -> str:
 
 
 def _is_current(call: Call, tag: str) -> bool:
-    """Whether the caller has the version of this tag already, as If-None-Match says."""
+    """Whether the caller has the version of this tag already, according to If-None-Match."""
     if_none_match: str | None = call.values.get(IF_NONE_MATCH.name)
     return if_none_match is not None and matches_any(if_none_match, tag)
 

@@ -35,9 +35,9 @@ ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
 SECURITY_SCHEME = "token"
-"""The token. An operation that requires a role names it beside the scheme."""
+"""The token. An operation that requires a role names it next to the scheme."""
 WRITTEN = "Input"
-"""The end of the name of a schema for bodies, beside one for answers."""
+"""The end of the name of a schema for bodies, if there is one for answers too."""
 
 ABOUT = """The entities and queries of this stack.
 

@@ -2,11 +2,12 @@
 
 - The verbs of a resource are mounted at the item's path and at its parent, the collection. Key
   fields that are not in the path are query parameters.
-- Mounted free with a resource: its searches and listings on the collection, distinguished by their
-  parameters (a search wins over a listing by a field that it searches, and over a unique value of
-  it, if both take the same parameter); a listing by exactly one reference under the resource that
-  it refers to; an edge at both ends; the members of `refs`; an aggregate without groups at
-  ``collection/name``.
+- The searches and listings of a resource are mounted with it, on the collection. Their parameters
+  distinguish them. A search wins over a listing by a field that it searches, and over a unique
+  value of it, if both take the same parameter.
+- A listing by exactly one reference is mounted under the resource that it refers to, an edge at
+  both ends, an aggregate without groups at ``collection/name``. The members of `refs` are mounted
+  too.
 - Every change takes an Idempotency-Key. This needs no declaration and no code.
 - `mount` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.

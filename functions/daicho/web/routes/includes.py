@@ -1,4 +1,4 @@
-"""Values that are shown beside the rows of an entity's lists, on every path that lists them.
+"""Values that are shown with the rows of an entity's lists, on every path that lists them.
 
 A domain's function gives one value for each item of a page: always, or when a request names it in
 ``include=``.
@@ -29,7 +29,7 @@ INCLUDE = "include"
 
 
 class Includes:
-    """All values that are shown beside the rows of one entity."""
+    """All values that are shown with the rows of one entity."""
 
     def __init__(self, entity: type[Entity], includes: Sequence[Include]) -> None:
         self.entity, self.includes = entity, includes

@@ -1,6 +1,6 @@
 """Items with objects over HTTP: replies show the URLs of an object with its description.
 
-The URLs are signed anew for each reply. A reply that is stored under an Idempotency-Key has no
+The URLs are signed again for each reply. A reply that is stored under an Idempotency-Key has no
 URLs, because it is stored longer than a URL is valid. The reply to the creation of an item shows
 where to put its object, and so does a reply to ``?upload=true``: S3 accepts the upload as long as
 there is no object.

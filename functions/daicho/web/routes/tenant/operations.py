@@ -1,6 +1,6 @@
 """The routes of a whole tenant: its deletion, its jobs, and its archive.
 
-These routes are mounted beside those of the domains. They are for the tenant's administrator.
+These routes are mounted next to those of the domains. They are for the tenant's administrator.
 Deletion and jobs stay open when all other routes answer that the tenant is closed.
 """
 
