@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -151,10 +151,10 @@ def test_most_national_forms_are_known_without_reading_the_number(
 
 def test_a_version_of_the_library_that_reads_numbers_differently_is_another_fold() -> None:
     """What is stored was read by the pinned version: see ADR 0178."""
-    digest = hashlib.sha256()
+    checksum = 0
     for written in NUMBERS:
         for text in written[1:]:
             for region in (written.region, "JP"):
                 readings = compute_readings(text, TextRules("phone", region=region))
-                digest.update("/".join(readings).encode() + b"\0")
-    assert digest.hexdigest()[:16] == "bb6b41d2f540faaf"
+                checksum = zlib.crc32("/".join(readings).encode() + b"\0", checksum)
+    assert checksum == 4_279_608_586
