@@ -34,14 +34,24 @@ NEEDS = (
     (
         "account",
         r"aws |make (bootstrap|deploy|destroy|diff|synth)\b|export AWS_PROFILE|.* --stage |"
-        r"output\(\)|.*\$\((output|aws) |read -rs|.*\$API\b|.*\$\w+_URL\b",
+        r"output\(\)|.*\$\((output|aws) |read -rs|.*\$(API|TARGET)\b|.*\$\w+_URL\b|STACK=|"
+        r"curl -s https:",
     ),
-    ("stack", r"make (up|down|reset)\b|curl .*\$URL/|ID=|\.venv/bin/daicho (load|export|archive)"),
-    ("project", r"make (generate|test)\b|\.venv/bin/daicho (generation|cost)|cp examples/"),
+    (
+        "stack",
+        r"make (up|down|reset)\b|curl .*\$URL/|ID=|export AWS_|"
+        r"\.venv/bin/daicho (load|export|archive)",
+    ),
+    (
+        "project",
+        r"make (generate|test)\b|\.venv/bin/(daicho (generation|cost|contract|openapi)|python )|"
+        r"cp |rm |git (restore|show|commit) ",
+    ),
+    ("package", r"pip install |make dist|export UV_FIND_LINKS|daicho init |cd shop"),
 )
-"""What commands need, by their beginning: an account, a local stack, or a project alone."""
+"""What commands need, by their beginning: an account, a local stack, a project alone, or a wheel."""
 PRINTED = ("text", "json")
-KINDS = ("project", "stack", "account", "no")
+KINDS = ("project", "stack", "account", "package", "no")
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,23 @@ class Block:
             return ()
         need = self.value.partition(" ")[0] if self.mark == "run" else ""
         return tuple(Command(line, need or find_need(line)) for line in split_commands(self.text))
+
+    @property
+    def needs_project(self) -> bool:
+        """Whether it is followed in a project, without a stack."""
+        return (
+            self.language == "diff"
+            or self.mark == "file"
+            or self.copied_to is not None
+            or any(command.need == "project" for command in self.commands)
+        )
+
+    @property
+    def copied_to(self) -> str | None:
+        """The folder of a project to which the quoted file is copied, if it is."""
+        if self.title.startswith("functions/domains/"):
+            return "domains"
+        return "tests" if re.fullmatch(r"examples/test_\w+_in_memory\.py", self.title) else None
 
     def find_faults(self, previous: Block | None) -> Iterator[str]:
         """What it lacks; ``previous``: the block before it."""

@@ -24,7 +24,7 @@ OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 def test_the_readme_shows_the_tested_example() -> None:
     example = (ROOT / "examples/tickets.py").read_text("utf-8")
-    assert f"```python\n{example}```" in (ROOT / "README.md").read_text("utf-8")
+    assert f'```python title="examples/tickets.py"\n{example}```' in (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
