@@ -72,9 +72,8 @@ def test_a_new_project_is_exact_after_the_steps_of_a_page(
     quoted = [*filter(None, (start.domain, *(block.title for block in page.blocks)))]
     if not all((ROOT / file).exists() for file in quoted):
         pytest.skip("the demonstration has been removed")
-    project = new_project.copy(tmp_path / "shop")
-    if start.domain:
-        project.add_domain(ROOT / start.domain, page.edits[0] if start.is_changed else ())
+    undone = page.edits[0] if start.is_changed else ()
+    project = new_project.copy(tmp_path / "shop", start.domain, undone)
     project.commit("v41")
     if start.changed:
         changed, section = start.changed

@@ -23,9 +23,12 @@ from tests.support.how_to_page import Block, Edit, HowToPage
 from tests.support.repository import ROOT
 
 FORKS = multiprocessing.get_context("forkserver")
+PLUGIN = "daicho.testing.pytest_plugin"
 FORKS.set_forkserver_preload(
-    ["pytest", "daicho.testing.check", "daicho.testing.memory_deployment", "daicho_cli.main"]
-    + [f"daicho_cli.{name}.command" for name in ("generation", "cost", "contract")]
+    [
+        *("pytest", "daicho.testing.check", "daicho.testing.memory_deployment"),
+        *("daicho.book.totals", "daicho.web.api", "daicho.web.openapi", "daicho_cli.generation"),
+    ]
 )
 DAICHO = ".venv/bin/daicho"
 GENERATE = tuple(f"{DAICHO} {name}" for name in ("generation", "docs", "openapi"))
@@ -36,6 +39,10 @@ PATHS = (
     (r"(?<= )examples/", f"{ROOT}/examples/"),
 )
 """Paths of the repository, and where a project has the same files."""
+FAULT_TEST = """
+def test_everything_is_exact_under_faults(daicho_faults):
+    daicho_faults.check(schedules=200)
+"""
 
 
 class StepFailed(Exception):
@@ -44,9 +51,10 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class FollowedProject:
-    """A project in a folder, which is a git repository."""
+    """A project in a folder, which is a git repository. ``domain``: the file that pages edit."""
 
     folder: Path
+    domain: str = "products.py"
 
     @classmethod
     def create(cls, folder: Path) -> FollowedProject:
@@ -59,37 +67,34 @@ class FollowedProject:
         project.run("git config user.name Ann && git config user.email ann@example.com")
         return project
 
-    def copy(self, folder: Path) -> FollowedProject:
-        """Copy it to another folder."""
+    def copy(self, folder: Path, domain: str = "", undone: Sequence[Edit] = ()) -> FollowedProject:
+        """Copy it to another folder.
+
+        ``domain``: a file of the repository, which replaces its domain file. ``undone``: edits that
+        the file has already, and begins without.
+        """
         shutil.copytree(self.folder, folder)
-        return FollowedProject(folder)
+        if not domain:
+            return FollowedProject(folder)
+        text = (ROOT / domain).read_text("utf-8")
+        for edit in undone:
+            text = edit.undo(text)
+        project = FollowedProject(folder, Path(domain).name)
+        for replaced in ("domains/products.py", "generations.json"):
+            (folder / replaced).unlink()
+        (folder / "domains" / project.domain).write_text(text, "utf-8")
+        (folder / "tests/test_products.py").write_text(FAULT_TEST, "utf-8")
+        return project
 
     def commit(self, tag: str) -> None:
         """Append the generations of the declarations, and commit all files under a tag."""
         self.run(f"{DAICHO} generation --accept")
         self.run(f"git add --all && git commit --quiet --allow-empty -m {tag} && git tag {tag}")
 
-    def add_domain(self, file: Path, undone: Sequence[Edit] = ()) -> None:
-        """Add a domain file. ``undone``: edits that it has already, and begins without."""
-        text = file.read_text("utf-8")
-        for edit in undone:
-            text = edit.undo(text)
-        (self.folder / "domains" / file.name).write_text(text, "utf-8")
-
     def edit(self, edit: Edit) -> None:
-        """Make an edit in the domain file that has its old text.
-
-        Raises:
-            StepFailed: no file has it, or several files.
-        """
-        files = [
-            file
-            for file in (self.folder / "domains").glob("*.py")
-            if edit.old in file.read_text("utf-8")
-        ]
-        if len(files) != 1:
-            raise StepFailed(f"in {len(files)} files: {edit.old}")
-        files[0].write_text(edit.apply(files[0].read_text("utf-8")), "utf-8")
+        """Make an edit of a page in the domain file."""
+        file = self.folder / "domains" / self.domain
+        file.write_text(edit.apply(file.read_text("utf-8")), "utf-8")
 
     def follow(self, page: HowToPage) -> None:
         """Take the steps of a page that need a project alone.
@@ -140,7 +145,7 @@ class FollowedProject:
         Raises:
             StepFailed: one of them failed.
         """
-        options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+        options = ("-q", "-p", "no:cacheprovider", "-p", PLUGIN)
         return self._run_forked("pytest", *options, f"--daicho-schedules={schedules}")
 
     def _run_shell(self, line: str) -> str:
@@ -177,6 +182,7 @@ def _run_module(folder: Path, printed: Path, module: str, arguments: tuple[str, 
     os.chdir(folder)
     for name in [name for name in os.environ if name.startswith("PYTEST")]:
         del os.environ[name]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those of other packages load for a second
     os.environ["COLUMNS"] = "200"  # so that no cell of a table is wrapped
     sys.dont_write_bytecode = True  # else a file that is edited within a second is not read again
     sys.argv = [module, *arguments]
