@@ -14,7 +14,7 @@ from tests.support.followed_project import FollowedProject, StepFailed
 from tests.support.how_to_page import DOCS, PAGES, HowToPage
 from tests.support.repository import ROOT
 
-SCHEDULES = 20
+SCHEDULES = 30
 """How many schedules of faults the tests of each project play."""
 INVOICES = "examples/invoices.py"
 WITH_STEPS = [ROOT / "README.md", *sorted((DOCS / "tutorial").glob("*.md")), *PAGES.glob("*.md")]
@@ -93,6 +93,13 @@ def test_the_tests_of_a_followed_project_can_fail(
     (project.folder / "generations.json").write_text("{}", "utf-8")
     with pytest.raises(StepFailed, match="generation"):
         project.run_tests(SCHEDULES)
+
+
+def test_another_output_is_found(new_project: FollowedProject) -> None:
+    block = "```sh\n.venv/bin/daicho generation\n```\n\n```text\n{}\n```\n"
+    new_project.follow(HowToPage.parse(block.format("no declaration changed")))
+    with pytest.raises(AssertionError, match="no declaration has changed"):
+        new_project.follow(HowToPage.parse(block.format("no declaration has changed")))
 
 
 def test_every_page_with_steps_is_followed() -> None:

@@ -1,4 +1,4 @@
-"""A new project in which a page is followed: its edits, files and commands, then the project's tests.
+"""A new project in which a page is followed: edits, files and commands, then the project's tests.
 
 Commands of the library and tests run in processes that are forked from one that has imported
 everything, in a fifth of the time of new ones.
@@ -80,10 +80,10 @@ class FollowedProject:
         for edit in undone:
             text = edit.undo(text)
         project = FollowedProject(folder, Path(domain).name)
-        for replaced in ("domains/products.py", "generations.json"):
+        for replaced in ("domains/products.py", "tests/test_products.py", "generations.json"):
             (folder / replaced).unlink()
         (folder / "domains" / project.domain).write_text(text, "utf-8")
-        (folder / "tests/test_products.py").write_text(FAULT_TEST, "utf-8")
+        (folder / "tests/test_faults.py").write_text(FAULT_TEST, "utf-8")
         return project
 
     def commit(self, tag: str) -> None:

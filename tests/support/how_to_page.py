@@ -49,7 +49,7 @@ NEEDS = (
     ),
     ("package", r"pip install |make dist|export UV_FIND_LINKS|daicho init |cd shop"),
 )
-"""What commands need, by their beginning: an account, a local stack, a project alone, or a wheel."""
+"""What commands need, by their beginning: an account, a local stack, only a project, or a wheel."""
 PRINTED = ("text", "json")
 KINDS = ("project", "stack", "account", "package", "no")
 
@@ -82,10 +82,14 @@ class Edit:
 
 @dataclass
 class Command:
-    """A command, what it needs, and the lines that it prints, as far as the page shows them."""
+    """A command, what it needs, and the lines that it prints, as far as the page shows them.
+
+    ``section``: of its page, from 0.
+    """
 
     line: str
     need: str = ""
+    section: int = 0
     output: str | None = None
 
     def check(self, printed: str) -> None:
@@ -101,6 +105,7 @@ class Command:
 class Block:
     """A block of code of a page. ``mark`` and ``value``: of the comment before it."""
 
+    section: int
     line: int
     language: str
     title: str
@@ -114,7 +119,10 @@ class Block:
         if self.language != "sh":
             return ()
         need = self.value.partition(" ")[0] if self.mark == "run" else ""
-        return tuple(Command(line, need or find_need(line)) for line in split_commands(self.text))
+        return tuple(
+            Command(line, need or find_need(line), self.section)
+            for line in split_commands(self.text)
+        )
 
     @property
     def needs_project(self) -> bool:
@@ -169,8 +177,8 @@ class HowToPage:
         """Read the text of a page."""
         blocks, edits, commands = list[Block](), list[tuple[Edit, ...]](), list[Command]()
         line = 1
-        for section in re.split("^(?=## )", text, flags=re.MULTILINE):
-            in_section = list(_list_blocks(section, line))
+        for number, section in enumerate(re.split("^(?=## )", text, flags=re.MULTILINE)):
+            in_section = list(_list_blocks(section, number, line))
             line += section.count("\n")
             if found := [Edit.parse(each.text) for each in in_section if each.language == "diff"]:
                 edits.append(tuple(found))
@@ -182,8 +190,12 @@ class HowToPage:
         return cls(tuple(blocks), tuple(edits), tuple(commands))
 
     def run(self, run: Callable[[str], str], *, checked: bool = True) -> None:
-        """Run the commands by ``run``; ``checked``: whether they print what the page shows."""
-        for command in self.commands:
+        """Run the commands of the first section that has some by ``run``.
+
+        ``checked``: whether they print what the page shows.
+        """
+        first = self.commands[0].section
+        for command in (each for each in self.commands if each.section == first):
             printed = run(command.line)
             if checked:
                 command.check(printed)
@@ -218,11 +230,12 @@ def split_commands(text: str) -> Iterator[str]:
     assert not command, command
 
 
-def _list_blocks(section: str, first_line: int) -> Iterator[Block]:
-    """The blocks of a section, which begins in a line of its page."""
+def _list_blocks(section: str, number: int, first_line: int) -> Iterator[Block]:
+    """The blocks of a section of a page, by its number and its first line."""
     for fence in FENCE.finditer(section):
         lines = fence["text"].splitlines(keepends=True)
         yield Block(
+            number,
             first_line + section.count("\n", 0, fence.start("indent")),
             fence["language"],
             fence["title"] or "",
