@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.api import client, eventually, everything
+from tests.e2e.followed_requests import follow_requests
 from tests.support.dynoxide import free_port
 from tests.support.how_to_page import FENCE, HowToPage
 
@@ -148,6 +149,10 @@ def test_the_commands_of_the_readme(project: Project) -> None:
         assert api.delete(f"/tickets/{ticket['id']}").status_code == 204
         assert api.get(f"/tickets/{ticket['id']}").status_code == 404
     check_invoice_tutorial(project)
+    page = HowToPage.read(ROOT / "docs/tutorial/first-entity.md")
+    assert follow_requests(page, partial(project.run, "bash", "-euc"), project.variables) == 6
+    page = HowToPage.read("add-a-unique-value")
+    follow_requests(page, partial(project.run, "bash", "-euc"), project.variables)
 
     shutil.copy(project.folder / "examples/test_tickets.py", project.folder / OWN_TEST.parent)
     project.run(".venv/bin/python", "-m", "pytest", str(OWN_TEST), "-q")

@@ -31,11 +31,12 @@ FENCE = re.compile(
 )
 FIGURE = re.compile(r"\d[\d,.]*")
 NEEDS = (
+    ("no", r"(?!export ).*…"),  # a placeholder
     (
         "account",
         r"aws |make (bootstrap|deploy|destroy|diff|synth)\b|export AWS_PROFILE|.* --stage |"
         r"output\(\)|.*\$\((output|aws) |read -rs|.*\$(API|TARGET)\b|.*\$\w+_URL\b|STACK=|"
-        r"curl -s https:",
+        r"curl -s https:|.*--table Daicho-",
     ),
     (
         "stack",
