@@ -22,7 +22,8 @@ IN_ORDER = (
     "delete-a-tenant",  # the last one: its tenant is acme
 )
 SONGS = "".join(
-    json.dumps({"id": f"followed-{number}", "title": "Heroes", "artist": "1"}) + "\n"
+    json.dumps({"id": f"followed-{number}", "title": "Heroes", "artist": "1", "released": 1977})
+    + "\n"
     for number in range(2)
 )
 FAIL = 'curl() { command curl --silent --fail-with-body "$@"; }'
