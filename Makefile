@@ -167,6 +167,7 @@ trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before 
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py -q
+	@test ! -d tests/demonstration/e2e || TRIALS=1 $(PYTEST) tests/demonstration/e2e/test_followed_pages.py -q
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (SEED=1 SCHEDULES=1 PROFILE=plain replays one)
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \

@@ -20,7 +20,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.api import client, eventually, everything
+from tests.e2e.followed_requests import follow_requests
 from tests.support.dynoxide import free_port
+from tests.support.how_to_page import FENCE, HowToPage
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).parent / "uv"
@@ -36,13 +38,9 @@ NOT_RUN = {
 
 
 def list_commands(text: str) -> set[str]:
-    """The commands of a page: those of its blocks without a language, and inline ones."""
-    fence = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    blocks = [block for language, block in fence.findall(text) if not language]
-    lines = "".join(blocks).replace("\\\n  ", "").splitlines()
-    prose = fence.sub("", text)
-    inline = re.findall(r"`((?:make|curl|daicho) [^`]+)`", prose)
-    return {line.partition(" #")[0].strip() for line in (*lines, *inline)}
+    """The commands of a page: those of its blocks but of an own project, and inline ones."""
+    inline = re.findall(r"`((?:make|curl|daicho) [^`]+)`", FENCE.sub("", text))
+    return {*inline, *(c.line for c in HowToPage.parse(text).commands if c.need != "package")}
 
 
 README_COMMANDS = list_commands(README)
@@ -151,6 +149,10 @@ def test_the_commands_of_the_readme(project: Project) -> None:
         assert api.delete(f"/tickets/{ticket['id']}").status_code == 204
         assert api.get(f"/tickets/{ticket['id']}").status_code == 404
     check_invoice_tutorial(project)
+    page = HowToPage.read(ROOT / "docs/tutorial/first-entity.md")
+    assert follow_requests(page, partial(project.run, "bash", "-euc"), project.variables) == 6
+    page = HowToPage.read("add-a-unique-value")
+    follow_requests(page, partial(project.run, "bash", "-euc"), project.variables)
 
     shutil.copy(project.folder / "examples/test_tickets.py", project.folder / OWN_TEST.parent)
     project.run(".venv/bin/python", "-m", "pytest", str(OWN_TEST), "-q")
@@ -161,13 +163,9 @@ def test_the_commands_of_the_readme(project: Project) -> None:
 
 def check_invoice_tutorial(project: Project) -> None:
     """Run the requests of the tutorial of invoices, in their order."""
-    page = (ROOT / "docs/tutorial/invoice-service.md").read_text("utf-8")
-    fences = re.findall(r"^```(.*?)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    blocks = [block for language, block in fences if not language]
+    page = HowToPage.read(ROOT / "docs/tutorial/invoice-service.md")
     create, due, unpaid, opened, overdue, paid, revenue, sums = (
-        command
-        for block in blocks
-        for command in re.findall(r"^curl .*?(?=^curl|\Z)", block, re.MULTILINE | re.DOTALL)
+        command.line for command in page.commands if command.line.startswith("curl")
     )
 
     def send(command: str) -> dict[str, Any]:

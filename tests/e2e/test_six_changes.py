@@ -38,8 +38,8 @@ FILE = "invoices.py"
 STAGE = " --stage dev"
 RESTORE_CODE = "git restore --source=v41 functions"
 RESTORE_LOCK_FILE = "git restore --source=v42 functions/generations.json"
-NOT_RUN = ("contract",)
-"""Commands of pages that need a repository."""
+NOT_RUN = ("contract", "generation --disable Invoice.by_status")
+"""What needs a repository, and what ends an instance: at the end all of them are."""
 CUSTOMERS = ("Yamada Taro", "Suzuki Hana", "Sato Ken")
 COUNTRIES = ("jp", "fr")
 COLD_INVOICES = 45
@@ -49,7 +49,7 @@ YAMADA = "/invoices?q=yamada&limit=20"
 FRANCE = "/invoices?q=fr&limit=20"
 OPEN = "/invoices?status=open&limit=100"
 JAPAN = "/invoices?country=jp&limit=20"
-JAPAN_OPEN = "/invoices?country=jp&status=open&limit=100"
+JAPAN_YAMADA = "/invoices?country=jp&customer=Yamada%20Taro&limit=100"
 COLD = "/invoices?series=cold&limit=100"
 REVENUE = "/revenue"
 BUYERS = "/buyers"
@@ -82,7 +82,7 @@ BEFORE: Truths = {
     JAPAN: has(country="jp"),
     REVENUE: RankingTruth("country", "amount"),
 }
-PATHS = frozenset({*BEFORE, BUYERS, JAPAN_OPEN, COLD})
+PATHS = frozenset({*BEFORE, BUYERS, JAPAN_YAMADA, COLD})
 MIGRATION = '''"""Migrations of invoices."""
 
 from collections.abc import Mapping
@@ -360,9 +360,10 @@ def test_no_answer_is_wrong_while_invoices_change_six_times(walk: Walk) -> None:
             migrated = with_series(walk.truths)
             walk.follow("add-an-aggregate", migrated, COLD, edits=ADD_SERIES)
             earlier = walk.truths
-            changed = {**without(earlier, JAPAN), JAPAN_OPEN: has(country="jp", status="open")}
+            in_japan = has(country="jp", customer="Yamada Taro")
+            changed = {**without(earlier, JAPAN), JAPAN_YAMADA: in_japan}
             _, partition = HowToPage.read("change-a-group").edits
-            walk.follow("change-a-group", changed, JAPAN_OPEN, edits=partition)
+            walk.follow("change-a-group", changed, JAPAN_YAMADA, edits=partition)
             walk.follow("undo-a-change", earlier)
         walk.end_older_instances()
     walk.readers.check()

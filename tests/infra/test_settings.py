@@ -11,6 +11,7 @@ from daicho.cdk.alarm_settings import NO_TOPIC
 from daicho.errors import SettingsError
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from tests.infra.synthesis import TOPIC, synthesise
+from tests.support.how_to_page import HowToPage
 from tests.support.repository import PROJECT, ROOT
 
 MAX_SETTINGS = 40
@@ -327,3 +328,20 @@ def test_each_setting_is_on_its_page_and_there_are_few() -> None:
     page = (ROOT / "docs/reference/settings.md").read_text("utf-8")
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
     assert len(names) <= MAX_SETTINGS
+
+
+def test_the_settings_of_the_page_about_sign_in_are_accepted() -> None:
+    blocks = [
+        block
+        for block in HowToPage.read("set-up-sign-in").blocks
+        if block.language == "python" and block.mark == "run"
+    ]
+    found: list[Any] = []
+    for block in blocks:
+        names: dict[str, Any] = {}
+        exec(block.text, names)  # noqa: S102  # code of the repository's own page
+        found.append(names["settings"].identity)
+    issuer, pool = found
+    assert isinstance(issuer, OwnIssuer)
+    assert isinstance(pool, CognitoPool)
+    assert [machine.name for machine in pool.machines] == ["billing", "report"]

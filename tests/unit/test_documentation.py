@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from botocore import xform_name
+from botocore.model import OperationModel
+from botocore.session import Session
 from typer.core import TyperCommand, TyperGroup
 
 from daicho_cli.main import SUBCOMMANDS, load_subcommand
@@ -16,15 +19,21 @@ PROJECT_MAKEFILE = ROOT / "daicho_cli/init/templates/Makefile"
 OF_PROJECTS = ("start-a-project.md", "upgrade.md", "generate-clients.md", "test-your-entities.md")
 """Pages for somebody with an own project, which has a Makefile of its own."""
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=str)
-CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"`([^`]+)`")
 COMMAND_LINE = re.compile(r"(?:^|bin/|\s)daicho ([a-z-]+)(?: ([a-z-]+))?([^|#;)]*)")
+AWS_COMMAND = re.compile(r"\baws ([a-z][a-z0-9-]+) ([a-z]+-[a-z-]+)([^|;)]*)")
+AWS_SERVICES = {"s3api": "s3"}
+"""Services whose commands have another name than their model."""
+OF_ALL_AWS_COMMANDS = {"query", "output", "no-paginate", "cli-read-timeout", "cli-binary-format"}
+QUOTED = re.compile(r"""'[^']*'|"[^"$]*"|"\$\w+"|"[^"]*?"(?=\s|$|\))""")
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
 def test_the_readme_shows_the_tested_example() -> None:
     example = (ROOT / "examples/tickets.py").read_text("utf-8")
-    assert f"```python\n{example}```" in (ROOT / "README.md").read_text("utf-8")
+    page = (ROOT / "README.md").read_text("utf-8")
+    assert f'```python title="examples/tickets.py"\n{example}```' in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
@@ -35,7 +44,7 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
     text = page.read_text("utf-8")
     spans = re.findall(r"`(?:\w+=\S+ )*make((?: [a-z][a-z0-9-]+)+)[`\s]", text)
     for block in CODE.findall(text):
-        spans += re.findall(r"^(?:\w+=\S+ )*make((?: [a-z][a-z0-9-]+)+)\s", block, re.MULTILINE)
+        spans += re.findall(r"^ *(?:\w+=\S+ )*make((?: [a-z][a-z0-9-]+)+)\s", block, re.MULTILINE)
     named = {target for span in spans for target in span.split()}
     assert named <= targets, f"{page.name}: {named - targets}"
 
@@ -118,4 +127,53 @@ def test_an_unknown_option_is_found() -> None:
     assert find_unknown_options(block) == ["daicho plan : --nothing"]
     assert find_unknown_options("`daicho archive\nforget --due --since 1`") == [
         "daicho archive forget: --since"
+    ]
+
+
+def list_aws_options(operation: OperationModel) -> set[str]:
+    """The options of an operation in the AWS CLI: its members, and the negation of a boolean."""
+    members = operation.input_shape.members if operation.input_shape else {}
+    names = {xform_name(name, "-") for name in members}
+    booleans = {
+        xform_name(name, "-") for name, each in members.items() if each.type_name == "boolean"
+    }
+    return {*names, *(f"no-{name}" for name in booleans), *OF_ALL_AWS_COMMANDS}
+
+
+def find_unknown_aws_options(text: str, session: Session) -> list[str]:
+    """The commands of the AWS CLI in a text whose operation or option AWS does not have."""
+    unknown = []
+    for line in list_command_lines(text):
+        for service, command, rest in AWS_COMMAND.findall(QUOTED.sub("TEXT", line)):
+            model = session.get_service_model(AWS_SERVICES.get(service, service))
+            operations = {xform_name(name, "-"): name for name in model.operation_names}
+            if command not in operations:
+                unknown.append(f"aws {service} {command}")
+                continue
+            options = list_aws_options(model.operation_model(operations[command]))
+            wrong = set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)", rest)) - options
+            unknown += [f"aws {service} {command}: --{option}" for option in sorted(wrong)]
+    return unknown
+
+
+def test_every_operation_of_aws_that_is_named_exists() -> None:
+    session = Session()
+    texts = {page.name: page.read_text("utf-8") for page in PAGES}
+    assert sum(len(AWS_COMMAND.findall(text)) for text in texts.values()) > 20
+    unknown = {
+        name: u for name, text in texts.items() if (u := find_unknown_aws_options(text, session))
+    }
+    assert unknown == {}
+
+
+def test_an_unknown_option_of_aws_is_found() -> None:
+    block = """```sh
+ID=$(aws dynamodb update-table --table-name "$(ls)" \\
+  --query 'a[?b(c)]' --protected)
+aws dynamodb forget-table --table-name T
+```
+"""
+    assert find_unknown_aws_options(block, Session()) == [
+        "aws dynamodb update-table: --protected",
+        "aws dynamodb forget-table",
     ]
