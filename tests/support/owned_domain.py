@@ -199,7 +199,7 @@ class OwnedApi:
         return self.deployment.open_book(access.tenant, access)
 
     def client(self, subject: str = "", *groups: str, tenant: str = "acme") -> Client:
-        claims = {"sub": subject, "cognito:groups": f"[{' '.join(groups)}]"}
+        claims = {"sub": subject, "cognito:groups": [*groups]}
         handler: Any = self.api
         return Client(handler, tenant, claims)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from daicho.storage.attributes import MAX_LEVELS
 from daicho.testing.aws.attribute_values import InvalidRequestError
 from daicho.testing.aws.dynamodb.value_checks import check_value
-from tests.integration.values.catalogue import DOMAIN
 from tests.support.api_client import Answer, Client
+from tests.support.catalogue_domains.products import domain
 from tests.support.memory_served import serve_in_memory
 from tests.support.trials import scaled
 
@@ -197,7 +197,7 @@ def test_the_replacement_character_itself_can_be_sent(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def one() -> Client:
-    return serve_in_memory(DOMAIN).client
+    return serve_in_memory(domain).client
 
 
 @settings(max_examples=200, deadline=None)

@@ -29,8 +29,8 @@ from daicho import (
     refs,
     uid,
 )
-from tests.integration.values.catalogue import DOMAIN
 from tests.support.api_client import Client, as_the_gateway_decodes
+from tests.support.catalogue_domains.products import domain
 from tests.support.memory_served import serve_in_memory
 from tests.support.stream_pump import Context
 from tests.support.trials import scaled
@@ -77,7 +77,7 @@ def test_the_client_of_the_tests_decodes_as_the_gateway_does(capture: dict[str, 
 @pytest.mark.parametrize("method", ["PUT", "GET", "PATCH", "DELETE"])
 def test_a_captured_path_reaches_its_own_item_or_none(capture: dict[str, Any], method: str) -> None:
     """``capture["path"]`` is the `rawPath` of an event; each item is named by what it received."""
-    client = serve_in_memory(DOMAIN).client
+    client = serve_in_memory(domain).client
     sent = capture["sent"].replace("/capture/", "/products/")
     if capture["path"] is None:
         return
@@ -131,7 +131,7 @@ def test_a_copied_value_and_a_member_have_an_address_too(value: str) -> None:
 @example("#?%")
 @example("a+b c")
 def test_an_id_is_refused_or_its_address_reaches_it(id: str) -> None:
-    served = serve_in_memory(DOMAIN)
+    served = serve_in_memory(domain)
     created = served.client("POST", "/products", {"id": id})
     if created.status >= 400:
         assert created.status in (400, 422)
@@ -155,7 +155,7 @@ PATHS = st.lists(
 
 @pytest.fixture(scope="module")
 def one() -> Client:
-    return serve_in_memory(DOMAIN).client
+    return serve_in_memory(domain).client
 
 
 @settings(max_examples=scaled(20_000, otherwise=300), deadline=None)
