@@ -36,9 +36,9 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
-from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api
 from tests.support.api_client import Client
+from tests.support.memory_stores import SigningS3
 
 READERS = ("owner", "auditor", "staff")
 
@@ -178,13 +178,6 @@ def everything(book: Book, limit: int, cursor: str | None = None) -> Page[Bill]:
 
 DAICHO = Daicho(domain)
 LEDGER = DAICHO.append_generations(Ledger())
-
-
-class SigningS3(MemoryS3):
-    """Signs URLs too."""
-
-    def generate_presigned_url(self, method: str, Params: dict[str, str], **_: object) -> str:
-        return f"https://objects.example/{method}/{Params['Key']}"
 
 
 class OwnedApi:
