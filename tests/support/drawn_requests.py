@@ -80,7 +80,7 @@ class RequestDrawer:
         template, method, operation = self._rng.choice(self._operations)
         method = method.upper() if self._happens(0.95) else self._rng.choice(METHODS)
         parameters = operation.get("parameters", ())
-        is_raw = self._happens(0.3)
+        is_raw = self._happens(0.2)
         path = self._draw_path(template, parameters, is_raw=is_raw)
         body: str | bytes | None = None
         if "requestBody" in operation or self._happens(0.03):
@@ -128,7 +128,7 @@ class RequestDrawer:
         return "&".join(pairs)
 
     def _draw_parameter(self, parameter: Mapping[str, Any]) -> str:
-        if self._happens(0.7):
+        if self._happens(0.85):
             schema = parameter["schema"]
             examples = [parameter.get("example"), schema.get("default")]
             good = [str(each) for each in examples if each is not None]
@@ -142,7 +142,7 @@ class RequestDrawer:
         schema = self._resolve(content.get("application/json", {}).get("schema", {}))
         example = (schema.get("examples") or [{}])[0]
         kinds: Sequence[tuple[int, Callable[[], str | bytes]]] = (
-            (5, lambda: self._write(self._spoil_fields(example, schema))),
+            (9, lambda: self._write(self._spoil_fields(example, schema))),
             (3, lambda: self._write(self._spoil_at(example))),
             (3, lambda: self._write(self._draw_fields(schema))),
             (2, lambda: self._write(self._draw_value(4))),
@@ -162,7 +162,7 @@ class RequestDrawer:
         if not isinstance(example, dict):
             return self._draw_value(3)
         names = [*schema.get("properties", {}), self._draw_text()]
-        spoilt = self._rng.sample(names, min(len(names), self._rng.randint(0, 2)))
+        spoilt = self._rng.sample(names, min(len(names), self._rng.choice([0, 0, 1, 2])))
         return {**example, **{name: self._draw_value(3) for name in spoilt}}
 
     def _spoil_at(self, value: Any) -> Any:

