@@ -82,7 +82,7 @@ class Named(BaseModel, extra="forbid"):
 
 def test_what_a_validator_of_a_project_says_has_no_prefix() -> None:
     for said in ("Value error, no vowel", "Assertion failed, no vowel"):
-        failure = {"type": "value_error", "msg": said, "ctx": {}, "input": "x"}
+        failure = {"type": "value_error", "msg": said, "input": "x"}
         assert describe_failure(failure, {}) == 'no vowel; it is "x"'
 
 
