@@ -129,7 +129,9 @@ class BadCursor(Refusal):
 
     type = "bad-cursor"
 
-    def __init__(self, detail: str = "this cursor belongs to no page of this list") -> None:
+    def __init__(
+        self, detail: str = "this cursor belongs to no page of this list: begin without one"
+    ) -> None:
         super().__init__(detail, field="cursor")
 
 

@@ -51,9 +51,7 @@ domain.mount("/polls", Poll.listed)
 @domain.route("POST", "/polls")
 def open_poll(book: Book, poll: NewPoll) -> Poll:
     """Open a poll."""
-    names = {
-        normalize("NFC", candidate) for candidate in poll.candidates if 0 < len(candidate) <= 200
-    }
+    names = {compose(name) for name in poll.candidates if 0 < len(name) <= 200}
     if len(names) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
     new_poll = Poll(
@@ -62,6 +60,11 @@ def open_poll(book: Book, poll: NewPoll) -> Poll:
         shards=shards_for(poll.expected_votes_per_second),
     )
     return book.create(new_poll)
+
+
+def compose(name: str) -> str:
+    """A name in the one Unicode form by which candidates are compared: devices send others."""
+    return normalize("NFC", name)
 
 
 @domain.route("PATCH", "/polls/{id}")

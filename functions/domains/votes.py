@@ -24,7 +24,7 @@ from daicho import (
     ref,
     refuse,
 )  # fmt: skip
-from domains.polls import Poll, poll_of
+from domains.polls import Poll, compose, poll_of
 from domains.users import STAFF
 
 POLL_SECONDS = 2.0  # the age of a poll that a vote is checked by: it may end so long before
@@ -92,8 +92,8 @@ def result(book: Book, id: str, live: bool = False) -> Result:
 @domain.route("PUT", "/polls/{poll}/votes/{voter}")
 def vote(book: Book, poll: str, voter: str, vote: Vote, if_match: int | None = None) -> Ballot:
     """Vote, or change a vote: your own, or with the role staff anybody's."""
-    _check_exact(_taking_votes(book, poll, vote.candidate))
-    return book.put(Ballot(poll=poll, voter=voter, candidate=vote.candidate), if_match=if_match)
+    candidate = _find_candidate(_check_exact(_taking_votes(book, poll)), vote)
+    return book.put(Ballot(poll=poll, voter=voter, candidate=candidate), if_match=if_match)
 
 
 @domain.route("POST", "/polls/{poll}/votes")
@@ -101,15 +101,17 @@ def vote_without_name(
     book: Book, caller: Caller, poll: str, vote: Vote, idempotency_key: str | None = None
 ) -> Ballot | VoteResult:
     """Vote without a name: a repeat under the same key is the same vote; in a fast poll another."""
-    if _taking_votes(book, poll, vote.candidate).counting == "fast":
+    accepting = _taking_votes(book, poll)
+    candidate = _find_candidate(accepting, vote)
+    if accepting.counting == "fast":
         if idempotency_key is not None:
             raise refuse(422, "a fast poll cannot tell a repeat", field="Idempotency-Key")
-        return book.add(Ballot.likes(poll, vote.candidate))
+        return book.add(Ballot.likes(poll, candidate))
     if idempotency_key is None:
         raise refuse(400, "an exact poll needs one: it is the voter", field="Idempotency-Key")
     with book.as_system():  # the voter is a digest: nobody learns who it is
         voter = id_of(f"{caller.subject}\n{idempotency_key}")
-        ballot = Ballot(poll=poll, anonymous=True, voter=voter, candidate=vote.candidate)
+        ballot = Ballot(poll=poll, anonymous=True, voter=voter, candidate=candidate)
         return book.create_once(ballot, "candidate")
 
 
@@ -136,15 +138,25 @@ def withdraw(
     book.delete(Ballot.key(poll, anonymous, voter), if_match=if_match)
 
 
-def _taking_votes(book: Book, id: str, candidate: str | None = None) -> Poll:
+def _taking_votes(book: Book, id: str) -> Poll:
     poll = poll_of(book, id, max_age=POLL_SECONDS)
     if poll.state == "closed":
         raise refuse(409, "the poll is closed")
-    if candidate is not None and candidate not in poll.candidates:
-        raise refuse(422, "there is no such candidate", field="candidate")
     return poll
 
 
-def _check_exact(poll: Poll) -> None:
+def _find_candidate(poll: Poll, vote: Vote) -> str:
+    """The candidate as the poll spells it: a vote may come in another Unicode form."""
+    if vote.candidate in poll.candidates:
+        return vote.candidate
+    for candidate in poll.candidates:
+        if compose(candidate) == compose(vote.candidate):
+            return candidate
+    detail = f"there is no such candidate; there are {', '.join(poll.candidates)}"
+    raise refuse(422, detail, field="candidate")
+
+
+def _check_exact(poll: Poll) -> Poll:
     if poll.counting == "fast":
         raise refuse(409, f"a fast poll has votes, but no ballots: POST /polls/{poll.id}/votes")
+    return poll

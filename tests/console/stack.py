@@ -26,12 +26,12 @@ from daicho.local import ops, project
 from daicho.plan import Ledger
 from daicho.project import Project
 from daicho.storage.bucket import Bucket
-from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho_cli.local.lifecycle import find_sample_data
 from daicho_cli.local.ttl_process import delete_expired
 from tests.console.gateway import Gateway
 from tests.console.issuer import CLIENT, Issuer, User
 from tests.support.dynoxide import create_table
+from tests.support.memory_stores import SigningS3
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 ROOT = Path(__file__).parents[2]
@@ -40,14 +40,6 @@ OPERATOR, ADMIN = "operator", "admin"
 SECONDS_BETWEEN_READS = 0.05
 SECONDS_BETWEEN_ROLLUPS = 0.25
 SECONDS_TO_STOP = 30
-
-
-class SigningS3(MemoryS3):
-    """Signs URLs too, which lead nowhere."""
-
-    def generate_presigned_url(self, method: str, Params: dict[str, str], **_: object) -> str:
-        """A URL of an object."""
-        return f"https://objects.example/{method}/{Params['Key']}"
 
 
 @dataclass

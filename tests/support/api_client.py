@@ -17,8 +17,8 @@ from urllib.parse import quote, unquote_to_bytes, urlencode
 from daicho.handlers.wiring.invocation import Handler
 from tests.support.stream_pump import Context
 
-STAFF = {"sub": "somebody", "cognito:groups": "[staff]"}
-"""The claims of somebody who may write for others."""
+STAFF: Mapping[str, Any] = {"sub": "somebody", "cognito:groups": ["staff"]}
+"""The claims of the token of somebody who may write for others."""
 _numbers = itertools.count(1)
 
 
@@ -43,11 +43,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Client:
-    """Sends requests in the name of a tenant. Paths and queries are as they stand in a URL."""
+    """Sends requests in the name of a tenant. Paths and queries are as they stand in a URL.
+
+    ``claims``: of the token, besides the tenant's. The gateway passes them on as text.
+    """
 
     handler: Handler
     tenant: str | None = "acme"
-    claims: Mapping[str, str] = field(default_factory=lambda: dict(STAFF))
+    claims: Mapping[str, Any] = field(default_factory=lambda: STAFF)
 
     def __call__(
         self,
@@ -67,20 +70,31 @@ class Client:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if text is not None and content_type is not None:
             sent["content-type"] = content_type
-        claimed = {**({"custom:tenant": self.tenant} if self.tenant else {}), **self.claims}
+        return self.send(method, decoded, query, text, sent)
+
+    def send(
+        self,
+        method: str,
+        raw_path: str,
+        query: str = "",
+        body: str | bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send the event of a request; ``raw_path`` is what a gateway has made of its path."""
+        claims = {**({"custom:tenant": self.tenant} if self.tenant else {}), **self.claims}
         event: dict[str, Any] = {
             "version": "2.0",
             "routeKey": "ANY /{proxy+}",
-            "rawPath": decoded,
+            "rawPath": raw_path,
             "rawQueryString": query,
-            "headers": sent,
+            "headers": {"authorization": f"Bearer {write_token(claims)}", **(headers or {})},
             "requestContext": {
                 "accountId": "000000000000",
                 "apiId": "api",
-                "authorizer": {"jwt": {"claims": claimed, "scopes": None}},
+                "authorizer": {"jwt": {"claims": flatten_claims(claims), "scopes": None}},
                 "http": {
                     "method": method,
-                    "path": decoded,
+                    "path": raw_path,
                     "protocol": "HTTP/1.1",
                     "sourceIp": "127.0.0.1",
                     "userAgent": "tests",
@@ -89,16 +103,21 @@ class Client:
                 "routeKey": "ANY /{proxy+}",
                 "stage": "$default",
             },
-            "isBase64Encoded": isinstance(text, bytes),
+            "isBase64Encoded": isinstance(body, bytes),
         }
-        if text is not None:
-            event["body"] = base64.b64encode(text).decode() if isinstance(text, bytes) else text
+        if body is not None:
+            event["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else body
         # Lambda hands JSON over: nothing may be shared, nothing may be unwritable.
         answer = json.loads(json.dumps(self.handler(json.loads(json.dumps(event)), Context())))
         given = answer.get("body") or ""
         if answer.get("isBase64Encoded"):
             given = base64.b64decode(given).decode("latin-1")
-        return Answer(answer["statusCode"], answer["headers"], given, f"{method} {url[:200]}")
+        return Answer(
+            answer["statusCode"],
+            answer["headers"],
+            given,
+            f"{method} {raw_path[:200]} {query[:200]}",
+        )
 
     def good(self, method: str, url: str, body: Any = None, **headers: str) -> Any:
         """The body of an answer that is no error."""
@@ -124,6 +143,24 @@ class Client:
             items += page["items"]
             cursor = page["cursor"]
         return items
+
+
+def write_token(claims: object) -> str:
+    """A token as an issuer signs it. Its signature is checked by the gateway alone."""
+    parts = [json.dumps({"alg": "RS256"}), json.dumps(claims), "signature"]
+    return ".".join(base64.urlsafe_b64encode(p.encode()).decode().rstrip("=") for p in parts)
+
+
+def flatten_claims(claims: Mapping[str, Any]) -> dict[str, str]:
+    """The claims of a token as an HTTP API passes them on."""
+    return {name: flatten_claim(value) for name, value in claims.items()}
+
+
+def flatten_claim(value: Any) -> str:
+    """A claim as an HTTP API passes it on: a list of two texts as ``[a b]``."""
+    if isinstance(value, list):
+        return f"[{' '.join(map(flatten_claim, value))}]"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def as_the_gateway_decodes(path: str) -> str | None:

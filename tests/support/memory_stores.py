@@ -29,6 +29,13 @@ class MemoryTable(Table):
         return _Items(self._dynamodb)
 
 
+class SigningS3(MemoryS3):
+    """Signs URLs too."""
+
+    def generate_presigned_url(self, method: str, Params: dict[str, str], **_: object) -> str:
+        return f"https://objects.example/{method}/{Params['Key']}"
+
+
 class MemoryBucket(Bucket):
     """The library's bucket in memory. Tests read and change its objects directly.
 
@@ -37,7 +44,7 @@ class MemoryBucket(Bucket):
 
     def __init__(self, now: Callable[[], dt.datetime] = utc_now) -> None:
         self.now = now
-        self._stored = MemoryS3(self._get_time)
+        self._stored = SigningS3(self._get_time)
         client: Any = self._stored
         super().__init__(client, "bucket")
 

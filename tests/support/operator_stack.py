@@ -28,7 +28,7 @@ from tests.support.redrive_setup import House
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment
 
-CLAIMS = {"sub": "olga", "cognito:groups": f"[{OPERATOR}]"}
+CLAIMS = {"sub": "olga", "cognito:groups": [OPERATOR]}
 NAMES = {
     "PROJECT_FUNCTION": "project",
     "ARCHIVE_FUNCTION": "archive",

@@ -36,9 +36,9 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
-from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api
 from tests.support.api_client import Client
+from tests.support.memory_stores import SigningS3
 
 READERS = ("owner", "auditor", "staff")
 
@@ -180,13 +180,6 @@ DAICHO = Daicho(domain)
 LEDGER = DAICHO.append_generations(Ledger())
 
 
-class SigningS3(MemoryS3):
-    """Signs URLs too."""
-
-    def generate_presigned_url(self, method: str, Params: dict[str, str], **_: object) -> str:
-        return f"https://objects.example/{method}/{Params['Key']}"
-
-
 class OwnedApi:
     """The API of this domain over a deployment in memory."""
 
@@ -199,7 +192,7 @@ class OwnedApi:
         return self.deployment.open_book(access.tenant, access)
 
     def client(self, subject: str = "", *groups: str, tenant: str = "acme") -> Client:
-        claims = {"sub": subject, "cognito:groups": f"[{' '.join(groups)}]"}
+        claims = {"sub": subject, "cognito:groups": [*groups]}
         handler: Any = self.api
         return Client(handler, tenant, claims)
 

@@ -148,7 +148,7 @@ class Deployment:
         )
 
     def client(self, tenant: str, *groups: str) -> Client:
-        claims = {"cognito:groups": f"[{' '.join(groups)}]"} if groups else {}
+        claims = {"cognito:groups": [*groups]} if groups else {}
         return Client(self.api, tenant, {"sub": "somebody", **claims})
 
     def catch_up(self) -> None:

@@ -213,5 +213,7 @@ def check_sort(key: str) -> str:
 def _check(key: str, most: int, which: str) -> str:
     # Every code point takes at most four bytes: most keys need no encoding to pass.
     if len(key) * 4 > most and len(key.encode()) > most:
-        raise KeyTooLongError(f"a {which} key of {len(key.encode())} bytes; at most {most}")
+        raise KeyTooLongError(
+            f"a {which} key of {len(key.encode())} bytes; at most {most}: send shorter values"
+        )
     return key

@@ -123,7 +123,7 @@ class IdempotentRequest:
         if record is None or _is_expired(record, now):
             return None
         if attributes.get_text(record, "request") != self.digest:
-            raise KeyReused("it was used for another request before", field=HEADER)
+            raise KeyReused("it was used for another request before: send a new key", field=HEADER)
         stored = attributes.from_image(record)
         body = stored.get("body")
         text = zlib.decompress(body).decode() if isinstance(body, bytes) else body

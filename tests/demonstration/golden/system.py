@@ -107,7 +107,7 @@ class GoldenSystem:
     ) -> Answer:
         """Send one request, one step of the clock after the last."""
         self.traveller.shift(STEP)
-        claims = {**STAFF, **({"cognito:groups": f"[{role}]"} if role else {})}
+        claims = {**STAFF, **({"cognito:groups": [role]} if role else {})}
         return Client(self._api, "acme", claims)(method, url, body, **headers)
 
     def wait(self, seconds: float) -> None:

@@ -64,7 +64,7 @@ class Administered:
         )
 
     def client(self, tenant: str = "one", *groups: str) -> Client:
-        claims = {"cognito:groups": f"[{' '.join(groups or ('admin',))}]"}
+        claims = {"cognito:groups": [*(groups or ("admin",))]}
         return Client(self.api, tenant, {"sub": "ada", **claims})
 
     def step(self, lives: int | None = None) -> dict[str, Any]:

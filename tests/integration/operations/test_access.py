@@ -20,12 +20,13 @@ ROUTES = [
 ]
 OTHERS: dict[str, dict[str, Any]] = {
     "no group": {"sub": "ada"},
-    "administrator": {"sub": "ada", "cognito:groups": "[admin]"},
-    "staff of several groups": {"sub": "ada", "cognito:groups": "[staff admin operators]"},
-    "similar group": {"sub": "ada", "cognito:groups": "[Operator]"},
+    "administrator": {"sub": "ada", "cognito:groups": ["admin"]},
+    "staff of several groups": {"sub": "ada", "cognito:groups": ["staff", "admin", "operators"]},
+    "similar group": {"sub": "ada", "cognito:groups": ["Operator"]},
+    "group with a space": {"sub": "ada", "cognito:groups": ["not operator"]},
     "no claims": {},
     "no text": {"cognito:groups": 7},
-    "group in another claim": {"groups": "[operator]", "scope": "operator"},
+    "group in another claim": {"groups": ["operator"], "scope": "operator"},
 }
 
 
@@ -74,15 +75,15 @@ def test_an_operator_needs_no_tenant_and_sees_the_same_with_any(
 
 
 def test_the_api_of_tenants_has_no_route_of_operators(acme: Client) -> None:
-    operator = Client(acme.handler, "acme", {"sub": "olga", "cognito:groups": "[operator]"})
+    operator = Client(acme.handler, "acme", {"sub": "olga", "cognito:groups": ["operator"]})
     for method, url in ROUTES:
         assert operator(method, url, {}).status in (404, 405), url
 
 
 def test_an_operator_gains_nothing_in_the_api_of_tenants(served: Served) -> None:
     """Without a tenant the API refuses; with one it serves that tenant alone."""
-    operator = Client(served.handler, None, {"sub": "olga", "cognito:groups": "[operator]"})
+    operator = Client(served.handler, None, {"sub": "olga", "cognito:groups": ["operator"]})
     for method, url in (("GET", "/jobs/x"), ("DELETE", "/tenant")):
         assert operator(method, url).status == 403
-    acme = Client(served.handler, "acme", {"sub": "olga", "cognito:groups": "[operator]"})
+    acme = Client(served.handler, "acme", {"sub": "olga", "cognito:groups": ["operator"]})
     assert acme("DELETE", "/tenant").status == 403

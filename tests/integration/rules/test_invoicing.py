@@ -43,7 +43,7 @@ class Office:
         return self.deployment.open_book(access.tenant, access)
 
     def build_client(self, subject: str, *groups: str) -> Client:
-        claims = {"sub": subject, "cognito:groups": f"[{' '.join(groups)}]"}
+        claims = {"sub": subject, "cognito:groups": [*groups]}
         return Client(self.api, "acme", claims)
 
     def create(self, client: Client, number: str, *states: str, **values: Any) -> dict[str, Any]:

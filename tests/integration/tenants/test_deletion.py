@@ -367,7 +367,7 @@ def test_of_two_who_work_on_one_job_one_gives_up(deployment: Deployment) -> None
 
 
 def test_whose_token_names_nobody_is_served_too(deployment: Deployment) -> None:
-    admin = Client(deployment.api, LEAVES, {"cognito:groups": "[admin]"})
+    admin = Client(deployment.api, LEAVES, {"cognito:groups": ["admin"]})
     where = admin("DELETE", "/tenant").headers["Location"]
     assert admin.good("GET", where)["state"] == "running"
     worked_off(deployment, [], random.Random(1))

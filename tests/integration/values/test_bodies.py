@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from daicho.storage.attributes import MAX_LEVELS
 from daicho.testing.aws.attribute_values import InvalidRequestError
 from daicho.testing.aws.dynamodb.value_checks import check_value
-from tests.integration.values.catalogue import DOMAIN
 from tests.support.api_client import Answer, Client
+from tests.support.catalogue_domains.products import domain
 from tests.support.memory_served import serve_in_memory
-from tests.support.trials import scaled
 
 MAX_BYTES = 64 * 1024
 MAX_SECONDS = 8
@@ -197,7 +196,7 @@ def test_the_replacement_character_itself_can_be_sent(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def one() -> Client:
-    return serve_in_memory(DOMAIN).client
+    return serve_in_memory(domain).client
 
 
 @settings(max_examples=200, deadline=None)
@@ -212,39 +211,3 @@ def test_a_stored_text_has_only_what_was_sent(one: Client, name: bytes, exact: b
     assert answer.status < 500
     if answer.status < 300:
         assert answer.json["name"] == json.loads(body.decode())["name"]
-
-
-JSON = st.recursive(
-    st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(),
-        st.floats(),
-        st.text(max_size=20),
-        st.sampled_from(["", "1_000", "2026-11-21", "a/b", "?", "%", "\ud800", "9" * 50]),
-    ),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=25),
-        st.dictionaries(st.sampled_from(["a", "price", "id", "", "x" * 300]), inner, max_size=5),
-    ),
-    max_leaves=30,
-)
-FIELDS = ("id", "name", "price", "cost", "prices", "lines", "note", "ratio", "pieces", "tags", "at")
-BODIES = st.one_of(
-    st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=6),
-    st.dictionaries(st.sampled_from(("sections", "lines", "price", "product")), JSON, max_size=3),
-    JSON,
-)
-ROUTES = (
-    *(("POST", "/products"), ("PUT", "/products/p"), ("PATCH", "/products/p"), ("POST", "/offers")),
-    *(("PUT", "/sheets/s"), ("PUT", "/sheets/s/x"), ("PUT", "/folders/f"), ("PUT", "/folders/f/x")),
-    *(("POST", "/copies"), ("PUT", "/links/a/b")),
-)
-
-
-@settings(max_examples=scaled(20_000, otherwise=300), deadline=None)
-@given(st.sampled_from(ROUTES), BODIES, st.booleans())
-def test_no_drawn_body_gives_a_5xx_or_a_large_refusal(
-    one: Client, route: tuple[str, str], body: Any, is_ascii: bool
-) -> None:
-    assert_bounded(one(*route, raw=json.dumps(body, ensure_ascii=is_ascii)))

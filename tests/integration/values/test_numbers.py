@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daicho.web.openapi.document import describe_api
-from tests.integration.values.catalogue import DOMAIN
 from tests.support.api_client import Answer, Client
+from tests.support.catalogue_domains.products import domain
 from tests.support.memory_served import MemoryServed, serve_in_memory
 
 PYTHON = ("instance of", "Decimal", "Traceback", "ValueError", "out of range", "regular expression")
@@ -126,7 +126,7 @@ NUMBERS = st.one_of(
 
 @pytest.fixture(scope="module")
 def one() -> Client:
-    return serve_in_memory(DOMAIN).client
+    return serve_in_memory(domain).client
 
 
 @settings(max_examples=300, deadline=None)
@@ -211,7 +211,7 @@ def test_a_repeat_with_another_spelling_of_a_number_is_the_same_request(
 
 
 def test_the_example_of_a_nested_decimal_is_a_number() -> None:
-    served = serve_in_memory(DOMAIN)
+    served = serve_in_memory(domain)
     described = describe_api(served.daicho, served.deployment.ledger)
     line = described["components"]["schemas"]["Line"]
     assert line["examples"][0]["price"] == "12.50"

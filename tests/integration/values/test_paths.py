@@ -29,11 +29,9 @@ from daicho import (
     refs,
     uid,
 )
-from tests.integration.values.catalogue import DOMAIN
 from tests.support.api_client import Client, as_the_gateway_decodes
+from tests.support.catalogue_domains.products import domain
 from tests.support.memory_served import serve_in_memory
-from tests.support.stream_pump import Context
-from tests.support.trials import scaled
 
 CAPTURES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "events/paths.json").read_text(encoding="utf-8")
@@ -77,7 +75,7 @@ def test_the_client_of_the_tests_decodes_as_the_gateway_does(capture: dict[str, 
 @pytest.mark.parametrize("method", ["PUT", "GET", "PATCH", "DELETE"])
 def test_a_captured_path_reaches_its_own_item_or_none(capture: dict[str, Any], method: str) -> None:
     """``capture["path"]`` is the `rawPath` of an event; each item is named by what it received."""
-    client = serve_in_memory(DOMAIN).client
+    client = serve_in_memory(domain).client
     sent = capture["sent"].replace("/capture/", "/products/")
     if capture["path"] is None:
         return
@@ -131,7 +129,7 @@ def test_a_copied_value_and_a_member_have_an_address_too(value: str) -> None:
 @example("#?%")
 @example("a+b c")
 def test_an_id_is_refused_or_its_address_reaches_it(id: str) -> None:
-    served = serve_in_memory(DOMAIN)
+    served = serve_in_memory(domain)
     created = served.client("POST", "/products", {"id": id})
     if created.status >= 400:
         assert created.status in (400, 422)
@@ -141,44 +139,3 @@ def test_an_id_is_refused_or_its_address_reaches_it(id: str) -> None:
     assert served.client.good("GET", address)["id"] == id
     assert served.client.good("PATCH", address, {"name": "x"})["id"] == id
     assert served.client("DELETE", address).status == 204
-
-
-PATHS = st.lists(
-    st.one_of(
-        st.text("%?/.#25Ff3a\u00e9\ufffd\x00 +&", max_size=8),
-        st.sampled_from(["%3F", "%25", "%252F", "%FF", "..", "\ud800", "a" * 3_000]),
-    ),
-    min_size=1,
-    max_size=3,
-).map("/".join)
-
-
-@pytest.fixture(scope="module")
-def one() -> Client:
-    return serve_in_memory(DOMAIN).client
-
-
-@settings(max_examples=scaled(20_000, otherwise=300), deadline=None)
-@given(
-    st.sampled_from(["GET", "PUT", "PATCH", "DELETE", "POST"]),
-    st.sampled_from(["/products/", "/sheets/s/", "/links/", "/folders/", "/"]),
-    PATHS,
-)
-def test_no_drawn_path_gives_a_5xx_or_a_large_refusal(
-    one: Client, method: str, head: str, path: str
-) -> None:
-    """``path`` is the `rawPath` of an event, whatever a gateway would make of it."""
-    event = {
-        "rawPath": f"{head}{path}",
-        "headers": {"content-type": "application/json"},
-        "body": "{}",
-        "requestContext": {
-            "authorizer": {"jwt": {"claims": {"custom:tenant": "acme"}}},
-            "http": {"method": method, "path": f"{head}{path}"},
-            "stage": "$default",
-        },
-    }
-    answer: dict[str, Any] = one.handler(event, Context())
-    assert answer["statusCode"] < 500
-    if answer["statusCode"] >= 400:
-        assert len(answer["body"].encode(errors="surrogatepass")) <= 64 * 1024

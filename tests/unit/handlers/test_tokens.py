@@ -12,6 +12,7 @@ from daicho.handlers import tokens
 from daicho.web.http.claims import COGNITO_CLAIMS
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
+from tests.support.api_client import flatten_claims, write_token
 from tests.support.stream_pump import Context
 
 EVENTS = Path(__file__).parents[2] / "events"
@@ -35,11 +36,13 @@ def add_claims(event: dict[str, Any]) -> dict[str, Any]:
 
 def make_request(claims: dict[str, Any]) -> HttpRequest:
     """A request with an access token, as the gateway passes its claims on: all are text."""
-    passed_on = {
-        name: f"[{' '.join(value)}]" if isinstance(value, list) else value
-        for name, value in {"sub": "1example23456789", **claims}.items()
-    }
-    return HttpRequest({"requestContext": {"authorizer": {"jwt": {"claims": passed_on}}}})
+    signed = {"sub": "1example23456789", **claims}
+    return HttpRequest(
+        {
+            "headers": {"authorization": f"Bearer {write_token(signed)}"},
+            "requestContext": {"authorizer": {"jwt": {"claims": flatten_claims(signed)}}},
+        }
+    )
 
 
 def test_a_machine_has_the_tenant_and_the_roles_of_its_scopes() -> None:

@@ -217,9 +217,13 @@ def test_a_role_is_asked_for() -> None:
 
     client = serve(domain)
     assert client("DELETE", "/tenant").status == 403
-    for claims in ({"custom:role": "admin"}, {"cognito:groups": "[staff admin]"}):
+    for claims in ({"custom:role": "admin"}, {"cognito:groups": ["staff", "admin"]}):
         assert Client(client.handler, "acme", claims)("DELETE", "/tenant").status == 204
-    for claims in ({"custom:role": "administrator"}, {"cognito:groups": "[adminx]"}):
+    for claims in (
+        {"custom:role": "administrator"},
+        {"cognito:groups": ["not admin"]},
+        {"cognito:groups": ["adminx"]},
+    ):
         assert Client(client.handler, "acme", claims)("DELETE", "/tenant").status == 403
 
 

@@ -26,7 +26,6 @@ Claims = Mapping[str, Any]
 SCOPE_CLAIMS = ("scope", "scp")
 """Claims whose text is a list: a scope contains no space (RFC 6749, section 3.3)."""
 _TOKEN = re.compile(r"(?:Bearer +)?[\w-]+\.([\w-]+)\.[\w-]+", re.ASCII | re.IGNORECASE)
-_PLAIN = re.compile(r"[\w.:@/+-]+")
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class ClaimNames:
     def read_groups(self, claims: Claims, token: Claims | None = None) -> frozenset[str]:
         """The groups of a caller.
 
-        ``token``: what the token of the request contains; None for an event without a token, which
-        comes from no gateway.
+        ``token``: what the token of the request contains; None for an event without a token. A
+        list of several groups gives no role then, because its text is ambiguous.
         """
         return frozenset(
             group for name in self.groups for group in _read_claim(name, claims.get(name), token)
@@ -84,8 +83,8 @@ def _read_claim(name: str, claim: object, token: Claims | None) -> list[str]:
 def split_groups(claim: object) -> list[str]:
     """The groups in a claim as a gateway passes it on, without the token.
 
-    Text is one group, or a list in brackets. Words of letters, digits and ``_.:@/+-`` are divided
-    at spaces. No group is read of any other text that contains a space.
+    Text is one group, in brackets or not. No group is read of text in brackets with a space: it is
+    the same for the groups ``not`` and ``admin`` and for the one group ``not admin``.
     """
     if isinstance(claim, list):
         return [group for group in claim if isinstance(group, str)]
@@ -93,7 +92,5 @@ def split_groups(claim: object) -> list[str]:
         return []
     if not (claim.startswith("[") and claim.endswith("]")):
         return [claim]
-    words = claim[1:-1].split(" ")
-    if len(words) == 1:
-        return words if words[0] else []
-    return words if all(map(_PLAIN.fullmatch, words)) else []
+    group = claim[1:-1]
+    return [group] if group and " " not in group else []

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from daicho.items.json_pairs import describe_decimal_text
 from daicho.web.http.problem_types import ProblemType, find_type
+from daicho.web.http.validation_messages import describe_failure, describe_json_fault
 
 CONTENT_TYPE = "application/problem+json"
 MAX_NAMED = 20
@@ -21,10 +21,6 @@ MAX_NAME, MAX_MESSAGE = 200, 1_000
 """Characters of a name and of a message: both may contain what was sent."""
 PLACES = ("body", "query", "path", "header")
 NO_EXAMPLES: Mapping[str, str] = {}
-_NO_ARRAY = ("list_type", "set_type", "frozen_set_type", "tuple_type")
-_NO_DECIMAL = ("decimal_parsing", "decimal_type")
-_NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
-"""Pydantic's messages for these name classes of Python, which are unknown to clients."""
 
 
 _INVALID = find_type(422)
@@ -152,35 +148,14 @@ def from_validation(
     failures = list(errors)
     for failure in failures:
         if failure["type"] == "json_invalid":
-            return HttpError(400, str(failure["msg"]))
+            return HttpError(400, describe_json_fault(failure))
     named = [
-        (_render_name(failure["loc"]), _render_message(failure, pattern_examples))
+        (_render_name(failure["loc"]), describe_failure(failure, pattern_examples))
         for failure in failures
     ]
     status = 400 if any(failure["loc"][:1] == ("header",) for failure in failures) else 422
     detail = "; ".join(f"{name}: {message}" for name, message in named[:3])
     return HttpError(status, detail, named, total=total)
-
-
-def _render_message(error: Mapping[str, Any], pattern_examples: Mapping[str, str]) -> str:
-    if error["type"] in _NO_OBJECT:
-        return "Input should be an object"
-    if error["type"] in _NO_ARRAY:
-        return "Input should be an array"
-    written = error.get("input")
-    if error["type"] in (*_NO_DECIMAL, "finite_number") and isinstance(written, str):
-        return describe_decimal_text(written) or str(error["msg"])
-    if error["type"] in _NO_DECIMAL:
-        return 'Input should be a decimal, as text such as "12.50"'
-    if error["type"] == "string_pattern_mismatch":
-        pattern = error["ctx"]["pattern"]
-        example = pattern_examples.get(pattern)
-        return (
-            f"Input should have the form of {example}"
-            if example
-            else f"Input should match the regular expression {pattern}"
-        )
-    return str(error["msg"])
 
 
 def _render_name(loc: Iterable[Any]) -> str:

@@ -87,7 +87,7 @@ class HttpRequest:
         try:
             raw = base64.b64decode(text) if self.event.get("isBase64Encoded") else text.encode()
         except (binascii.Error, ValueError) as error:
-            raise HttpError(400, "the body cannot be decoded") from error
+            raise HttpError(400, "the body is not UTF-8: send JSON in UTF-8") from error
         if len(raw) > MAX_BODY_BYTES:
             raise HttpError(413, f"a body has at most {MAX_BODY_BYTES} bytes, not {len(raw)}")
         return _decode_body(raw)
@@ -186,7 +186,9 @@ class HttpRequest:
         """
         kind, _, options = self.headers.get("content-type", "application/json").partition(";")
         if not _JSON.fullmatch(kind.strip()):
-            raise HttpError(415, f"a body is application/json, not {kind.strip()[:100]}")
+            raise HttpError(
+                415, f"a body is application/json, not {kind.strip()[:100] or 'without a type'}"
+            )
         charset = _CHARSET.search(options)
         if charset and charset[1].lower() not in _CHARSETS:
             raise HttpError(415, f"a body is in UTF-8, not in {charset[1][:100]}")

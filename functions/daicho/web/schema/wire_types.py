@@ -78,14 +78,15 @@ def _read_decimal(value: Any) -> Any:
         return Decimal(repr(value))
     if isinstance(value, Decimal):
         return value
-    raise PydanticCustomError("decimal", 'Input should be a decimal, as text such as "12.50"')
+    raise PydanticCustomError("decimal_type", 'Input should be a decimal, as text such as "12.50"')
 
 
 def _read_float(value: Any) -> Any:
     """A float as it was sent: a whole number may have more digits than one keeps."""
     if isinstance(value, str) and describe_decimal_text(value):
         raise PydanticCustomError("float_parsing", "Input should be a number, such as 12.5")
-    if isinstance(value, int) and isinstance(mark_number(str(value)), InexactNumber):
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if is_whole and isinstance(mark_number(str(value)), InexactNumber):
         problem = str(InexactNumberError(str(value)))
         raise PydanticCustomError("float", "{problem}", {"problem": problem})
     return value

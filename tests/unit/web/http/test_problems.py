@@ -27,7 +27,7 @@ class Outer(BaseModel):
     ("value", "errors"),
     [
         ([], [("body", "Input should be an object")]),
-        ({"inner": 5}, [("inner", "Input should be an object")]),
+        ({"inner": 5}, [("inner", "Input should be an object; it is 5")]),
         ({"inner": {"a": 1}, "more": []}, [("more", "Input should be an object")]),
         ({"inner": {}}, [("inner.a", "Field required")]),
     ],

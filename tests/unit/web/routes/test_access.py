@@ -149,11 +149,11 @@ def test_a_role_is_of_one_query_of_a_path() -> None:
     def list_secrets(book: Book, secret: str) -> None:
         """List secrets."""
 
-    client = replace(serve(domain), claims={"cognito:groups": "[nobody]"})
+    client = replace(serve(domain), claims={"cognito:groups": ["nobody"]})
     assert client("GET", "/things").status == 204
     refused = client("GET", "/things?secret=x")
     assert refused.status == 403
     assert "the role 'staff' or the role 'eye'" in refused.json["detail"]
     for role in ("staff", "eye"):
-        admitted = replace(client, claims={"cognito:groups": f"[{role}]"})
+        admitted = replace(client, claims={"cognito:groups": [role]})
         assert admitted("GET", "/things?secret=x").status == 204

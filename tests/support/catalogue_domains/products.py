@@ -94,16 +94,16 @@ class Offer(BaseModel):
     choices: set[Decimal] = set()
 
 
-DOMAIN = Domain("products", Product, Copy, Sheet, Folder, Link)
-DOMAIN.resource("/products/{id}", Product, "POST PUT GET PATCH DELETE")
-DOMAIN.resource("/copies/{id}", Copy, "POST GET")
-DOMAIN.resource("/sheets/{id}", Sheet, "PUT GET PATCH DELETE")
-DOMAIN.resource("/folders/{id}", Folder, "PUT GET PATCH DELETE")
-DOMAIN.resource("/links/{near}/{far}", Link, "PUT GET DELETE")
-DOMAIN.mount("/totals/{kind}", Product.total)
+domain = Domain("products", Product, Copy, Sheet, Folder, Link)
+domain.resource("/products/{id}", Product, "POST PUT GET PATCH DELETE")
+domain.resource("/copies/{id}", Copy, "POST GET")
+domain.resource("/sheets/{id}", Sheet, "PUT GET PATCH DELETE")
+domain.resource("/folders/{id}", Folder, "PUT GET PATCH DELETE")
+domain.resource("/links/{near}/{far}", Link, "PUT GET DELETE")
+domain.mount("/totals/{kind}", Product.total)
 
 
-@DOMAIN.route("POST", "/offers")
+@domain.route("POST", "/offers")
 def offer(book: Book, offer: Offer) -> Offer:
     """Answer with the same offer, and keep it as a product in a transaction."""
     values: dict[str, Any] = {"price": offer.price, "lines": offer.lines}
