@@ -29,6 +29,7 @@ MAX_BYTES, MAX_ERRORS, MAX_SECONDS = 64 * 1024, 20, 8
 PYTHON = (
     *("instance of", "Decimal", "NoneType", "Traceback", "ValueError", "TypeError", "out of range"),
     *("regular expression", "pattern", "dict", "tuple", "surrogates not allowed", "codec"),
+    *("could not convert", "Value error", "Assertion failed"),
 )
 """Words that no client understands."""
 
