@@ -94,3 +94,14 @@ def _not_deleted(poll: Poll) -> Poll:
     if poll.state == "deleted":
         raise refuse(404, f"no Poll {poll.id}")
     return poll
+
+
+def find_candidate(poll: Poll, name: str) -> str:
+    """A candidate as the poll spells it: a vote may come in another Unicode form."""
+    if name in poll.candidates:
+        return name
+    for candidate in poll.candidates:
+        if compose(candidate) == compose(name):
+            return candidate
+    detail = f"there is no such candidate; there are {', '.join(poll.candidates)}"
+    raise refuse(422, detail, field="candidate")

@@ -24,7 +24,7 @@ from daicho import (
     ref,
     refuse,
 )  # fmt: skip
-from domains.polls import Poll, compose, poll_of
+from domains.polls import Poll, find_candidate, poll_of
 from domains.users import STAFF
 
 POLL_SECONDS = 2.0  # the age of a poll that a vote is checked by: it may end so long before
@@ -63,8 +63,7 @@ class Result(BaseModel):
 
 domain = Domain("votes", Ballot, examples={
     "candidate": "Heroes", "leader": "Heroes", "poll": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "shards": 8,
-    "voter": "mika", "votes": 12345,
-})  # fmt: skip
+    "voter": "mika", "votes": 12345})  # fmt: skip
 domain.access(Ballot, write=("owner", STAFF))
 domain.resource("/polls/{poll}/votes/{voter}", Ballot, "")  # where they are; who may, is below
 
@@ -92,7 +91,7 @@ def result(book: Book, id: str, live: bool = False) -> Result:
 @domain.route("PUT", "/polls/{poll}/votes/{voter}")
 def vote(book: Book, poll: str, voter: str, vote: Vote, if_match: int | None = None) -> Ballot:
     """Vote, or change a vote: your own, or with the role staff anybody's."""
-    candidate = _find_candidate(_check_exact(_taking_votes(book, poll)), vote)
+    candidate = find_candidate(_check_exact(_taking_votes(book, poll)), vote.candidate)
     return book.put(Ballot(poll=poll, voter=voter, candidate=candidate), if_match=if_match)
 
 
@@ -102,7 +101,7 @@ def vote_without_name(
 ) -> Ballot | VoteResult:
     """Vote without a name: a repeat under the same key is the same vote; in a fast poll another."""
     accepting = _taking_votes(book, poll)
-    candidate = _find_candidate(accepting, vote)
+    candidate = find_candidate(accepting, vote.candidate)
     if accepting.counting == "fast":
         if idempotency_key is not None:
             raise refuse(422, "a fast poll cannot tell a repeat", field="Idempotency-Key")
@@ -143,17 +142,6 @@ def _taking_votes(book: Book, id: str) -> Poll:
     if poll.state == "closed":
         raise refuse(409, "the poll is closed")
     return poll
-
-
-def _find_candidate(poll: Poll, vote: Vote) -> str:
-    """The candidate as the poll spells it: a vote may come in another Unicode form."""
-    if vote.candidate in poll.candidates:
-        return vote.candidate
-    for candidate in poll.candidates:
-        if compose(candidate) == compose(vote.candidate):
-            return candidate
-    detail = f"there is no such candidate; there are {', '.join(poll.candidates)}"
-    raise refuse(422, detail, field="candidate")
 
 
 def _check_exact(poll: Poll) -> Poll:
