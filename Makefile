@@ -109,15 +109,15 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 
 ##@ Test
 .PHONY: test test-console lint format unit models property package docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
-# Three suites at a time, the longest ones first: the two end-to-end suites mostly wait for their
-# stacks, and would leave half of two processors idle. What each suite prints comes in one piece,
-# where make can do that (GNU make 4). INSTALLED: the programs are there. If suites still waited for them, make
+# Two suites at a time, the longest ones first, so that both are busy to the end. Three at a time took
+# no less on two processors. What each suite prints comes in one piece, where make can do that (GNU
+# make 4). INSTALLED: the programs are there. If suites still waited for them, make
 # would begin with the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e-demonstration e2e-projects integration unit lint delivery test-console infra docs-check property package
+SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra docs-check property package
 PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
-	@$(MAKE) --jobs=3 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
+	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
 
 .PHONY: check
 check: $(TOOLS) ## What to run after each edit: ruff, mypy with its cache, quick tests, a few planted faults
