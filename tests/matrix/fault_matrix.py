@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -23,12 +22,10 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from shutil import copytree, ignore_patterns
 
 from rich.console import Console
 from rich.progress import track
@@ -38,7 +35,7 @@ from tests.delivery.mutants.planted import read_planted
 from tests.delivery.schedules.aim import PROFILES_BY_RULE
 from tests.matrix.entered_functions import FILE
 from tests.property.planted_search import read_planted as read_search_faults
-from tests.support.planting import LIBRARY, ROOT, Fault
+from tests.support.planting import LIBRARY, ROOT, Fault, copy_library, run_tests
 
 SCHEDULES = "delivery"
 TEST_SUITES: Mapping[str, Sequence[str]] = {
@@ -90,42 +87,6 @@ def list_faults() -> list[Fault]:
     return [*read_planted(), *read_search_faults()]
 
 
-@contextmanager
-def copy_library(fault: Fault) -> Iterator[Path]:
-    """A folder with a copy of the library, and the fault planted in it."""
-    with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
-        copy = Path(folder).resolve() / LIBRARY
-        copytree(ROOT / LIBRARY, copy, ignore=ignore_patterns("__pycache__"))
-        (copy.parent / fault.file).write_text(fault.plant(), encoding="utf-8")
-        yield copy
-
-
-def run_pytest(
-    library: Path, arguments: Sequence[str], *, seconds: float, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    """Run tests of this repository over a copy of the library.
-
-    Raises:
-        subprocess.TimeoutExpired: they take longer than ``seconds``.
-    """
-    options = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "-o", f"pythonpath={library} .", *arguments],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{library}{os.pathsep}{ROOT}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "HYPOTHESIS_PROFILE": "found",
-            **variables,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=seconds,
-    )
-
-
 def record_entries(suite: str, folder: Path) -> Mapping[str, list[Entry]]:
     """The tests of a suite that enter each function and each module, the shortest first."""
     file = folder / f"entered-{suite}.ndjson"
@@ -134,7 +95,7 @@ def record_entries(suite: str, folder: Path) -> Mapping[str, list[Entry]]:
         draft.unlink(missing_ok=True)
         plugin = ("-p", "tests.matrix.entered_functions")
         arguments = (*plugin, *TEST_SUITES[suite])
-        run_pytest(ROOT / LIBRARY, arguments, seconds=3_600, **{FILE: str(draft)})
+        run_tests(ROOT / LIBRARY, arguments, seconds=3_600, **{FILE: str(draft)})
         draft.rename(file)
     entries: defaultdict[str, set[Entry]] = defaultdict(set)
     for line in file.read_text("utf-8").splitlines():
@@ -156,9 +117,8 @@ def find_by_tests(fault: Fault, suite: str, entries: Sequence[Entry]) -> Finding
     with copy_library(fault) as library, tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
         names.write("\n".join(entry.test for entry in entries[:MAX_TESTS]))
         names.flush()
-        check = ("-p", "tests.matrix.planted_library", "-x", f"@{names.name}")
         try:
-            done = run_pytest(library, check, seconds=MAX_SECONDS, PLANTED_LIBRARY=str(library))
+            done = run_tests(library, ("-x", f"@{names.name}"), seconds=MAX_SECONDS)
         except subprocess.TimeoutExpired:
             return Finding(fault.name, suite, len(entries), "", float(MAX_SECONDS))
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)

@@ -6,16 +6,13 @@ another, and says which test found it. The exit status is 1 if one is never foun
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from tests.support.planting import LIBRARY, ROOT, Fault, read_faults
+from tests.support.planting import Fault, copy_library, read_faults, run_tests
 
 TESTS = (
     "tests/property/test_walk.py",
@@ -32,22 +29,9 @@ def read_planted() -> list[Fault]:
 
 def found_by(fault: Fault) -> str | None:
     """Plant a fault in a copy of the library; the test that fails, or None."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder, "daicho")
-        shutil.copytree(ROOT / "functions/daicho", library)
-        (Path(folder) / Path(fault.file).relative_to(LIBRARY)).write_text(fault.plant(), "utf-8")
-        options = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
-        path = ("-o", f"pythonpath={folder} .")
+    with copy_library(fault) as library:
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *path, *TESTS],
-                cwd=ROOT,
-                env={**os.environ, "HYPOTHESIS_PROFILE": "found"},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=SECONDS,
-            )
+            done = run_tests(library, ("-x", *TESTS), seconds=SECONDS)
         except subprocess.TimeoutExpired:
             return "a walk that does not end"
     failed = re.search(r"^(?:FAILED|ERROR) \S+::(\S+)", done.stdout, re.MULTILINE)

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import ast
 import copy
+import os
+import subprocess
+import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = Path("functions")
@@ -90,6 +96,51 @@ def read_faults(file: Path) -> list[Fault]:
             code = entry[name]
             entry[name] = [code] if isinstance(code, str) else code
     return [Fault(**entry) for entry in entries]
+
+
+@contextmanager
+def copy_library(fault: Fault) -> Iterator[Path]:
+    """A folder with a copy of the library, and the fault planted in it.
+
+    Raises:
+        CannotPlantError: see `Fault.plant`.
+    """
+    text = fault.plant()
+    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+        library = Path(folder).resolve() / LIBRARY
+        copytree(ROOT / LIBRARY, library, ignore=ignore_patterns("__pycache__"))
+        (library.parent / fault.file).write_text(text, encoding="utf-8")
+        yield library
+
+
+def run_tests(
+    library: Path, arguments: Sequence[str], *, seconds: float, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run tests of this repository over a library, which pytest must have loaded from there.
+
+    Raises:
+        subprocess.TimeoutExpired: they take longer than ``seconds``.
+    """
+    options = ("-q", "-p", "no:cacheprovider", "-p", "tests.matrix.planted_library", "--no-header")
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", *options, "--tb=no"),
+            *("-o", f"pythonpath={library} .", *arguments),
+        ],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{library}{os.pathsep}{ROOT}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HYPOTHESIS_PROFILE": "found",
+            "PLANTED_LIBRARY": str(library),
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
 
 
 def _list_definitions(scope: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:

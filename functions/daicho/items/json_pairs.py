@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, RootModel
 
 from daicho.declare.rules.declared_places import has_decimals
-from daicho.runtime.exact_json import MAX_SHOWN, InexactNumberError, Path, WholeNumber
+from daicho.runtime.exact_json import InexactNumberError, Path, WholeNumber, shorten
 
 DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d{0,39})(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
 """A number as JSON writes it, of a length that something can store."""
@@ -42,11 +42,8 @@ def describe_decimal_text(text: str) -> str | None:
     """What is wrong with the text of a decimal, in words; None if nothing is."""
     if DECIMAL_TEXT.fullmatch(text):
         return None
-    shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
-    return (
-        f"Input should be a decimal, not {json.dumps(shown, ensure_ascii=False)}: write digits "
-        "with a point, such as 12.50"
-    )
+    shown = json.dumps(shorten(text), ensure_ascii=False)
+    return f"Input should be a decimal, not {shown}: write digits with a point, such as 12.50"
 
 
 def check_written(value: Any, written: Any) -> None:
@@ -149,11 +146,16 @@ def _check_members(checker: Checker, value: Any, source: Any) -> None:
     else:
         return
     for name, (member, written) in zip(names, pairs, strict=False):
-        try:
-            checker(member, written)
-        except (WrittenNumberError, InexactNumberError) as error:
-            error.path = (name, *error.path)
-            raise
+        _check_at(name, checker, member, written)
+
+
+def _check_at(name: str | int, checker: Checker, value: Any, source: Any) -> None:
+    """Check a member; an error has its name in the path."""
+    try:
+        checker(value, source)
+    except (WrittenNumberError, InexactNumberError) as error:
+        error.path = (name, *error.path)
+        raise
 
 
 def _check_fields(
@@ -164,16 +166,13 @@ def _check_fields(
         return
     for name, checker in fields:
         if name in source:
-            try:
-                checker(getattr(value, name), source[name])
-            except (WrittenNumberError, InexactNumberError) as error:
-                error.path = (name, *error.path)
-                raise
+            _check_at(name, checker, getattr(value, name), source[name])
 
 
 def write_plainly(text: str, value: Any, dump: Callable[[], Any]) -> str:
     """The JSON text of a value without exponents in decimals. ``dump`` gives its plain values."""
-    if not _EXPONENT.search(text):
+    # Nearly all texts have neither sign of an exponent, which is found out much sooner.
+    if not ("E+" in text or "E-" in text) or not _EXPONENT.search(text):
         return text
     return json.dumps(replace_exponents(value, dump()), ensure_ascii=False, separators=(",", ":"))
 

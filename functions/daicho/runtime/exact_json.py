@@ -17,6 +17,11 @@ MAX_SHOWN = 100
 Path = tuple[str | int, ...]
 
 
+def shorten(text: str) -> str:
+    """A key or a number as a message shows it."""
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
 class RepeatedKeyError(ValueError):
     """A JSON object has a key twice."""
 
@@ -29,7 +34,7 @@ class InexactNumberError(ValueError):
     """A number that would be stored as another one. ``path``: where it is, if that is known."""
 
     def __init__(self, text: str, path: Path = ()) -> None:
-        shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+        shown = shorten(text)
         super().__init__(
             f"the number {shown} cannot be kept as it was sent: send fewer digits, or a decimal "
             f'as text: "{shown}"'

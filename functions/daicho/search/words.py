@@ -18,7 +18,7 @@ def split_words(folded: str) -> str:
     A word also begins after a symbol, which stays at the end of the word before it: ``at&t`` is
     ``at& t``. A text that has nothing but punctuation is kept, so that it is found.
     """
-    if folded.isalnum():
+    if folded.replace(" ", "").isalnum():  # most texts are words with single spaces
         return folded
     words, word, is_after_symbol = list[str](), "", False
     for character in folded:
