@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daicho.storage.attributes import MAX_LEVELS
-from daicho.testing.aws.attribute_values import InvalidRequestError
+from daicho.testing.aws.dynamodb.attribute_values import InvalidRequestError
 from daicho.testing.aws.dynamodb.value_checks import check_value
 from tests.support.api_client import Answer, Client
 from tests.support.catalogue_domains.products import domain

@@ -6,7 +6,7 @@ from collections import deque
 from math import inf
 
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.attribute_values import Image
+from daicho.testing.aws.dynamodb.attribute_values import Image
 
 PROJECTIONS: dict[str, tuple[str, ...] | None] = {
     "GSI1": None,

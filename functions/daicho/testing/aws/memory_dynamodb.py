@@ -17,28 +17,31 @@ from typing import Any
 
 from daicho.storage.item_key import ItemKey
 from daicho.testing.aws import stream_recorder
-from daicho.testing.aws.attribute_values import (
-    Image,
-    InvalidActionError,
-    InvalidRequestError,
-)
 from daicho.testing.aws.client_errors import (
     build_cancelled_error,
     build_error,
     build_validation_error,
 )
-from daicho.testing.aws.dynamodb import key_checks, value_checks
-from daicho.testing.aws.dynamodb.read_requests import build_page, parse_get, parse_query
-from daicho.testing.aws.dynamodb.scan_requests import build_scan_page
-from daicho.testing.aws.dynamodb.statements import (
-    InsertStatement,
-    build_statement_error,
-    parse_batch,
+from daicho.testing.aws.dynamodb import key_checks
+from daicho.testing.aws.dynamodb.attribute_values import (
+    Image,
+    InvalidActionError,
+    InvalidRequestError,
+)
+from daicho.testing.aws.dynamodb.read_requests import (
+    build_page,
+    build_scan_page,
+    parse_get,
+    parse_query,
 )
 from daicho.testing.aws.dynamodb.write_requests import (
     CONDITION_FAILED,
     ConditionFailedError,
+    InsertStatement,
     WriteRequest,
+    build_statement_error,
+    parse_batch_request,
+    parse_statements,
     parse_write,
 )
 from daicho.testing.aws.lagging_index import PROJECTIONS, LaggingIndex
@@ -134,12 +137,12 @@ class MemoryDynamoDB:
     def get_item(self, **request: Any) -> Answer:
         """Read one item."""
         try:
-            projection = parse_get("GetItem", request)
+            select = parse_get(request)
             key = key_checks.read_exact_key(request["Key"])
         except InvalidRequestError as error:
             raise build_validation_error("GetItem", str(error)) from None
         item = self._read(key, request.get("ConsistentRead", False))
-        return {"Item": projection.cut(item)} if item is not None else {}
+        return {"Item": select(item)} if item is not None else {}
 
     def batch_get_item(self, **request: Any) -> Answer:
         """Read many items; those that do not exist are left out."""
@@ -184,7 +187,7 @@ class MemoryDynamoDB:
     def batch_execute_statement(self, **request: Any) -> Answer:
         """Insert many items, each separately, in the order of the statements."""
         try:
-            statements = parse_batch(request)
+            statements = parse_statements(request)
         except InvalidRequestError as error:
             raise build_validation_error("BatchExecuteStatement", str(error)) from None
         return {"Responses": [self._insert(statement) for statement in statements]}
@@ -241,12 +244,12 @@ class MemoryDynamoDB:
         return self.find(key)
 
     def _read_batch(self, batch: Request) -> list[Image]:
-        projection = parse_get("BatchGetItem", batch)
+        select = parse_get(batch)
         keys = [key_checks.read_exact_key(key) for key in batch["Keys"]]
         if len(set(keys)) != len(keys) or not 1 <= len(keys) <= MAX_BATCH_KEYS:
             raise InvalidRequestError(f"duplicates, or not 1 to {MAX_BATCH_KEYS} keys")
         items = [self._read(key, batch.get("ConsistentRead", False)) for key in keys]
-        return [projection.cut(item) for item in items if item is not None]
+        return [select(item) for item in items if item is not None]
 
     def _write(self, operation: str, request: Request) -> Answer:
         try:
@@ -328,27 +331,16 @@ def _parse_actions(actions: Sequence[Request]) -> list[WriteRequest]:
         writes.append(write)
         # A key that does not fit the schema is the reason for which its action is cancelled.
         with suppress(InvalidActionError):
-            if (key := write.read_target()) in keys:
+            if (key := write.read_key()) in keys:
                 raise InvalidRequestError(f"two actions on one item: {key}")
             keys.add(key)
     return writes
 
 
 def _parse_batch(requests: Sequence[Request]) -> list[tuple[ItemKey, Image | None]]:
-    changes = [_parse_batch_request(request) for request in requests]
+    changes = [parse_batch_request(request) for request in requests]
     if len({key for key, _ in changes}) != len(changes):
         raise InvalidRequestError("two requests for one item")
     if not 1 <= len(changes) <= MAX_BATCH_WRITES:
         raise InvalidRequestError(f"not 1 to {MAX_BATCH_WRITES} requests")
     return changes
-
-
-def _parse_batch_request(request: Request) -> tuple[ItemKey, Image | None]:
-    if len(request) != 1:
-        raise InvalidRequestError("a request is not exactly one of PutRequest and DeleteRequest")
-    if put := request.get("PutRequest"):
-        item = put["Item"]
-        value_checks.check_item_size(item)
-        key_checks.check_index_keys(item)
-        return key_checks.read_key(item), dict(item)
-    return key_checks.read_exact_key(request["DeleteRequest"]["Key"]), None

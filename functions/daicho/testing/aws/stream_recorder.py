@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.attribute_values import Image
+from daicho.testing.aws.dynamodb.attribute_values import Image
 from daicho.testing.aws.table_stream import Record, Shard, TableStream
 
 TTL_PROCESS: Mapping[str, str] = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}

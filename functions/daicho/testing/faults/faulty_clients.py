@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import compress, cycle
 from typing import Any
 
-from daicho.testing.aws.dynamodb.statements import build_statement_error, parse_batch
+from daicho.testing.aws.dynamodb.write_requests import build_statement_error, parse_statements
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
@@ -67,7 +67,7 @@ class FaultyDynamoDB:
     def batch_execute_statement(self, **request: Any) -> Answer:
         """BatchExecuteStatement. Each statement may be throttled while others are carried out."""
         statements: list[Any] = request["Statements"]
-        keys = [statement.key.pk for statement in parse_batch(request)]
+        keys = [statement.key.pk for statement in parse_statements(request)]
 
         def perform_all() -> Answer:
             return self._execute(statements, [not self._process.is_throttled(key) for key in keys])

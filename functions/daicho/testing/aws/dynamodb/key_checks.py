@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.attribute_values import (
+from daicho.testing.aws.dynamodb.attribute_values import (
     Image,
     InvalidActionError,
     InvalidRequestError,

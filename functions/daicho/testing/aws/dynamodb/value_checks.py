@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from daicho.testing.aws.attribute_values import EXACT, Image, InvalidRequestError, Value
+from daicho.testing.aws.dynamodb.attribute_values import EXACT, Image, InvalidRequestError, Value
 
 MAX_ITEM_BYTES = 400 * 1024
 MAX_DEPTH = 31

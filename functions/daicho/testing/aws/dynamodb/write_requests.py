@@ -1,31 +1,46 @@
-"""Requests that change one item, alone or as an action of a transaction."""
+"""Requests that change items: one of them, an action of a transaction, or one of a batch."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.attribute_values import (
+from daicho.testing.aws.dynamodb import key_checks, value_checks
+from daicho.testing.aws.dynamodb.attribute_values import (
     Image,
     InvalidActionError,
     InvalidRequestError,
     Value,
 )
-from daicho.testing.aws.dynamodb import key_checks, value_checks
-from daicho.testing.aws.dynamodb.expression_parser import (
-    ParsedExpression,
+from daicho.testing.aws.dynamodb.expressions import (
+    NO_NAMES,
+    NO_VALUES,
+    Expression,
+    Scope,
+    apply_update,
+    check_placeholders,
     parse_condition,
     parse_update,
 )
-from daicho.testing.aws.dynamodb.operand_checks import NO_NAMES, NO_VALUES, check_placeholders
-from daicho.testing.aws.dynamodb.parameters import check_parameters
-from daicho.testing.aws.expressions import Scope, apply_update, is_true, project
+from daicho.testing.aws.dynamodb.read_requests import check_parameters
 
 CONDITION_FAILED = "The conditional request failed"
 UPDATE_BYTES = 3
 ACTION_BYTES = {"SET": 19, "ADD": 19, "REMOVE": 2, "DELETE": 2}
+PARAMETERS = frozenset(
+    {
+        *("TableName", "ReturnConsumedCapacity", "Key", "Item", "UpdateExpression"),
+        *("ConditionExpression", "ReturnValuesOnConditionCheckFailure", "ReturnValues"),
+        *("ExpressionAttributeNames", "ExpressionAttributeValues"),
+    }
+)
+MAX_STATEMENTS = 25
+MAX_STATEMENT_CHARACTERS = 8192
+INSERT = re.compile(r"INSERT INTO \"[A-Za-z0-9_.-]+\" VALUE \{(.+)\}")
+MEMBER = re.compile(r"'([^']+)': \?")
 
 
 class ConditionFailedError(Exception):
@@ -42,8 +57,8 @@ class WriteRequest:
 
     operation: str
     request: Mapping[str, Any]
-    condition: ParsedExpression | None
-    update: ParsedExpression | None
+    condition: Expression | None
+    update: Expression | None
     names: Mapping[str, str]
     values: Mapping[str, Value]
 
@@ -51,44 +66,33 @@ class WriteRequest:
         """The key of the item that the request writes.
 
         Raises:
-            InvalidRequestError: It does not fit the table's schema.
+            InvalidRequestError: it does not fit the table's schema.
         """
         if "Item" in self.request:
             return key_checks.read_key(self.request["Item"])
         return key_checks.read_exact_key(self.request["Key"])
 
-    def read_target(self) -> ItemKey:
-        """The key of the item, also if the request names more attributes than those of the key.
-
-        Raises:
-            InvalidRequestError: It does not fit the table's schema.
-        """
-        return key_checks.read_key(self.request.get("Item") or self.request["Key"])
-
     def check_schema(self) -> None:
         """Refuse a request that changes a key, or puts a wrong value into an index's key.
 
         Raises:
-            InvalidActionError: The request does not fit the table's schema.
+            InvalidActionError: the request does not fit the table's schema.
         """
         if "Item" in self.request:
             key_checks.check_index_keys(self.request["Item"])
-        if self.update is not None:
-            for path in self.update.targets:
-                name = self.names.get(str(path[0]), path[0]) if self.names else path[0]
-                if name in key_checks.TABLE_KEY:
-                    raise InvalidActionError(f"{name} is a part of the key")
+        for _, name, _ in self.update.content if self.update is not None else ():
+            if self.names.get(name, name) in key_checks.TABLE_KEY:
+                raise InvalidActionError(f"{name} is a part of the key")
 
     def apply(self, old: Image | None) -> Image | None:
         """The item after the request.
 
         Raises:
-            ConditionFailedError: The condition is not met.
-            InvalidActionError: The update does not fit the item.
+            ConditionFailedError: the condition is not met.
+            InvalidActionError: the update does not fit the item.
         """
-        condition = self.condition
-        if condition is not None and not is_true(
-            condition.tree, Scope(old or {}, self.names, self.values)
+        if self.condition is not None and not self.condition.content(
+            Scope(old or {}, self.names, self.values)
         ):
             wanted = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             raise ConditionFailedError(old if wanted else None)
@@ -96,12 +100,10 @@ class WriteRequest:
             return old
         if self.operation in ("Delete", "DeleteItem"):
             return None
-        if "Item" in self.request:
+        if self.update is None:
             return dict(self.request["Item"])
         base = old if old is not None else self.request["Key"]
-        if self.update is None:
-            return dict(base)
-        new = apply_update(self.update.tree, Scope(base, self.names, self.values))
+        new = apply_update(self.update, Scope(base, self.names, self.values))
         key_checks.check_index_keys(new)
         try:
             value_checks.check_item_size(new, self._measure_overhead(new, self.update))
@@ -109,7 +111,7 @@ class WriteRequest:
             raise InvalidActionError(str(error)) from None
         return new
 
-    def _measure_overhead(self, new: Image, update: ParsedExpression) -> int:
+    def _measure_overhead(self, new: Image, update: Expression) -> int:
         """The bytes that DynamoDB adds to the item's when it compares an update with the limit.
 
         They are not documented: nubo-db/dynoxide#195 measured them. In a transaction, and for keys,
@@ -118,22 +120,12 @@ class WriteRequest:
         if self.operation != "UpdateItem":
             return 0
         key = sum(len(name) + len(new[name]["S"].encode()) for name in key_checks.TABLE_KEY)
-        actions = (ACTION_BYTES[verb] for verb, _, _ in update.tree)
-        return UPDATE_BYTES + sum(actions) - key
+        return UPDATE_BYTES + sum(ACTION_BYTES[verb] for verb, _, _ in update.content) - key
 
     def build_return_values(self, old: Image | None, new: Image | None) -> dict[str, Any]:
-        """The attributes that the request wants to be returned."""
-        wanted = self.request.get("ReturnValues", "NONE")
-        image = old if wanted.endswith("OLD") else new
-        if wanted == "NONE" or image is None:
-            return {}
-        if wanted.startswith("ALL"):
-            return {"Attributes": dict(image)}
-        if self.update is None:
-            return {}
-        scope = Scope(image, self.names, self.values)
-        changed = project(image, [scope.resolve(path) for path in self.update.targets])
-        return {"Attributes": changed} if changed else {}
+        """The item that the request wants to be returned."""
+        image = {"ALL_OLD": old, "ALL_NEW": new}.get(self.request.get("ReturnValues", "NONE"))
+        return {} if image is None else {"Attributes": dict(image)}
 
 
 def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
@@ -144,14 +136,11 @@ def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
     Raises:
         InvalidRequestError: DynamoDB refuses the request.
     """
-    check_parameters(operation, request)
+    check_parameters(request, PARAMETERS)
     if "Item" in request:
         value_checks.check_item_size(request["Item"])
-    else:
-        for value in request["Key"].values():
-            value_checks.check_value(value)
     condition = update = None
-    used: tuple[ParsedExpression, ...] = ()
+    used: tuple[Expression, ...] = ()
     if (text := request.get("ConditionExpression")) is not None:
         condition = parse_condition(text)
         used = (condition,)
@@ -164,3 +153,64 @@ def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
     return WriteRequest(
         operation, request, condition, update, names or NO_NAMES, values or NO_VALUES
     )
+
+
+def parse_batch_request(request: Mapping[str, Any]) -> tuple[ItemKey, Image | None]:
+    """The key of a put or a deletion of BatchWriteItem, and the item or None.
+
+    Raises:
+        InvalidRequestError: DynamoDB refuses the request.
+    """
+    if "PutRequest" in request:
+        item = request["PutRequest"]["Item"]
+        value_checks.check_item_size(item)
+        key_checks.check_index_keys(item)
+        return key_checks.read_key(item), dict(item)
+    return key_checks.read_exact_key(request["DeleteRequest"]["Key"]), None
+
+
+@dataclass(frozen=True)
+class InsertStatement:
+    """An insert of one item; ``error``: why it can never be carried out, or empty."""
+
+    key: ItemKey
+    item: Image
+    error: str = ""
+
+
+def parse_statements(request: Mapping[str, Any]) -> list[InsertStatement]:
+    """The inserts of BatchExecuteStatement, each with the values of its parameters.
+
+    Raises:
+        InvalidRequestError: DynamoDB refuses the whole request.
+        NotImplementedError: a statement or a parameter of the request is not simulated.
+    """
+    check_parameters(request, frozenset({"Statements", "ReturnConsumedCapacity"}))
+    if not 1 <= len(request["Statements"]) <= MAX_STATEMENTS:
+        raise InvalidRequestError(f"not 1 to {MAX_STATEMENTS} statements")
+    return [_parse_insert(each["Statement"], each["Parameters"]) for each in request["Statements"]]
+
+
+def build_statement_error(code: str, message: str) -> dict[str, Any]:
+    """The response to one statement that failed."""
+    return {"Error": {"Code": code, "Message": message}}
+
+
+def _parse_insert(text: str, values: list[Value]) -> InsertStatement:
+    if not 1 <= len(text) <= MAX_STATEMENT_CHARACTERS:
+        raise InvalidRequestError(f"not 1 to {MAX_STATEMENT_CHARACTERS} characters")
+    found = INSERT.fullmatch(text)
+    members = [MEMBER.fullmatch(member) for member in found[1].split(", ")] if found else [None]
+    names = [member[1] for member in members if member is not None]
+    if len(names) != len(members):
+        raise NotImplementedError(f"{text} is not simulated")
+    if len(names) != len(values) or len(set(names)) != len(names):
+        return InsertStatement(ItemKey("", ""), {}, "the parameters do not match the statement")
+    item = dict(zip(names, values, strict=True))
+    try:
+        key = key_checks.read_key(item)
+        value_checks.check_item_size(item)
+        key_checks.check_index_keys(item)
+    except InvalidRequestError as error:
+        return InsertStatement(ItemKey("", ""), item, str(error))
+    return InsertStatement(key, item)

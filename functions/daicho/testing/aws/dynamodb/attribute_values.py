@@ -1,4 +1,4 @@
-"""Attribute values as DynamoDB compares, adds and nests them. Values are never changed in place."""
+"""Attribute values as DynamoDB compares and adds them. Values are never changed in place."""
 
 from __future__ import annotations
 
@@ -22,74 +22,6 @@ class InvalidActionError(InvalidRequestError):
 
     In a transaction it is the reason ValidationError of the action.
     """
-
-
-def get_at(item: Image, path: tuple[str | int, ...]) -> Value | None:
-    """The value at a document path, or None."""
-    value = item.get(path[0])  # type: ignore[arg-type]  # a path begins with a name
-    for step in path[1:]:
-        if value is None:
-            return None
-        if isinstance(step, int):
-            elements = value.get("L", ())
-            value = elements[step] if step < len(elements) else None
-        else:
-            value = value.get("M", {}).get(step)
-    return value
-
-
-def set_at(item: dict[str, Value], path: tuple[str | int, ...], value: Value) -> None:
-    """Set the value at a path; its parents must exist."""
-    first = str(path[0])
-    if len(path) == 1:
-        item[first] = value
-    elif first not in item:
-        raise InvalidActionError(f"the document path {path} is invalid for update")
-    else:
-        item[first] = _set_inside(item[first], path[1:], value)
-
-
-def remove_at(item: dict[str, Value], path: tuple[str | int, ...]) -> None:
-    """Remove the value at a path; its parents must exist."""
-    first = str(path[0])
-    if len(path) == 1:
-        item.pop(first, None)
-    elif first not in item:
-        raise InvalidActionError(f"the document path {path} is invalid for update")
-    else:
-        item[first] = _set_inside(item[first], path[1:], None)
-
-
-def _set_inside(inside: Value, path: tuple[str | int, ...], value: Value | None) -> Value:
-    """A copy of ``inside`` with ``value`` at the path; None removes."""
-    step, rest = path[0], path[1:]
-    if isinstance(step, int):
-        if "L" not in inside:
-            raise InvalidActionError("an index into a value that is not a list")
-        elements = list(inside["L"])
-        if rest:
-            if step >= len(elements):
-                raise InvalidActionError("a document path is invalid for update")
-            elements[step] = _set_inside(elements[step], rest, value)
-        elif value is None:
-            del elements[step : step + 1]
-        elif step < len(elements):
-            elements[step] = value
-        else:
-            elements.append(value)
-        return {"L": elements}
-    if "M" not in inside:
-        raise InvalidActionError("a name in a value that is not a map")
-    members = dict(inside["M"])
-    if rest:
-        if step not in members:
-            raise InvalidActionError("a document path is invalid for update")
-        members[step] = _set_inside(members[step], rest, value)
-    elif value is None:
-        members.pop(step, None)
-    else:
-        members[step] = value
-    return {"M": members}
 
 
 def are_equal(one: Value | None, other: Value | None) -> bool:
@@ -145,46 +77,19 @@ def subtract_set(one: Value | None, other: Value) -> Value | None:
     if kind not in one:
         raise InvalidActionError("DELETE from an attribute of another type")
     removed = _index_members(kind, second)
-    left = {
-        member: text
-        for member, text in _index_members(kind, one[kind]).items()
-        if member not in removed
-    }
+    members = _index_members(kind, one[kind])
+    left = {member: text for member, text in members.items() if member not in removed}
     return {kind: sorted(left.values())} if left else None
 
 
-def add_numbers(one: Value, other: Value, *, negated: bool = False) -> Value:
-    """The sum of two numbers, or their difference if the second one is ``negated``."""
+def add_numbers(one: Value, other: Value) -> Value:
+    """The sum of two numbers."""
     if "N" not in one or "N" not in other:
         raise InvalidActionError("an operand of a sum is no number")
     try:
-        second = int(other["N"])
-        return {"N": str(int(one["N"]) + (-second if negated else second))}
+        return {"N": str(int(one["N"]) + int(other["N"]))}
     except ValueError:
-        exact = EXACT.subtract if negated else EXACT.add
-        return {"N": format(exact(Decimal(one["N"]), Decimal(other["N"])), "f")}
-
-
-def append_lists(one: Value | None, other: Value | None) -> Value:
-    """The result of list_append."""
-    if one is None or other is None or "L" not in one or "L" not in other:
-        raise InvalidActionError("list_append takes two lists")
-    return {"L": [*one["L"], *other["L"]]}
-
-
-def measure_size(value: Value | None) -> Value | None:
-    """The result of size: the length of a string, binary value, list, map or set.
-
-    That of a string is in UTF-16 code units.
-    """
-    if value is None:
-        return None
-    ((kind, content),) = value.items()
-    if kind in ("N", "BOOL", "NULL"):
-        return None
-    if kind == "S" and not content.isascii():
-        return {"N": str(len(content.encode("utf-16-le")) // 2)}
-    return {"N": str(len(content))}
+        return {"N": format(EXACT.add(Decimal(one["N"]), Decimal(other["N"])), "f")}
 
 
 def begins_with(one: Value, other: Value) -> bool:
