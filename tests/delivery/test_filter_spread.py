@@ -24,7 +24,7 @@ from tests.delivery.schedules.profiles import BY_NAME
 from tests.simulator.oracle.low_watermarks import LowWatermarkCheck, LowWatermarks
 
 OLD_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":["a"]}}}}'
-NEW_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":[{"exists":true}]}}}}'
+NEW_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":["a","b"]}}}}'
 DONE = FunctionReturned({"state": {}, "batchItemFailures": []})
 SHARD_KEY = ItemKey("#shard#s", "claims")
 LABEL = "2026-11-21T00:00:00.000"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import compress, cycle
-from typing import Any
+from typing import Any, ClassVar
 
 from daicho.testing.aws.dynamodb.write_requests import build_statement_error, parse_statements
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
@@ -15,6 +15,7 @@ from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
 
 Answer = dict[str, Any]
+Method = Callable[..., Answer]
 
 
 class FaultyDynamoDB:
@@ -24,21 +25,10 @@ class FaultyDynamoDB:
         self._store = store
         self._process = process
 
-    def get_item(self, **request: Any) -> Answer:
-        """GetItem."""
-        return self._perform(OperationKind.READ, "get_item", request["Key"], request)
-
-    def put_item(self, **request: Any) -> Answer:
-        """PutItem."""
-        return self._perform(OperationKind.WRITE, "put_item", request["Item"], request)
-
-    def update_item(self, **request: Any) -> Answer:
-        """UpdateItem."""
-        return self._perform(OperationKind.WRITE, "update_item", request["Key"], request)
-
-    def delete_item(self, **request: Any) -> Answer:
-        """DeleteItem."""
-        return self._perform(OperationKind.WRITE, "delete_item", request["Key"], request)
+        self.get_item = self._build_method(OperationKind.READ, "get_item", "Key")
+        self.put_item = self._build_method(OperationKind.WRITE, "put_item", "Item")
+        self.update_item = self._build_method(OperationKind.WRITE, "update_item", "Key")
+        self.delete_item = self._build_method(OperationKind.WRITE, "delete_item", "Key")
 
     def query(self, **request: Any) -> Answer:
         """Query."""
@@ -96,11 +86,15 @@ class FaultyDynamoDB:
             ]
         }
 
-    def _perform(
-        self, kind: OperationKind, name: str, key: Mapping[str, Any], request: Answer
-    ) -> Answer:
+    def _build_method(self, kind: OperationKind, name: str, key_parameter: str) -> Method:
+        """A method of the client that reads or writes one item."""
         call = getattr(self._store, name)
-        return self._process.perform(kind, name, key["PK"]["S"], lambda: call(**request))
+
+        def perform(**request: Any) -> Answer:
+            key = request[key_parameter]["PK"]["S"]
+            return self._process.perform(kind, name, key, lambda: call(**request))
+
+        return perform
 
     def _perform_page(self, name: str, request: Answer) -> Answer:
         call = getattr(self._store, name)
@@ -136,57 +130,42 @@ def _replace_requests(batch: Any, requests: list[Any]) -> Any:
     return {**batch, "Keys": requests} if isinstance(batch, Mapping) else list(requests)
 
 
-class FaultyS3:
+class _FaultyClient:
+    """A client whose methods are operations of a process, each of a kind.
+
+    ``kinds``: by the methods of botocore's client that it has.
+    """
+
+    kinds: ClassVar[Mapping[str, OperationKind]]
+
+    def __init__(self, store: MemoryS3 | MemoryStreams, process: SimulatedProcess) -> None:
+        self._store = store
+        self._process = process
+
+    def __getattr__(self, name: str) -> Method:
+        if name not in self.kinds:
+            raise AttributeError(name)
+        call, kind = getattr(self._store, name), self.kinds[name]
+
+        def perform(**request: Any) -> Answer:
+            key = request.get("Key", "")
+            return self._process.perform(kind, name, key, lambda: call(**request))
+
+        return perform
+
+
+class FaultyS3(_FaultyClient):
     """Botocore's client of S3 for one process. Each method may meet a fault."""
 
-    def __init__(self, store: MemoryS3, process: SimulatedProcess) -> None:
-        self._store = store
-        self._process = process
-
-    def put_object(self, **request: Any) -> Answer:
-        """PutObject."""
-        return self._perform(OperationKind.OBJECT_WRITE, "put_object", request)
-
-    def copy_object(self, **request: Any) -> Answer:
-        """CopyObject."""
-        return self._perform(OperationKind.OBJECT_WRITE, "copy_object", request)
-
-    def delete_object(self, **request: Any) -> Answer:
-        """DeleteObject."""
-        return self._perform(OperationKind.OBJECT_WRITE, "delete_object", request)
-
-    def head_object(self, **request: Any) -> Answer:
-        """HeadObject."""
-        return self._perform(OperationKind.OBJECT_READ, "head_object", request)
-
-    def get_object(self, **request: Any) -> Answer:
-        """GetObject."""
-        return self._perform(OperationKind.OBJECT_READ, "get_object", request)
-
-    def list_objects_v2(self, **request: Any) -> Answer:
-        """ListObjectsV2."""
-        return self._perform(OperationKind.OBJECT_READ, "list_objects_v2", request)
-
-    def _perform(self, kind: OperationKind, name: str, request: Answer) -> Answer:
-        call = getattr(self._store, name)
-        return self._process.perform(kind, name, request.get("Key", ""), lambda: call(**request))
+    _writes = ("put_object", "copy_object", "delete_object")
+    _reads = ("head_object", "get_object", "list_objects_v2")
+    kinds: ClassVar = {
+        **dict.fromkeys(_writes, OperationKind.OBJECT_WRITE),
+        **dict.fromkeys(_reads, OperationKind.OBJECT_READ),
+    }
 
 
-class FaultyStreams:
+class FaultyStreams(_FaultyClient):
     """Botocore's clients that describe a table and its stream, for one process."""
 
-    def __init__(self, store: MemoryStreams, process: SimulatedProcess) -> None:
-        self._store = store
-        self._process = process
-
-    def describe_table(self, **request: Any) -> Answer:
-        """DescribeTable."""
-        return self._perform("describe_table", request)
-
-    def describe_stream(self, **request: Any) -> Answer:
-        """DescribeStream."""
-        return self._perform("describe_stream", request)
-
-    def _perform(self, name: str, request: Answer) -> Answer:
-        call = getattr(self._store, name)
-        return self._process.perform(OperationKind.READ, name, "", lambda: call(**request))
+    kinds: ClassVar = dict.fromkeys(("describe_table", "describe_stream"), OperationKind.READ)
