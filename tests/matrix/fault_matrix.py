@@ -42,9 +42,10 @@ TEST_SUITES: Mapping[str, Sequence[str]] = {
     "unit": ("tests/unit",),
     "property": ("tests/property",),
     "golden": ("tests/demonstration/golden",),
+    "integration": ("tests/integration", "tests/demonstration/integration"),
 }
 """The suites of tests by their folders; `SCHEDULES` are no tests."""
-SUITES = ("unit", "property", SCHEDULES, "golden")
+SUITES = ("unit", "property", SCHEDULES, "golden", "integration")
 MAX_SCHEDULES = 1_000
 MAX_SECONDS = 240
 """The time of one suite with one fault."""
@@ -129,8 +130,8 @@ def find_by_tests(fault: Fault, suite: str, entries: Sequence[Entry]) -> Finding
 
 
 def find_by_schedules(fault: Fault) -> Finding:
-    """Play schedules of the profiles of the fault's rule until one differs."""
-    profiles = fault.profiles or PROFILES_BY_RULE[fault.rule]
+    """Play schedules of the profiles of the fault's rule, or of all, until one differs."""
+    profiles = fault.profiles or (PROFILES_BY_RULE[fault.rule] if fault.rule else ())
     found = find(fault, MAX_SCHEDULES, profiles=profiles)
     number = "" if found.schedules is None else str(found.schedules)
     return Finding(fault.name, SCHEDULES, len(profiles), number, found.seconds)
@@ -152,6 +153,15 @@ class Results:
             file.write(json.dumps(asdict(finding)) + "\n")
 
 
+def try_fault(
+    fault: Fault, suite: str, entries: Mapping[str, Mapping[str, Sequence[Entry]]]
+) -> Finding:
+    """Try a fault in one suite. ``entries``: of each suite of tests, see `record_entries`."""
+    if suite == SCHEDULES:
+        return find_by_schedules(fault)
+    return find_by_tests(fault, suite, entries[suite].get(fault.where.removesuffix(":"), ()))
+
+
 def find_all(
     faults: Iterable[Fault], suites: Sequence[str], folder: Path, console: Console
 ) -> Results:
@@ -165,14 +175,8 @@ def find_all(
         if (fault.name, suite) not in results.findings and (fault.rule or suite != SCHEDULES)
     ]
 
-    def try_fault(fault: Fault, suite: str) -> Finding:
-        if suite == SCHEDULES:
-            return find_by_schedules(fault)
-        where = fault.where.removesuffix(":")
-        return find_by_tests(fault, suite, entries[suite].get(where, ()))
-
     with ThreadPoolExecutor(PROCESSES) as pool:
-        running = [pool.submit(try_fault, fault, suite) for fault, suite in missing]
+        running = [pool.submit(try_fault, fault, suite, entries) for fault, suite in missing]
         for each in track(as_completed(running), "faults", len(running), console=console):
             results.add(each.result())
     return results
@@ -224,6 +228,13 @@ def read_commit() -> str:
     ).stdout.strip()
 
 
+def open_folder() -> Path:
+    """The folder of the results of the commit that is checked out."""
+    folder = ROOT / ".local/fault-matrix" / read_commit()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def main(arguments: Sequence[str]) -> int:
     """Find, print, and write the page if asked to; returns the exit status."""
     parser = argparse.ArgumentParser(prog="fault_matrix", description=__doc__)
@@ -231,9 +242,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--suite", choices=SUITES, action="append", help="only these suites")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     options = parser.parse_args(arguments)
-    console, commit = Console(), read_commit()
-    folder = ROOT / ".local/fault-matrix" / commit
-    folder.mkdir(parents=True, exist_ok=True)
+    console, folder = Console(), open_folder()
     faults = [
         fault
         for fault in list_faults()
@@ -243,7 +252,7 @@ def main(arguments: Sequence[str]) -> int:
     table = render_tables(faults, findings)
     console.print(table, markup=False, soft_wrap=True)
     if options.write:
-        write_page(table, commit)
+        write_page(table, folder.name)
     return 1 if "\nFound by none (0):" not in table else 0
 
 
