@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from pydantic import ValidationError
 
@@ -13,7 +13,7 @@ from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
 from daicho.errors import Invalid
 from daicho.items import mapper
-from daicho.items.rules import Fields
+from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
 from daicho.layout.sections import MANIFEST
 from daicho.plan import EntityPlan, Ledger
@@ -24,8 +24,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.scales import SCALES, replace_scales, select_scales
 from daicho.write import validation
 
-E = TypeVar("E", bound=Entity)
-
 
 @dataclass(frozen=True)
 class PlannedWrite(Generic[E]):
@@ -34,6 +32,7 @@ class PlannedWrite(Generic[E]):
     Args:
         plan: the entity's newest compiled declaration, by which ``image`` was made.
         key: the key of ``image``.
+        fields: the fields of the item, of which ``image`` was made.
         image: the whole item. Its version is 1, also if it replaces another item.
         predecessor: the stored item that it replaces; empty for a new item. Its creation, its
             expiry and its attributes that are no fields are kept; its version is increased.
@@ -44,6 +43,7 @@ class PlannedWrite(Generic[E]):
     entity: type[E]
     plan: EntityPlan
     key: ItemKey
+    fields: ItemFields[E]
     image: Image
     predecessor: Image = field(default_factory=dict)
     renews_expiry: bool = False
@@ -58,6 +58,11 @@ class PlannedWrite(Generic[E]):
             return self.image
         expiry = {"ttl": self.image["ttl"]} if self.renews_expiry and "ttl" in self.image else {}
         return build_successor(self.entity, self.image, {**self.predecessor, **expiry})
+
+    def to_item(self, ledger: Ledger) -> E:
+        """The item of ``image``: the one that was given, if it replaces none."""
+        item = None if self.predecessor else self.fields.to_item(read_created(self.image))
+        return mapper.to_item(self.entity, self.image, ledger) if item is None else item
 
 
 def build_ref(new: PlannedWrite[E]) -> ItemRef[E]:
@@ -95,26 +100,20 @@ def list_absent_fields(planned: PlannedWrite[Any]) -> list[str]:
 
 
 def merge_immutable_fields(
-    entity: type[Entity], plan: EntityPlan, image: Image, existing: Image
-) -> Fields:
-    """The fields of ``image`` as they replace ``existing``; frozen fields are kept."""
-    fields = read_own_fields(entity, image)
-    frozen = mapper.list_frozen_fields(entity, plan)
-    kept = {name: dict(existing[name]) for name in frozen if name in existing}
-    if SCALES not in image and SCALES not in existing:
-        return fields | kept
-    return dict(replace_scales(fields | kept, kept.keys(), select_scales(existing, kept.keys())))
-
-
-def read_own_fields(entity: type[Entity], image: Image) -> Fields:
-    """What of an image comes from the entity: its fields, their scales and the sections."""
-    names = (*entity.fields_, MANIFEST, SCALES)
-    return {name: dict(image[name]) for name in names if name in image}
+    plan: EntityPlan, fields: ItemFields[E], existing: Image
+) -> ItemFields[E]:
+    """The fields of an item that replaces ``existing``; frozen fields are kept."""
+    frozen = mapper.list_frozen_fields(fields.entity, plan)
+    kept = {name: existing[name] for name in frozen if name in existing}
+    stored = {**fields.stored, **kept}
+    if SCALES in stored or SCALES in existing:
+        stored = replace_scales(stored, kept.keys(), select_scales(existing, kept.keys()))
+    return ItemFields(fields.entity, stored)
 
 
 def apply_changes(
-    entity: type[Entity], ledger: Ledger, existing: Image, changes: Mapping[str, Any]
-) -> Fields:
+    entity: type[E], ledger: Ledger, existing: Image, changes: Mapping[str, Any]
+) -> ItemFields[E]:
     """The fields of an item with some of them changed, and all others, migrated.
 
     Raises:
@@ -137,15 +136,15 @@ def apply_changes(
             if name in changes and new_values[name] != old_values[name]:
                 raise Invalid("is set once, when the item is created", field=name)
             if name in existing:
-                fields[name] = dict(existing[name])
+                fields[name] = existing[name]
     _drop_missing_owner(entity, fields)
     for name in (MANIFEST, split_field.name) if split_field is not None else ():
         if name in existing:
-            fields[name] = dict(existing[name])
-    return fields
+            fields[name] = existing[name]
+    return ItemFields(entity, fields)
 
 
-def read_fields(entity: type[Entity], version: Image, ledger: Ledger) -> Fields:
+def read_fields(entity: type[E], version: Image, ledger: Ledger) -> ItemFields[E]:
     """The fields of an old version, as they may be written now.
 
     Raises:
@@ -154,10 +153,10 @@ def read_fields(entity: type[Entity], version: Image, ledger: Ledger) -> Fields:
     values = get_values(mapper.to_item(entity, version, ledger))
     fields = mapper.to_field_image(entity, _validate_stored(entity, values))
     _drop_missing_owner(entity, fields)
-    return fields
+    return ItemFields(entity, fields)
 
 
-def _drop_missing_owner(entity: type[Entity], fields: Fields) -> None:
+def _drop_missing_owner(entity: type[Entity], fields: dict[str, AttributeValue]) -> None:
     """Store no owner of an item from before its entity had one."""
     spec = entity.owner_field_
     if spec is not None and fields.get(spec.name) == {"S": ""}:

@@ -139,7 +139,7 @@ class ItemWriter:
                 write = conditions.if_unchanged(existing).to_put(planned.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return mapper.to_item(new.entity, planned.image, self.ledger)
+                    return planned.to_item(self.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -251,7 +251,7 @@ class ItemWriter:
                     self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
-        return mapper.to_item(new.entity, new.image, self.ledger)
+        return new.to_item(self.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
         try:

@@ -297,6 +297,8 @@ class Transaction:
             image, versions = self._versions.build_next(planned.key, image, now)
             self._stage_versions(versions)
         self.images[planned.key] = image
+        if image is planned.image:
+            return planned.to_item(self._planner.ledger)
         return mapper.to_item(planned.entity, image, self._planner.ledger)
 
     def _check_references(self, entity: type[Entity], key: ItemKey, image: Image) -> None:
