@@ -61,20 +61,18 @@ class Api(HttpApi):
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_session))
-        get_request = self.resolver.get_current_request
         pages = ApiPages(
             self.operations,
             server,
             daicho.examples,
             title,
-            get_request,
             has_console=console is not None,
         )
         routes = dict(pages.list_routes())
         if console is not None:
-            routes |= ConsolePages(console, title, claim_names, get_request).list_routes()
+            routes |= ConsolePages(console, title, claim_names).list_routes()
         for path, page in routes.items():
-            self.resolver.get(path, include_in_schema=False)(page)
+            self.routes.add("GET", path, page)
 
     def check_access(self, incoming: HttpRequest) -> None:
         """Refuse a token without a tenant; the description of the API needs no token."""

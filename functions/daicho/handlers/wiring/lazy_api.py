@@ -1,4 +1,4 @@
-"""The API's routes and the resolver of Powertools: imported and built for the first request.
+"""The API's routes: imported and built for the first request.
 
 They take a fifth of the processor time of the API's start (ADR 0158).
 """
@@ -35,6 +35,6 @@ class ApiOnFirstRequest:
     @cached_property
     def _api(self) -> Api:
         with pause_garbage_collection():
-            from daicho.web.api import Api  # noqa: PLC0415  # it loads the resolver
+            from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
             return Api(self._daicho, self._open_book, **self._settings)

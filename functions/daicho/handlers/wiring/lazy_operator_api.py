@@ -1,4 +1,4 @@
-"""The operators' routes and the resolver: imported and built for the first request (ADR 0158)."""
+"""The operators' routes: imported and built for the first request (ADR 0158)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OperatorApiOnFirstRequest:
     @cached_property
     def _api(self) -> OperatorApi:
         with pause_garbage_collection():
-            from daicho.operations.api import OperatorApi  # noqa: PLC0415  # it loads the resolver
+            from daicho.operations.api import OperatorApi  # noqa: PLC0415  # it loads the routes
             from daicho.operations.function_starter import FunctionStarter  # noqa: PLC0415
             from daicho.operations.operator_session import OperatorTools  # noqa: PLC0415
             from daicho.web.http.claims import ClaimNames  # noqa: PLC0415

@@ -74,17 +74,13 @@ class Parameter:
     default: Any = None
     only: str = ""
 
-    @property
-    def key(self) -> str:
-        """The key of its value in `Call.values`."""
-        return self.name
-
 
 @dataclass(frozen=True)
 class Reply:
     """An answer. The body is text or None.
 
     ``page`` has the items of the body and the cursor, ``rows`` each item of a list as JSON.
+    ``is_base64``: the body is bytes in Base64.
     """
 
     status: int
@@ -93,6 +89,7 @@ class Reply:
     content_type: str = "application/json"
     page: tuple[Sequence[Entity], str | None] = ((), None)
     rows: Sequence[str] = ()
+    is_base64: bool = False
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,12 @@ class HttpRequest:
         """GET, PUT..."""
         return str(self.event["requestContext"]["http"]["method"]).upper()
 
+    @cached_property
+    def path(self) -> str:
+        """The path in the API, behind the name of a stage that is in the address."""
+        path, stage = str(self.event.get("rawPath", "")), self.event["requestContext"].get("stage")
+        return path if stage in (None, "$default") else path[len(f"/{stage}") :]
+
     def to_get(self) -> Self:
         """The GET request to the same address: a HEAD request has its status and its headers."""
         context = self.event["requestContext"]
