@@ -12,24 +12,22 @@ from itertools import islice
 from daicho.derive.contributions import find_place, read_summable
 from daicho.derive.index_row import MAX_COPY_BYTES, IndexRow, is_too_large, write_copy
 from daicho.derive.limits import MAX_ROWS
-from daicho.layout.components import (
+from daicho.layout.item_keys import (
+    NEWEST,
     UnderivableError,
     has_fields,
     list_combinations,
     meets_condition,
-    render_key_fields,
-)
-from daicho.layout.item_keys import (
-    NEWEST,
     render_derived_partition,
     render_derived_sort_keys,
     render_extremes_list,
     render_gram_lists,
+    render_key_fields,
     render_listing_lists,
     render_order_key,
 )
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, RetiringPlan, SearchPlan
-from daicho.search import analyzer
+from daicho.search import grams
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -95,7 +93,7 @@ class _IndexRows:
         """Add a posting for each gram of the fields that a search reads."""
         order = keys.check_sort(render_order_key(self._plan, self._image, NEWEST))
         shard = keys.compute_shard(search.shards, *self._own_key)
-        postings = list(analyzer.compute_postings(search, self._image))
+        postings = list(grams.compute_postings(search, self._image))
         sharded_grams = [(posting[0], shard) for posting in postings]
         partitions = render_gram_lists(self._tenant, self._plan, search, sharded_grams)
         sort_keys = render_derived_sort_keys(search, postings)

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 
 from daicho.errors import Invalid
-from daicho.layout import components, expiry, item_keys
+from daicho.layout import expiry, item_keys
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -31,7 +31,7 @@ def build_base_item(
     try:
         key = item_keys.build_base_key(tenant, plan, fields)
         inverted = item_keys.build_inverted_key(tenant, plan, fields) if plan.key.edge else None
-    except (keys.KeyTooLongError, components.UnderivableError, ValueError) as error:
+    except (keys.KeyTooLongError, item_keys.UnderivableError, ValueError) as error:
         raise Invalid(str(error), field=find_longest_field(fields, plan.key.fields)) from error
     image: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},

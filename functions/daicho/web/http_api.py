@@ -11,11 +11,10 @@ from pydantic import ValidationError
 
 from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web.http import problems
-from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import BookOpener, Endpoint, InvalidRequest
 from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
-from daicho.web.http.request import HttpRequest
+from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
 from daicho.web.http.routing import Routes
 
 RETRY_AT_ONCE = {"Retry-After": "1"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from daicho.derive import contributions, derived_items
 from daicho.errors import Invalid
-from daicho.layout import components, reservations
+from daicho.layout import item_keys, reservations
 from daicho.layout.base_item import find_longest_field
 from daicho.layout.reservations import ReservedValueError
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
@@ -41,7 +41,7 @@ def check_image(plan: EntityPlan, image: Image) -> None:
         derived_items.compute_index_rows(plan, image)
         contributions.compute_contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
-        field = error.field if isinstance(error, components.UnderivableError) else None
+        field = error.field if isinstance(error, item_keys.UnderivableError) else None
         raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
 
 

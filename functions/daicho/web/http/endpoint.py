@@ -18,10 +18,10 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.web.http import problems
 from daicho.web.http.operation import REQUIRED, Call, Operation, Parameter, QueryVariant, Reply
-from daicho.web.http.paging import LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, PRECONDITION_HEADERS
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
+from daicho.web.http.shared_parameters import LIMIT
 from daicho.web.schema.wire_types import ADDRESSABLE
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 
@@ -111,6 +111,11 @@ class Endpoint:
         """All parameters of the operation, whichever query of it is selected."""
         operation = self.operation
         return (*operation.variables, *operation.parameters.values(), *operation.headers)
+
+    @cached_property
+    def keys(self) -> tuple[tuple[str, str | None], ...]:
+        """Of each parameter, the key of its value in `Call.values`, and its name in a query."""
+        return tuple((p.key, p.name if p.place == "query" else None) for p in self.parameters)
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -290,12 +295,12 @@ class Execution:
         return [(name, message) for name in sorted(query_names - chosen.allowed)]
 
     def _select_values(self, variant: QueryVariant) -> Mapping[str, Any]:
-        """The values that the variant accepts, by the names of their parameters."""
+        """The values that the variant accepts, by the keys of their parameters."""
         allowed = variant.allowed
         return {
-            parameter.name: value
-            for parameter, value in zip(self.endpoint.parameters, self.arguments, strict=True)
-            if parameter.place != "query" or parameter.name in allowed
+            key: value
+            for (key, query), value in zip(self.endpoint.keys, self.arguments, strict=True)
+            if query is None or query in allowed
         }
 
     def _answer_once(self, variant: QueryVariant, call: Call, request: IdempotentRequest) -> Reply:

@@ -74,6 +74,11 @@ class Parameter:
     default: Any = None
     only: str = ""
 
+    @property
+    def key(self) -> str:
+        """The key of its value in `Call.values`."""
+        return self.name
+
 
 @dataclass(frozen=True)
 class Reply:

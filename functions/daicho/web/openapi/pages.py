@@ -63,11 +63,6 @@ _LINKS = (
 )
 
 
-def is_public(path: str) -> bool:
-    """Whether a path needs no token."""
-    return path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS)
-
-
 class ApiPages:
     """The pages of one API. ``examples`` are those of the document, by entity."""
 
