@@ -81,7 +81,7 @@ UNDER_TEST = (
     *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.number_ranges"),
 )
 """What derives rows and amounts in the library, and what renders their keys."""
-ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.index_row.IndexRow"}
+ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.derived_items.IndexRow"}
 """Results of the oracle: the only names that it takes from what derives."""
 ORACLE_NAMES = ORACLE_TYPES | {
     *("daicho.layout.item_keys.build_base_key", "daicho.storage.keys"),

@@ -106,7 +106,7 @@ def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
             is a write.
     """
     amounts = _compute_amounts(plan, image, plan.aggregates)
-    if plan.retiring:
+    if plan.has_retiring:
         amounts |= _compute_amounts(plan, image, plan.retiring.aggregates)
     return amounts
 

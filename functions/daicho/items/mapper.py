@@ -261,11 +261,11 @@ def _dump_json(entity: type[Entity], name: str, value: Any) -> Any:
 
 def _to_attribute(name: str, value: Any) -> AttributeValue:
     try:
+        if type(value) is str:
+            value.isascii() or value.encode()  # a lone surrogate cannot be stored
+            return {"S": value}
         attribute = attributes.to_value(value)
-        if type(value) is not str:
-            attributes.measure_image({name: attribute})  # encodes every text
-        elif not value.isascii():
-            value.encode()  # a lone surrogate cannot be stored
+        attributes.measure_image({name: attribute})  # encodes every text
     except UnicodeEncodeError as error:
         raise Invalid("the text is not well-formed Unicode", field=name) from error
     except (TypeError, ValueError) as error:

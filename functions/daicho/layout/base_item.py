@@ -63,6 +63,11 @@ def is_expired(image: Image, now: int) -> bool:
     return ttl is not None and ttl <= now
 
 
+def to_seconds(now: dt.datetime) -> int:
+    """A time in epoch seconds, the unit of the attribute ``ttl``."""
+    return int(now.timestamp())
+
+
 def find_longest_field(image: Image, names: Iterable[str]) -> str | None:
     """The largest of these fields in an image. None if the image has none of them."""
     sizes = {n: attributes.measure_image({n: image[n]}) for n in sorted(names) if n in image}

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
-from daicho.derive import derived_items, index_row
+from daicho.derive import derived_items
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
@@ -127,7 +127,9 @@ class IndexReader:
     def fetch(self, keys: Sequence[RowKey], *, consistent: bool) -> FetchedItems[RowKey, Image]:
         """The items of index rows: read by their partition keys, or the copies in the rows."""
         if self.is_copied:
-            return FetchedItems({key: index_row.read_copy(key.copy) for key in keys}, requests=0)
+            return FetchedItems(
+                {key: derived_items.read_copy(key.copy) for key in keys}, requests=0
+            )
         bases = {item_keys.parse_derived_partition(key.partition): key for key in keys}
         batch = self.table.batch_get(bases, consistent=consistent)
         return FetchedItems(
@@ -190,7 +192,7 @@ class IndexReader:
     def _get_row_key(self, row: Image) -> RowKey:
         partition = row["PK"]["S"]
         if self.is_copied:
-            return RowKey(partition, row[index_row.COPY_ATTRIBUTE]["S"])
+            return RowKey(partition, row[derived_items.COPY_ATTRIBUTE]["S"])
         return RowKey(partition)
 
 

@@ -243,10 +243,12 @@ def _is_number(text: str) -> bool:
     return text != "" and all(character in DIGITS for character in text)
 
 
-@lru_cache(maxsize=256)
 def get_steps(search: SearchPlan) -> GramSteps:
     """The lengths of a search's grams."""
-    return GramSteps(search.mode, search.steps, search.digits, search.kana)
+    return _make_steps(search.mode, search.steps, search.digits, search.kana)
+
+
+_make_steps = lru_cache(maxsize=256)(GramSteps)
 
 
 def compute_postings(search: SearchPlan, image: Image) -> set[IndexedForm]:

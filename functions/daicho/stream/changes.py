@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys
 from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError

@@ -21,6 +21,7 @@ from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper, rules
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
+from daicho.layout.base_item import to_seconds
 from daicho.layout.expiry import (
     ORIGIN,
     compute_ttl,
@@ -36,7 +37,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
-from daicho.write import conditions, validation
+from daicho.write import conditions, field_changes
 from daicho.write.field_changes import (
     PlannedWrite,
     apply_changes,
@@ -51,7 +52,6 @@ from daicho.write.refusals import (
     check_version,
     explain_taken,
     select_live,
-    to_seconds,
 )
 
 
@@ -329,7 +329,7 @@ class ItemPlanner:
             ttl = compute_ttl(plan, {**image, **kept}, now)
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
-        validation.check_image(plan, image)
+        field_changes.check_image(plan, image)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.index_row import (
+from daicho.derive.derived_items import (
     COPY_ATTRIBUTE,
     MAX_COPY_BYTES,
     IndexRow,
