@@ -43,8 +43,8 @@ class Trace:
 
     def enter(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Note a call event; other events are ignored."""
-        path = os.path.realpath(frame.f_code.co_filename)
-        if event != "call" or not path.startswith(ROOT) or path.startswith(SIMULATOR):
+        path = frame.f_code.co_filename
+        if event != "call" or not path.startswith(ROOT) or is_of_simulator(frame):
             return
         file = path[len(ROOT) :]
         self.functions.add((file, frame.f_code.co_qualname))
@@ -55,6 +55,15 @@ class Trace:
     def counts(self) -> tuple[int, int, int]:
         """The files, how often a call led from one to another, and the functions."""
         return len(set(self.files)), len(self.files) - 1, len(self.functions)
+
+
+def is_of_simulator(frame: FrameType | None) -> bool:
+    """Whether a call is of the simulator, or the simulator makes it."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(SIMULATOR):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

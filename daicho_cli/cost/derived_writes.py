@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from daicho.derive.contributions import Amount, compute_contributions
-from daicho.derive.derived_items import compute_index_rows
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow, compute_index_rows
 from daicho.plan import AggregatePlan, EntityPlan, RetiringPlan
 from daicho.storage import keys
 from daicho.storage.attributes import Image

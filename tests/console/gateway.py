@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from daicho.web.openapi.pages import is_public
+from daicho.web.api import is_public
 from tests.console.issuer import Issuer
 from tests.support.api_client import as_the_gateway_decodes
 from tests.support.stream_pump import Context

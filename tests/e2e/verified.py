@@ -9,7 +9,7 @@ import boto3
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.plan import Ledger
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.cdk import CognitoPool, Machine, OwnIssuer, api
+from daicho.web.api import is_public
 from daicho.web.openapi import pages
 from tests.infra.linting import lint
 from tests.infra.synthesis import Synthesis, list_steps, settings_of, synthesise
@@ -206,7 +207,7 @@ def test_the_routes_without_a_token_are_the_public_pages() -> None:
     paths = (*api.PUBLIC_PATHS, *api.CONSOLE_PATHS)
     variable = {"/docs/{asset}", "/problems/{name}", "/console/{file}"}
     assert {*paths} == {*pages.PUBLIC_PATHS, *variable}
-    assert all(pages.is_public(path) for path in paths)
+    assert all(is_public(path) for path in paths)
     assert {path.rpartition("/")[0] + "/" for path in variable} == {*pages.PUBLIC_FOLDERS}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys, versions
 from daicho.plan.event_filters import project_filters
 from daicho.storage import item_key

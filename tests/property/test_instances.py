@@ -11,7 +11,7 @@ import pytest
 
 from daicho.derive.contributions import compute_contributions
 from daicho.derive.derived_items import compute_index_rows
-from daicho.layout.components import UnderivableError
+from daicho.layout.item_keys import UnderivableError
 from daicho.plan import AggregatePlan, Condition, EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan
 from daicho.plan.instances import (
     can_be_derived,

@@ -28,9 +28,8 @@ from daicho.layout import item_keys
 from daicho.plan import Ledger, TextRules
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
-from daicho.search.normalise import fold
+from daicho.search.normalise import fold, has_words
 from daicho.search.variants import compute_meanings, compute_readings
-from daicho.search.words import has_words
 from daicho.storage.item_key import ItemKey
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image

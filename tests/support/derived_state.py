@@ -9,7 +9,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query.totals import render_order

@@ -77,11 +77,11 @@ ORACLE_OF_THE_PROOF = "tests.simulator.oracle"
 PLAIN_MODULES = f"{ORACLE}.rows."
 """Modules of the oracle that compute what items derive."""
 UNDER_TEST = (
-    *("daicho.derive", "daicho.search", "daicho.layout.components", "daicho.layout.item_keys"),
+    *("daicho.derive", "daicho.search", "daicho.layout.item_keys"),
     *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.number_ranges"),
 )
 """What derives rows and amounts in the library, and what renders their keys."""
-ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.index_row.IndexRow"}
+ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.derived_items.IndexRow"}
 """Results of the oracle: the only names that it takes from what derives."""
 ORACLE_NAMES = ORACLE_TYPES | {
     *("daicho.layout.item_keys.build_base_key", "daicho.storage.keys"),
@@ -143,7 +143,11 @@ def test_every_entry_of_the_order_exists() -> None:
             "daicho.derive.derived_items",
         ),
         ("sweep.py", "from daicho.declare.entity import Entity", "daicho.declare.entity"),
-        ("web/http/paging.py", "from daicho.web.routes import crud", "daicho.web.routes.crud"),
+        (
+            "web/http/shared_parameters.py",
+            "from daicho.web.routes import crud",
+            "daicho.web.routes.crud",
+        ),
         ("plan/model.py", "def load():\n    import daicho.book.book", "daicho.book.book"),
         ("errors.py", "if TYPE_CHECKING:\n    from .tally import slots", "daicho.tally.slots"),
         ("tally/slots.py", "from daicho.handlers import api", "daicho.handlers.api"),

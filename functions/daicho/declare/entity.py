@@ -110,7 +110,7 @@ class Entity(metaclass=EntityMeta):
         Raises:
             pydantic.ValidationError: unknown, missing or wrong values.
         """
-        self.__dict__.update(dict(type(self).model_(**values)))
+        self.__dict__.update(vars(type(self).model_(**values)))
         self.__dict__["_made_now"] = type(self).now_fields_.difference(values)
         self.__dict__["_created_at"] = None
         self.__dict__["_version"] = 0
@@ -175,10 +175,22 @@ def restore_item(
         pydantic.ValidationError: what is stored does not fit the entity's types any more.
     """
     try:
-        item = cls(**values)
+        model = cls.model_(**values)
     except ValidationError:
-        item = cls.__new__(cls)
-        item.__dict__.update(dict(_make_lenient_model(cls)(**values)))
+        model = _make_lenient_model(cls)(**values)
+    return place_item(cls, vars(model), created_at, version, versioned_at)
+
+
+def place_item(
+    cls: type[E],
+    values: Mapping[str, Any],
+    created_at: dt.datetime,
+    version: int,
+    versioned_at: dt.datetime | None = None,
+) -> E:
+    """A stored item with these values, which are valid and complete."""
+    item = cls.__new__(cls)
+    item.__dict__.update(values)
     item.__dict__["_made_now"] = frozenset()
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version

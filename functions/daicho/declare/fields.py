@@ -91,7 +91,7 @@ class FieldSpec:
     @property
     def literals(self) -> tuple[Any, ...] | None:
         """The values that a ``Literal`` annotation admits, or None."""
-        inner = _strip_none(self.annotation)
+        inner = strip_none(self.annotation)
         return typing.get_args(inner) if typing.get_origin(inner) is Literal else None
 
 
@@ -241,7 +241,7 @@ _KINDS: dict[Any, str] = {
 
 
 def _choose_kind(annotation: Any) -> str:
-    inner = _strip_none(annotation)
+    inner = strip_none(annotation)
     if typing.get_origin(inner) is typing.Annotated:
         inner = typing.get_args(inner)[0]
     if typing.get_origin(inner) is Literal:
@@ -261,7 +261,8 @@ def _accepts_none(annotation: Any) -> bool:
     return annotation is type(None) or (is_union and any(map(_accepts_none, members)))
 
 
-def _strip_none(annotation: Any) -> Any:
+def strip_none(annotation: Any) -> Any:
+    """The type of a field's values that are not None."""
     if typing.get_origin(annotation) in (Union, types.UnionType):
         inner = [member for member in typing.get_args(annotation) if member is not type(None)]
         if len(inner) == 1:

@@ -11,13 +11,13 @@ from zlib import crc32
 
 from daicho.derive.figures import MAX_SQUARED_DIGITS, Buckets
 from daicho.derive.limits import MAX_GROUPS
-from daicho.layout.components import (
+from daicho.layout.item_keys import (
     UnderivableError,
     list_combinations,
     meets_condition,
+    render_group_tally,
     render_part,
 )
-from daicho.layout.item_keys import render_group_tally
 from daicho.plan import AggregatePlan, EntityPlan, Part
 from daicho.plan.figures.series import CODE_END, BucketPlace, locate_bucket
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -106,7 +106,7 @@ def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
             is a write.
     """
     amounts = _compute_amounts(plan, image, plan.aggregates)
-    if plan.retiring:
+    if plan.has_retiring:
         amounts |= _compute_amounts(plan, image, plan.retiring.aggregates)
     return amounts
 

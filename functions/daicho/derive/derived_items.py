@@ -1,38 +1,112 @@
-"""Computes the derived items of an image. Pure, and the only module that decides them.
+"""The derived items of an image. Pure, and the only module that decides them.
 
 The functions read only the image and the plan of its generation (EXACTNESS rule 2). Any exception
 means that the derived items of the image cannot be computed.
+
+A derived item may have a copy of attributes of its base item. Then a page needs no read of the item
+itself. A copy is DynamoDB's own JSON with sorted names: two copies are equal if and only if their
+contents are equal. It includes the ``ttl``, since an expired item is hidden at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import datetime as dt
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from daicho.derive.contributions import find_place, read_summable
-from daicho.derive.index_row import MAX_COPY_BYTES, IndexRow, is_too_large, write_copy
 from daicho.derive.limits import MAX_ROWS
-from daicho.layout.components import (
+from daicho.layout.item_keys import (
+    NEWEST,
     UnderivableError,
     has_fields,
     list_combinations,
     meets_condition,
-    render_key_fields,
-)
-from daicho.layout.item_keys import (
-    NEWEST,
     render_derived_partition,
     render_derived_sort_keys,
     render_extremes_list,
     render_gram_lists,
+    render_key_fields,
     render_listing_lists,
     render_order_key,
 )
+from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, RetiringPlan, SearchPlan
-from daicho.search import analyzer
+from daicho.search import grams
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import AttributeValue, Image, get_text
 from daicho.storage.item_key import ItemKey, get_key
+
+COPY_ATTRIBUTE = "copy"
+"""The attribute of a derived item; GSI2 projects it."""
+MAX_COPY_BYTES = 400 * 1024 - 8 * 1024
+"""The limit of a copy. A derived item also holds its keys and its number."""
+
+
+class IndexRow(NamedTuple):
+    """The place of a derived item in GSI2, and the attributes that it copies from its base item.
+
+    ``copy`` is text (`write_copy`): a value that is 32 levels deep would be too deep for DynamoDB
+    if it were nested in another attribute.
+    """
+
+    gsi2pk: str
+    gsi2sk: str
+    copy: str | None = None
+
+    @classmethod
+    def from_item(cls, item: Image) -> IndexRow:
+        """Read a derived item that is not a tombstone."""
+        return cls(item["GSI2PK"]["S"], item["GSI2SK"]["S"], get_text(item, COPY_ATTRIBUTE))
+
+    def to_item(self, key: ItemKey) -> dict[str, dict[str, str]]:
+        """The derived item under this key, but for its number."""
+        item = {
+            "PK": {"S": key.pk},
+            "SK": {"S": key.sk},
+            "GSI2PK": {"S": self.gsi2pk},
+            "GSI2SK": {"S": self.gsi2sk},
+        }
+        if self.copy is not None:
+            item[COPY_ATTRIBUTE] = {"S": self.copy}
+        return item
+
+
+def build_derived_item(
+    key: ItemKey, row: IndexRow | None, seq: str, now: dt.datetime
+) -> dict[str, AttributeValue]:
+    """A derived item as the record ``seq`` leaves it: a tombstone without a row."""
+    number = {"seq": {"S": seq}}
+    if row is not None:
+        return {**row.to_item(key), **number}
+    expiry = {"N": str(int((now + TOMBSTONE_RETENTION).timestamp()))}
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "ttl": expiry, **number}
+
+
+def write_copy(image: Image, names: Sequence[str]) -> str | None:
+    """The copy of these attributes. None if there are no names."""
+    if not names:
+        return None
+    copied = {name: _sort_set(image[name]) for name in (*names, "ttl") if name in image}
+    return json.dumps(copied, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_copy(copy: str) -> Image:
+    """The attributes of a copy."""
+    image: Image = json.loads(copy)
+    return image
+
+
+def is_too_large(copy: str) -> bool:
+    """Whether a derived item with this copy would be over 400 KB: it could never be written."""
+    return len(copy) * 4 > MAX_COPY_BYTES and len(copy.encode()) > MAX_COPY_BYTES
+
+
+def _sort_set(value: AttributeValue) -> AttributeValue:
+    # A set has no order, and DynamoDB returns it in an order of its own.
+    return {"SS": sorted(value["SS"])} if "SS" in value else value
 
 
 def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow]:
@@ -47,7 +121,7 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
         keys.KeyTooLongError: a key over DynamoDB's limits, which DynamoDB would refuse for good.
     """
     rows = _compute_rows(plan, image, plan)
-    if plan.retiring:
+    if plan.has_retiring:
         rows |= _compute_rows(plan, image, plan.retiring)
     return rows
 
@@ -95,7 +169,7 @@ class _IndexRows:
         """Add a posting for each gram of the fields that a search reads."""
         order = keys.check_sort(render_order_key(self._plan, self._image, NEWEST))
         shard = keys.compute_shard(search.shards, *self._own_key)
-        postings = list(analyzer.compute_postings(search, self._image))
+        postings = list(grams.compute_postings(search, self._image))
         sharded_grams = [(posting[0], shard) for posting in postings]
         partitions = render_gram_lists(self._tenant, self._plan, search, sharded_grams)
         sort_keys = render_derived_sort_keys(search, postings)

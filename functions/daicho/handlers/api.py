@@ -12,10 +12,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.book.book import Book
     from daicho.declare.registry import Daicho
-    from daicho.handlers.wiring.api_telemetry import with_telemetry
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.http_functions import ApiOnFirstRequest, with_telemetry
     from daicho.handlers.wiring.invocation import Handler
-    from daicho.handlers.wiring.lazy_api import ApiOnFirstRequest
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.release.older_writers import OlderWriters
@@ -23,7 +22,7 @@ with pause_garbage_collection():
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
-    from daicho.web.http.claims import ClaimNames
+    from daicho.web.http.request import ClaimNames
     from daicho.write.counter_writer import CounterSettings
 
 

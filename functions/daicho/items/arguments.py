@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from daicho.declare.entity import Entity
 from daicho.errors import Invalid
 from daicho.items.mapper import make_adapter, to_attribute_values
-from daicho.layout import components
+from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Part
 from daicho.plan.calendar import find_calendar, is_label
 from daicho.plan.number_ranges import list_range_labels
@@ -80,7 +80,7 @@ def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any)
         return value
     image = parse_arguments(entity, (part.field,), (value,))
     try:
-        return components.render_part(plan, part, image) or ""
+        return item_keys.render_part(plan, part, image) or ""
     except ValueError as error:
         raise Invalid(str(error), field=part.field) from error
 
@@ -96,7 +96,7 @@ def render_fields(
     texts: list[str] = []
     for name in names:
         try:
-            texts.append(components.render_key_field(plan, fields, name))
+            texts.append(item_keys.render_key_field(plan, fields, name))
         except ValueError as error:
             raise Invalid(str(error), field=name) from error
     return texts

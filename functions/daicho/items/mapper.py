@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import datetime as dt
+import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
-from functools import cache
-from typing import Annotated, Any, TypeVar
+from functools import cache, cached_property
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from daicho.declare.entity import Entity, restore_item
-from daicho.declare.fields import FieldSpec
+from daicho.declare.entity import Entity, place_item, read_fields, restore_item
+from daicho.declare.fields import FieldSpec, strip_none
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
 from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import Invalid, StoreError
 from daicho.layout.migrations import read_migrated
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import EntityPlan, Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, item_key
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.scales import (
     NO_PLACES,
     SCALES,
+    DeclaredPlaces,
     find_scales,
+    read_scales,
     replace_scales,
     restore_scales,
+    to_scales_value,
 )
 
 E = TypeVar("E", bound=Entity)
@@ -34,6 +40,8 @@ INHERITED = ("created_at", "version", "versioned_at")
 """What every item has besides its fields. ``versioned_at`` is shown if versions are kept."""
 MAX_NAME_BYTES = 65_535
 """The limit of an attribute's name, including nested ones."""
+PLAIN_KINDS = ("str", "int", "bool", "date", "set")
+"""The kinds of values that come back from the table as they were written."""
 
 _INHERITED_ADAPTERS = {"created_at": TypeAdapter(dt.datetime)}
 
@@ -42,41 +50,169 @@ class UnreadableError(StoreError):
     """A stored item that its entity cannot read: the class has changed under it."""
 
 
-def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    """The attribute values of an item's fields.
+@dataclass(frozen=True)
+class FieldForm:
+    """How the values of one field are stored; the same for all items of an entity.
 
-    An empty field is absent, which keeps it out of indexes. A NULL is stored if absence would have
-    another meaning: if the default is not None, or if the field is frozen, because it must be
-    visible that a frozen field was set. A split field is stored elsewhere. The scales of decimals
-    are an attribute of their own.
+    ``keeps_null``: an empty value is stored as NULL, because its absence would have another
+    meaning: the default is not None, or the field is frozen, and it must be visible that it was
+    set. Otherwise an empty field is absent, which keeps it out of indexes.
+    ``is_plain``: a read shows each value as it was given. ``places``: those that the type declares;
+    None of a field without decimals.
     """
-    return replace_fields(entity, {}, values)
+
+    spec: FieldSpec
+    name: str
+    kind: str
+    keeps_null: bool
+    is_plain: bool
+    places: DeclaredPlaces | None
+
+    def is_empty(self, value: Any) -> bool:
+        """Whether a value is none for DynamoDB, which has no empty set."""
+        return value is None or (self.kind == "set" and not value)
+
+
+@cache
+def list_field_forms(entity: type[Entity]) -> tuple[FieldForm, ...]:
+    """The forms of an entity's fields. A split field has none: it is stored elsewhere."""
+    decimals, declared = list_decimal_fields(entity), list_declared_places(entity)
+    return tuple(
+        FieldForm(
+            spec,
+            name,
+            spec.kind,
+            spec.frozen or not (spec.default is None or spec.role == "refs"),
+            spec.kind in PLAIN_KINDS and not _has_validators(entity, spec),
+            declared.get(name, NO_PLACES) if name in decimals else None,
+        )
+        for name, spec in entity.fields_.items()
+        if spec is not entity.split_field_
+    )
+
+
+def _has_validators(entity: type[Entity], spec: FieldSpec) -> bool:
+    """Whether a field's type has functions of the project that may change a value once more."""
+    inside = entity.model_.model_fields[spec.name]
+    is_annotated = typing.get_origin(strip_none(inside.annotation)) is Annotated
+    functions = (hasattr(each, "__get_pydantic_core_schema__") for each in inside.metadata)
+    return is_annotated or any(functions)
+
+
+def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    """The attribute values of an item's fields, and the scales of its decimals.
+
+    Raises:
+        Invalid: DynamoDB has no place for one of them; it names the field.
+    """
+    image: dict[str, AttributeValue] = {}
+    scales: dict[str, int] = {}
+    for form in list_field_forms(entity):
+        name = form.name
+        if name not in values:
+            continue
+        value = values[name]
+        if form.is_empty(value):
+            if form.keeps_null:
+                image[name] = NULL
+            continue
+        if form.kind == "json":
+            value = _dump_json(entity, name, value)
+        image[name] = _to_attribute(name, value)
+        if form.places is not None:
+            scales |= find_scales(name, value, form.places)
+    if scales:
+        image[SCALES] = to_scales_value(scales)
+    return image
 
 
 def replace_fields(
     entity: type[Entity], image: Image, values: Mapping[str, Any]
 ) -> dict[str, AttributeValue]:
     """An image with other values of some fields, and their scales."""
-    stored_values: dict[str, Any] = {}
-    for name, spec in entity.fields_.items():
-        if name not in values or spec is entity.split_field_:
-            continue
-        value = values[name]
-        is_empty = value is None or (spec.kind == "set" and not value)  # DynamoDB has no empty set
-        if not is_empty:
-            stored_values[name] = value
-        elif spec.frozen or not (spec.default is None or spec.role == "refs"):
-            stored_values[name] = None
-    plain = _to_plain_values(entity, stored_values)
+    converted = to_field_image(entity, values)
+    scales = read_scales(converted)
     others = {name: value for name, value in image.items() if name not in values}
-    replaced = {**others, **_to_attributes(plain)}
-    decimals = list_decimal_fields(entity)
-    if decimals.isdisjoint(values):
+    converted.pop(SCALES, None)
+    replaced = {**others, **converted}
+    if list_decimal_fields(entity).isdisjoint(values):
         return replaced
-    declared, scales = list_declared_places(entity), dict[str, int]()
-    for name in decimals & plain.keys():
-        scales |= find_scales(name, plain[name], declared.get(name, NO_PLACES))
     return replace_scales(replaced, values.keys(), scales)
+
+
+@dataclass(frozen=True)
+class ItemFields(Generic[E]):
+    """The fields of an item that is written, in both forms: rules and answers read ``shown``.
+
+    ``stored``: their attribute values, with the scales of decimals and the manifest of sections.
+    ``given``: the values that all of ``stored`` was made of; None if it is of stored items too.
+    """
+
+    entity: type[E]
+    stored: Mapping[str, AttributeValue]
+    given: Mapping[str, Any] | None = None
+
+    @cached_property
+    def shown(self) -> Mapping[str, Any]:
+        """What a read after the write shows: values of all fields but a split one.
+
+        Raises:
+            pydantic.ValidationError: a stored value does not fit the entity's types any more.
+        """
+        if self.given is not None:
+            with suppress(ValidationError):  # limits that only the value as it is given keeps
+                return self._show_given(self.given)
+        return self._read()
+
+    def replace(self, name: str, value: Any) -> ItemFields[E]:
+        """The same fields with another value of one."""
+        given = None if self.given is None else {**self.given, name: value}
+        return ItemFields(
+            self.entity, replace_fields(self.entity, self.stored, {name: value}), given
+        )
+
+    def to_item(self, created_at: dt.datetime) -> E | None:
+        """The item of version 1 that a read after its creation shows.
+
+        None if that takes more than these fields: stored values, or sections.
+        """
+        if self.given is None or self.entity.split_field_ is not None:
+            return None
+        try:
+            shown = self._show_given(self.given)
+        except ValidationError:
+            return None
+        return place_item(self.entity, shown, created_at, 1)
+
+    def _show_given(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        stored, unlike = self.stored, dict[str, AttributeValue]()
+        for form in list_field_forms(self.entity):
+            name = form.name
+            value = given[name]
+            if form.is_empty(value):
+                is_set = form.kind == "set" and (form.keeps_null or form.spec.role == "refs")
+                shown[name] = set() if is_set else None
+            elif form.is_plain:
+                shown[name] = value
+            else:
+                shown[name] = None  # keeps the order
+                unlike[name] = stored[name]
+        if unlike:
+            scales = {SCALES: stored[SCALES]} if SCALES in stored else {}
+            for name, value in read_values(self.entity, {**unlike, **scales}).items():
+                shown[name] = make_adapter(self.entity, name).validate_python(value)
+        return shown
+
+    def _read(self) -> dict[str, Any]:
+        names = [form.name for form in list_field_forms(self.entity)]
+        split = self.entity.split_field_
+        image = {
+            name: value
+            for name, value in self.stored.items()
+            if split is None or name != split.name
+        }
+        return read_fields(self.entity, read_values(self.entity, image), names)
 
 
 def list_companions(entity: type[Entity]) -> tuple[str, ...]:
@@ -107,31 +243,34 @@ def to_attribute_values(
     Raises:
         Invalid: DynamoDB has no place for one of them; it names the field.
     """
-    return _to_attributes(_to_plain_values(entity, values))
-
-
-def _to_plain_values(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]:
-    plain = dict(values)
+    image: dict[str, AttributeValue] = {}
     for name, value in values.items():
         spec = entity.fields_.get(name)
-        if spec is not None and spec.kind == "json" and value is not None:
-            plain[name] = make_adapter(entity, name).dump_python(value)
-            _check_nested(name, plain[name])
+        is_json = spec is not None and spec.kind == "json" and value is not None
+        plain = _dump_json(entity, name, value) if is_json else value
+        image[name] = _to_attribute(name, plain)
+    return image
+
+
+def _dump_json(entity: type[Entity], name: str, value: Any) -> Any:
+    """The plain values of a field of kind json."""
+    plain = make_adapter(entity, name).dump_python(value)
+    _check_nested(name, plain)
     return plain
 
 
-def _to_attributes(values: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    image: dict[str, AttributeValue] = {}
-    for name, value in values.items():
-        try:
-            image[name] = attributes.to_value(value)
-            # Encodes every text: a lone surrogate cannot be stored.
-            attributes.measure_image({name: image[name]})
-        except UnicodeEncodeError as error:
-            raise Invalid("the text is not well-formed Unicode", field=name) from error
-        except (TypeError, ValueError) as error:
-            raise Invalid(str(error), field=name) from error
-    return image
+def _to_attribute(name: str, value: Any) -> AttributeValue:
+    try:
+        if type(value) is str:
+            value.isascii() or value.encode()  # a lone surrogate cannot be stored
+            return {"S": value}
+        attribute = attributes.to_value(value)
+        attributes.measure_image({name: attribute})  # encodes every text
+    except UnicodeEncodeError as error:
+        raise Invalid("the text is not well-formed Unicode", field=name) from error
+    except (TypeError, ValueError) as error:
+        raise Invalid(str(error), field=name) from error
+    return attribute
 
 
 def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:

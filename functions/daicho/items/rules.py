@@ -15,42 +15,37 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from daicho.declare.entity import Entity, read_fields
+from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.errors import CheckFailed, ForbiddenTransition, Invalid, Refusal
-from daicho.items import mapper
 from daicho.items.arguments import validate_value
+from daicho.items.mapper import E, ItemFields
 from daicho.layout.migrations import read_migrated
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 
 logger = logging.getLogger(__name__)
-Fields = dict[str, AttributeValue]
-"""The attribute values of an item's fields."""
 
 
-def apply_rules(entity: type[Entity], fields: Fields) -> Fields:
+def apply_rules(fields: ItemFields[E]) -> ItemFields[E]:
     """The fields of an item with the computed ones, after all checks.
 
     Raises:
         Invalid: a function refuses the values, or its result is no value of the computed field.
         CheckFailed: checks do not hold; it names their fields.
     """
-    rules = entity.rules_
+    entity, rules = fields.entity, fields.entity.rules_
     if not rules.computed and not rules.checks:
         return fields
-    values = _read_inputs(entity, fields)
-    computed: dict[str, Any] = {}
+    values = _show(fields)
     for spec in rules.computed:
-        value = _compute(spec, values)
-        computed[spec.name] = validate_value(entity, spec.name, value)
+        value = validate_value(entity, spec.name, _compute(spec, values))
         if value is None and not spec.accepts_none:
             function = spec.target.function.__name__
             raise Invalid(f"{function} gives no value of these fields", field=spec.name)
-        # The functions after this one read it as a later write would.
-        fields = mapper.replace_fields(entity, fields, {spec.name: computed[spec.name]})
-        values[spec.name] = _read_inputs(entity, fields, (spec.name,))[spec.name]
+        fields = fields.replace(spec.name, value)
+        values = _show(fields)  # the functions after this one read it as a later write would
     failures: list[tuple[str, str]] = []
     for check in rules.checks:
         names = [spec.name for spec in check.inputs]
@@ -119,15 +114,10 @@ def may_be_created(entity: type[Entity], fields: Mapping[str, AttributeValue]) -
     )
 
 
-def _read_inputs(
-    entity: type[Entity], fields: Mapping[str, AttributeValue], names: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The values of these fields, or of all, as a read shows them."""
-    split = entity.split_field_
-    wanted = names or [name for name, spec in entity.fields_.items() if spec is not split]
-    image = {name: value for name, value in fields.items() if not split or name != split.name}
+def _show(fields: ItemFields[Any]) -> Mapping[str, Any]:
+    """The values of the fields as a read shows them."""
     try:
-        return read_fields(entity, mapper.read_values(entity, image), wanted)
+        return fields.shown
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 
 from daicho.errors import Invalid
-from daicho.layout import components, expiry, item_keys
+from daicho.layout import expiry, item_keys
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -31,7 +31,7 @@ def build_base_item(
     try:
         key = item_keys.build_base_key(tenant, plan, fields)
         inverted = item_keys.build_inverted_key(tenant, plan, fields) if plan.key.edge else None
-    except (keys.KeyTooLongError, components.UnderivableError, ValueError) as error:
+    except (keys.KeyTooLongError, item_keys.UnderivableError, ValueError) as error:
         raise Invalid(str(error), field=find_longest_field(fields, plan.key.fields)) from error
     image: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},
@@ -61,6 +61,11 @@ def is_expired(image: Image, now: int) -> bool:
     """Whether the item has expired: DynamoDB may take days to remove it."""
     ttl = attributes.get_integer(image, "ttl")
     return ttl is not None and ttl <= now
+
+
+def to_seconds(now: dt.datetime) -> int:
+    """A time in epoch seconds, the unit of the attribute ``ttl``."""
+    return int(now.timestamp())
 
 
 def find_longest_field(image: Image, names: Iterable[str]) -> str | None:

@@ -27,11 +27,6 @@ ATTEMPTS = 8
 """How often a transaction is sent, each time with what the last refusals returned."""
 
 
-def has_reservations(plan: EntityPlan) -> bool:
-    """Whether the items of a plan reserve values, so that they are written in transactions."""
-    return bool(plan.derived_uniques)
-
-
 @dataclass
 class ReservationWriter:
     """Sends a transaction with the reservations of the items that it changes.
@@ -68,7 +63,7 @@ class ReservationWriter:
             entity = attributes.get_text(image or stored or {}, "type") or ""
             generations = ledger.entities.get(entity)
             plan = ledger.current_generation(entity).plan if generations else None
-            if plan is not None and has_reservations(plan):
+            if plan is not None and plan.derived_uniques:
                 writer._add_change(plan, stored, image)
                 reserves = True
         if not reserves:

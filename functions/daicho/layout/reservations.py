@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from daicho.layout.base_item import is_expired
-from daicho.layout.components import render_field
+from daicho.layout.item_keys import render_field
 from daicho.plan import EntityPlan, Ledger, UniquePlan
 from daicho.search.normalise import fold, fold_case
 from daicho.storage import attributes, keys

@@ -8,11 +8,10 @@ from typing import cast
 from daicho.operations.operator_session import OperatorTools
 from daicho.operations.routes.builder import build_operations
 from daicho.runtime.token_claims import OPERATOR
-from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.endpoint import BookOpener
 from daicho.web.http.operation import Operation
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import HttpRequest
+from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
 from daicho.web.http_api import HttpApi
 
 

@@ -325,7 +325,7 @@ def _describe_condition(kinds: Mapping[str, str], where: Condition | None) -> ob
 
 
 def _choose_kind(kinds: Mapping[str, str], name: str) -> str:
-    """How an image's value of a field is read: see `daicho.layout.components.render_field`."""
+    """How an image's value of a field is read: see `daicho.layout.item_keys.render_field`."""
     return classify_kind(kinds.get(name, "str"))
 
 

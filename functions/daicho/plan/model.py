@@ -236,6 +236,11 @@ class EntityPlan:
     uniques: tuple[UniquePlan, ...] = ()
 
     @cached_property
+    def has_retiring(self) -> bool:
+        """Whether it derives anything that it does not declare any more."""
+        return bool(self.retiring)
+
+    @cached_property
     def derived_searches(self) -> tuple[SearchPlan, ...]:
         """The searches that it declares, and those that retire."""
         return (*self.searches, *self.retiring.searches)

@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
-from daicho.derive import derived_items, index_row
-from daicho.layout import components, item_keys
+from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.search import analyzer
+from daicho.search import grams
 from daicho.search.keyword import Keyword
 from daicho.search.pager import FetchedItems
 from daicho.search.posting_lists import TOP, Block, PendingRead, PostingRow
@@ -81,12 +81,12 @@ class SearchPredicate:
             return False
         term_matches = [False] * len(self.keyword.terms)
         for related in self.related_matches:
-            members = components.list_references(image, related.field)
+            members = item_keys.list_references(image, related.field)
             for place, ids in enumerate(related.ids_by_term):
                 term_matches[place] = term_matches[place] or not members.isdisjoint(ids)
         if self.keyword.is_match(term_matches):
             return True  # by related items, or of a list of all: no field needs to be analysed
-        own_matches = self.keyword.match_terms(analyzer.compute_field_forms(own, image))
+        own_matches = self.keyword.match_terms(grams.compute_field_forms(own, image))
         for place, is_match in enumerate(own_matches):
             term_matches[place] = term_matches[place] or is_match
         return self.keyword.is_match(term_matches)
@@ -127,7 +127,9 @@ class IndexReader:
     def fetch(self, keys: Sequence[RowKey], *, consistent: bool) -> FetchedItems[RowKey, Image]:
         """The items of index rows: read by their partition keys, or the copies in the rows."""
         if self.is_copied:
-            return FetchedItems({key: index_row.read_copy(key.copy) for key in keys}, requests=0)
+            return FetchedItems(
+                {key: derived_items.read_copy(key.copy) for key in keys}, requests=0
+            )
         bases = {item_keys.parse_derived_partition(key.partition): key for key in keys}
         batch = self.table.batch_get(bases, consistent=consistent)
         return FetchedItems(
@@ -190,7 +192,7 @@ class IndexReader:
     def _get_row_key(self, row: Image) -> RowKey:
         partition = row["PK"]["S"]
         if self.is_copied:
-            return RowKey(partition, row[index_row.COPY_ATTRIBUTE]["S"])
+            return RowKey(partition, row[derived_items.COPY_ATTRIBUTE]["S"])
         return RowKey(partition)
 
 

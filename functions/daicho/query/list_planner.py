@@ -36,7 +36,7 @@ from daicho.query.key_resolver import KeyResolver
 from daicho.query.list_range import compute_range, compute_window
 from daicho.query.related_search import RelatedSearch
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.search import analyzer
+from daicho.search import grams
 from daicho.search.grams import EVERYTHING, HOT_GRAM, Probe
 from daicho.search.keyword import Keyword, KeywordError, Term
 from daicho.search.posting_lists import (
@@ -284,7 +284,7 @@ class ListPlanner:
     ) -> list[PostingCursor]:
         """The lists that contain all matches of the term with this index in its keyword."""
         cursors: list[PostingCursor] = []
-        for alternatives in term.compute_probes(analyzer.get_steps(search)):
+        for alternatives in term.compute_probes(grams.get_steps(search)):
             choices = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             cursors.append(choices[0] if len(choices) == 1 else SparsestOf(choices))
         for through, related in zip(search.through, related_matches, strict=True):

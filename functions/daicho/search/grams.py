@@ -13,12 +13,15 @@ Ten digits and ninety kana are less selective than thousands of ideographs, so t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from daicho.plan import SearchPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.letters import DIGITS
-from daicho.search.variants import DESIGNATORS, KINDRED, KINDRED_INSIDE
+from daicho.search.variants import DESIGNATORS, KINDRED, KINDRED_INSIDE, compute_readings
+from daicho.storage.attributes import Image, get_text
 
 STEPS = (1, 2, 3, 5, 8)
 """Lengths of grams in a search by the beginning of words..."""
@@ -238,3 +241,28 @@ def _select_carrying(steps: GramSteps, text: str) -> Iterator[str]:
 
 def _is_number(text: str) -> bool:
     return text != "" and all(character in DIGITS for character in text)
+
+
+def get_steps(search: SearchPlan) -> GramSteps:
+    """The lengths of a search's grams."""
+    return _make_steps(search.mode, search.steps, search.digits, search.kana)
+
+
+_make_steps = lru_cache(maxsize=256)(GramSteps)
+
+
+def compute_postings(search: SearchPlan, image: Image) -> set[IndexedForm]:
+    """The grams of an image, each with the text after it and the mark before it."""
+    return get_steps(search).compute_postings(_compute_readings(search, image))
+
+
+def compute_field_forms(search: SearchPlan, image: Image) -> list[str]:
+    """The forms of all texts that a search reads: a keyword matches if it starts one."""
+    readings = _compute_readings(search, image)
+    forms = [form for reading in readings for form in compute_forms(reading, search.mode)]
+    return list(dict.fromkeys(forms))
+
+
+def _compute_readings(search: SearchPlan, image: Image) -> list[str]:
+    texts = [(get_text(image, name), rules) for name, rules in search.rules_by_field.items()]
+    return [reading for text, rules in texts if text for reading in compute_readings(text, rules)]

@@ -14,8 +14,7 @@ from typing import get_args
 
 from daicho.plan.text_rules import FIRST_FOLD, TextKind, TextRules
 from daicho.search.letters import DIGITS
-from daicho.search.normalise import fold
-from daicho.search.words import split_words
+from daicho.search.normalise import fold, split_words
 
 ALL_RULES: tuple[TextRules, ...] = tuple(map(TextRules, get_args(TextKind)))
 """The newest rules of each kind."""

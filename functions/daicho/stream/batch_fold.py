@@ -1,16 +1,20 @@
-"""A batch's records folded into as few writes as they need: pure (EXACTNESS rules 4, 7, 9, 10)."""
+"""A batch folded into few writes, and its announcement, pure (rules 4, 7, 9, 10, 14, 31)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from daicho.derive.contributions import Amount, sum_amounts
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
+from daicho.layout.heartbeats import HeartbeatName
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import RecordChanges
+from daicho.stream.claims import MAX_HEARTBEATS, Announcement
+from daicho.stream.records import StreamRecord
 
 
 @dataclass(frozen=True)
@@ -130,3 +134,24 @@ def _fold_slots(batch: Sequence[RecordChanges]) -> Iterable[SlotWrite]:
             by_slot[key].append(SlotDelta(seq, amount))
     for key in sorted(by_slot):
         yield SlotWrite(key, tuple(by_slot[key]))
+
+
+def build_announcement(
+    first: StreamRecord, writes: Sequence[ProjectorWrite], heartbeats: Sequence[StreamRecord]
+) -> Announcement:
+    """The announcement of a batch that writes something or has heartbeats.
+
+    The last record is the last one that any write covers (rule 14), or a later heartbeat. The low
+    watermark is the first record of the whole batch, whether it is written or not: the batch began
+    after all records before it were answered (rule 31).
+
+    ``first``: the first record of the batch. ``heartbeats`` are in order.
+    """
+    first_numbers: dict[HeartbeatName, str] = {}
+    for record in heartbeats:
+        if record.heartbeat is not None:
+            first_numbers.setdefault(record.heartbeat, record.seq)
+    last = max([*(write.last for write in writes), *(record.seq for record in heartbeats)])
+    # The run sends those that are left out again.
+    named = dict(islice(first_numbers.items(), MAX_HEARTBEATS))
+    return Announcement(first.seq, last, named, first.made_at)

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from daicho.derive.derived_items import build_derived_item
 from daicho.errors import (
     ConditionFailedError,
     RefusedError,
@@ -21,12 +22,8 @@ from daicho.errors import (
     ThrottledError,
     UnavailableError,
 )
-from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.runtime.retry import Mapper, RetryBudget, retry_rounds
-from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue
 from daicho.storage.protocols import PutsItems, apply_update
-from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.stream.batch_fold import (
     DerivedWrite,
@@ -95,8 +92,11 @@ class BatchWriter:
 
     def _insert(self, batch: Work) -> tuple[Work, Work]:
         """Insert items: the writes that are not done, and those that the fenced put decides."""
+        now = self._now()
         items = [
-            _build_item(write, self._now()) for write in batch if isinstance(write, DerivedWrite)
+            build_derived_item(write.key, write.row, write.seq, now)
+            for write in batch
+            if isinstance(write, DerivedWrite)
         ]
         try:
             outcomes = self._store.insert_batch(items)
@@ -161,19 +161,11 @@ class BatchWriter:
 
 def write_derived_item(store: PutsItems, write: DerivedWrite, now: dt.datetime) -> None:
     """Put the row, or a tombstone even where no item existed; never over an equal or newer item."""
-    item = _build_item(write, now)
+    item = build_derived_item(write.key, write.row, write.seq, now)
     try:
         store.put(item, condition=f"{slots.FENCE}:seq", values={":seq": {"S": write.seq}})
     except ConditionFailedError:
         return
-
-
-def _build_item(write: DerivedWrite, now: dt.datetime) -> dict[str, AttributeValue]:
-    number = {"seq": {"S": write.seq}}
-    if write.row is not None:
-        return {**write.row.to_item(write.key), **number}
-    expiry = attributes.to_value(int((now + TOMBSTONE_RETENTION).timestamp()))
-    return {**to_key_image(write.key), "ttl": expiry, **number}
 
 
 def _group_requests(writes: Sequence[ProjectorWrite]) -> list[Work]:

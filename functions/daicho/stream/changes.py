@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
-from daicho.layout import components
+from daicho.derive.derived_items import IndexRow
+from daicho.layout import item_keys
 from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -84,7 +84,7 @@ class PlannedImage:
             return _ABSENT
         generation = attributes.get_integer(image, "gen")
         if generation is None:
-            raise components.UnderivableError("an image without a generation")
+            raise item_keys.UnderivableError("an image without a generation")
         return cls(ledger.find_enabled_plan(image["type"]["S"], generation), image)
 
     @property

@@ -24,8 +24,7 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, make_mapper
 from daicho.storage.table import Table
-from daicho.stream.announcement import build_announcement
-from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch
+from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, build_announcement, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
 from daicho.stream.claim_writer import RetiredShardError

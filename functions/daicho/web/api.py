@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, cast
 from daicho.declare.rules.caller import Caller
 from daicho.query.access import Access
 from daicho.web.console.pages import ConsolePages
-from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.pattern_examples import collect_pattern_examples
-from daicho.web.http.request import HttpRequest
+from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
 from daicho.web.http_api import HttpApi
-from daicho.web.openapi.pages import ApiPages, is_public
+from daicho.web.openapi.pages import PUBLIC_FOLDERS, PUBLIC_PATHS, ApiPages
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
 from daicho.web.routes.tenant.session import ReadableArchive, TenantSession
@@ -27,6 +26,11 @@ if TYPE_CHECKING:
 
 ARCHIVE_SECONDS = 10.0
 """How long the read of an object of the archive is retried. A request has 29 seconds."""
+
+
+def is_public(path: str) -> bool:
+    """Whether a path needs no token."""
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS)
 
 
 class Api(HttpApi):
@@ -61,20 +65,18 @@ class Api(HttpApi):
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_session))
-        get_request = self.resolver.get_current_request
         pages = ApiPages(
             self.operations,
             server,
             daicho.examples,
             title,
-            get_request,
             has_console=console is not None,
         )
         routes = dict(pages.list_routes())
         if console is not None:
-            routes |= ConsolePages(console, title, claim_names, get_request).list_routes()
+            routes |= ConsolePages(console, title, claim_names).list_routes()
         for path, page in routes.items():
-            self.resolver.get(path, include_in_schema=False)(page)
+            self.routes.add("GET", path, page)
 
     def check_access(self, incoming: HttpRequest) -> None:
         """Refuse a token without a tenant; the description of the API needs no token."""

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import field
-from typing import Any, Generic, TypeVar
+from dataclasses import field, replace
+from typing import Any, Generic
 
 from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
+from daicho.derive import contributions, derived_items
 from daicho.errors import Invalid
 from daicho.items import mapper
-from daicho.items.rules import Fields
-from daicho.layout import base_item
+from daicho.items.mapper import E, ItemFields
+from daicho.layout import base_item, item_keys, reservations
+from daicho.layout.base_item import find_longest_field
+from daicho.layout.reservations import ReservedValueError
 from daicho.layout.sections import MANIFEST
-from daicho.plan import EntityPlan, Ledger
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.plan.figures.series import check_bucket
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.scales import SCALES, replace_scales, select_scales
-from daicho.write import validation
-
-E = TypeVar("E", bound=Entity)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class PlannedWrite(Generic[E]):
     Args:
         plan: the entity's newest compiled declaration, by which ``image`` was made.
         key: the key of ``image``.
+        fields: the fields of the item, of which ``image`` was made.
         image: the whole item. Its version is 1, also if it replaces another item.
         predecessor: the stored item that it replaces; empty for a new item. Its creation, its
             expiry and its attributes that are no fields are kept; its version is increased.
@@ -44,6 +46,7 @@ class PlannedWrite(Generic[E]):
     entity: type[E]
     plan: EntityPlan
     key: ItemKey
+    fields: ItemFields[E]
     image: Image
     predecessor: Image = field(default_factory=dict)
     renews_expiry: bool = False
@@ -58,6 +61,11 @@ class PlannedWrite(Generic[E]):
             return self.image
         expiry = {"ttl": self.image["ttl"]} if self.renews_expiry and "ttl" in self.image else {}
         return build_successor(self.entity, self.image, {**self.predecessor, **expiry})
+
+    def to_item(self, ledger: Ledger) -> E:
+        """The item of ``image``: the one that was given, if it replaces none."""
+        item = None if self.predecessor else self.fields.to_item(read_created(self.image))
+        return mapper.to_item(self.entity, self.image, ledger) if item is None else item
 
 
 def build_ref(new: PlannedWrite[E]) -> ItemRef[E]:
@@ -84,7 +92,7 @@ def build_successor(entity: type[Entity], image: Image, existing: Image) -> Imag
         successor.pop("ttl", None)
     elif "ttl" in existing:
         successor["ttl"] = existing["ttl"]
-    validation.check_size(successor)
+    check_size(successor)
     return successor
 
 
@@ -95,26 +103,20 @@ def list_absent_fields(planned: PlannedWrite[Any]) -> list[str]:
 
 
 def merge_immutable_fields(
-    entity: type[Entity], plan: EntityPlan, image: Image, existing: Image
-) -> Fields:
-    """The fields of ``image`` as they replace ``existing``; frozen fields are kept."""
-    fields = read_own_fields(entity, image)
-    frozen = mapper.list_frozen_fields(entity, plan)
-    kept = {name: dict(existing[name]) for name in frozen if name in existing}
-    if SCALES not in image and SCALES not in existing:
-        return fields | kept
-    return dict(replace_scales(fields | kept, kept.keys(), select_scales(existing, kept.keys())))
-
-
-def read_own_fields(entity: type[Entity], image: Image) -> Fields:
-    """What of an image comes from the entity: its fields, their scales and the sections."""
-    names = (*entity.fields_, MANIFEST, SCALES)
-    return {name: dict(image[name]) for name in names if name in image}
+    plan: EntityPlan, fields: ItemFields[E], existing: Image
+) -> ItemFields[E]:
+    """The fields of an item that replaces ``existing``; frozen fields are kept."""
+    frozen = mapper.list_frozen_fields(fields.entity, plan)
+    kept = {name: existing[name] for name in frozen if name in existing}
+    stored = {**fields.stored, **kept}
+    if SCALES in stored or SCALES in existing:
+        stored = replace_scales(stored, kept.keys(), select_scales(existing, kept.keys()))
+    return ItemFields(fields.entity, stored)
 
 
 def apply_changes(
-    entity: type[Entity], ledger: Ledger, existing: Image, changes: Mapping[str, Any]
-) -> Fields:
+    entity: type[E], ledger: Ledger, existing: Image, changes: Mapping[str, Any]
+) -> ItemFields[E]:
     """The fields of an item with some of them changed, and all others, migrated.
 
     Raises:
@@ -137,15 +139,15 @@ def apply_changes(
             if name in changes and new_values[name] != old_values[name]:
                 raise Invalid("is set once, when the item is created", field=name)
             if name in existing:
-                fields[name] = dict(existing[name])
+                fields[name] = existing[name]
     _drop_missing_owner(entity, fields)
     for name in (MANIFEST, split_field.name) if split_field is not None else ():
         if name in existing:
-            fields[name] = dict(existing[name])
-    return fields
+            fields[name] = existing[name]
+    return ItemFields(entity, fields)
 
 
-def read_fields(entity: type[Entity], version: Image, ledger: Ledger) -> Fields:
+def read_fields(entity: type[E], version: Image, ledger: Ledger) -> ItemFields[E]:
     """The fields of an old version, as they may be written now.
 
     Raises:
@@ -154,10 +156,10 @@ def read_fields(entity: type[Entity], version: Image, ledger: Ledger) -> Fields:
     values = get_values(mapper.to_item(entity, version, ledger))
     fields = mapper.to_field_image(entity, _validate_stored(entity, values))
     _drop_missing_owner(entity, fields)
-    return fields
+    return ItemFields(entity, fields)
 
 
-def _drop_missing_owner(entity: type[Entity], fields: Fields) -> None:
+def _drop_missing_owner(entity: type[Entity], fields: dict[str, AttributeValue]) -> None:
     """Store no owner of an item from before its entity had one."""
     spec = entity.owner_field_
     if spec is not None and fields.get(spec.name) == {"S": ""}:
@@ -183,3 +185,93 @@ def _validate_stored(entity: type[Entity], values: Mapping[str, Any]) -> dict[st
 def read_created(image: Image) -> dt.datetime:
     """When an item was created, in UTC."""
     return dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
+
+
+_EDGE_YEARS = ("0001", "0002", "9998", "9999")
+"""The years whose buckets may leave the calendar: a zone is at most a day away from UTC."""
+_WIDEST: AttributeValue = {"N": "9" * 19}
+
+
+def check_image(plan: EntityPlan, image: Image) -> None:
+    """Refuse an image that could be stored but not derived, or could not be stored.
+
+    Raises:
+        Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows,
+            a unique value too long.
+    """
+    check_size(image)
+    _check_time_buckets(plan, image)
+    if plan.derived_uniques:
+        try:
+            reservations.build_reservations(plan, image)
+        except ReservedValueError as error:
+            raise Invalid(str(error), field=error.field) from error
+    try:
+        derived_items.compute_index_rows(plan, image)
+        contributions.compute_contributions(plan, image)
+    except (ValueError, ArithmeticError, LookupError) as error:
+        field = error.field if isinstance(error, item_keys.UnderivableError) else None
+        raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
+
+
+def _check_time_buckets(plan: EntityPlan, image: Image) -> None:
+    """Refuse a time whose bucket is not wholly in the calendar: it could not be read again.
+
+    Raises:
+        Invalid: names the field.
+    """
+    for part, is_series in plan.time_parts:
+        text = attributes.get_text(image, part.field)
+        if text is None or not text.startswith(_EDGE_YEARS):
+            continue
+        try:
+            check_bucket(part, text, is_series=is_series)
+        except ValueError as error:
+            raise Invalid(str(error), field=part.field) from error
+
+
+def check_size(image: Image) -> None:
+    """Refuse an image that is too large for DynamoDB: over 400 KB.
+
+    Raises:
+        Invalid: names the largest attribute.
+    """
+    # It must stay writable: its version and generation grow.
+    size = attributes.measure_image({**image, "version": _WIDEST, "gen": _WIDEST})
+    if size > attributes.MAX_ITEM_BYTES:
+        largest = max(image, key=lambda name: attributes.measure_image({name: image[name]}))
+        raise Invalid(
+            f"the item takes {size} bytes; at most {attributes.MAX_ITEM_BYTES}", field=largest
+        )
+
+
+def _find_field_at_fault(plan: EntityPlan, image: Image) -> str | None:
+    """The longest field of the declaration that fails alone, or else derives most items."""
+    max_derived, field_at_fault = -1, None
+    no_declarations = dict[str, Any](searches=(), listings=(), aggregates=())
+    for kind in no_declarations:
+        for declared in getattr(plan, kind):
+            declared_alone = replace(plan, **(no_declarations | {kind: (declared,)}))
+            # A derived item's keys hold the key of the item too.
+            candidates = {*_list_fields(declared), *plan.key.fields} - {"created_at"}
+            field = find_longest_field(image, candidates)
+            try:
+                derived = len(derived_items.compute_index_rows(declared_alone, image)) + len(
+                    contributions.compute_contributions(declared_alone, image)
+                )
+            except (ValueError, ArithmeticError, LookupError):
+                return field
+            if derived > max_derived:
+                max_derived, field_at_fault = derived, field
+    return field_at_fault
+
+
+def _list_fields(declared: SearchPlan | ListingPlan | AggregatePlan) -> tuple[str, ...]:
+    match declared:
+        case SearchPlan():
+            return declared.fields
+        case ListingPlan():
+            return (*(part.field for part in declared.partition), *declared.order)
+        case AggregatePlan():
+            parts = (part.field for part in (*declared.within, *declared.by))
+            return (*parts, *filter(None, [declared.field]))

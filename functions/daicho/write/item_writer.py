@@ -26,7 +26,7 @@ from daicho.errors import (
 )
 from daicho.items import mapper
 from daicho.layout import reservations
-from daicho.layout.reservation_writer import has_reservations
+from daicho.layout.base_item import to_seconds
 from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
@@ -39,7 +39,7 @@ from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.field_changes import PlannedWrite, build_successor
 from daicho.write.planner import ItemPlanner
-from daicho.write.refusals import explain_taken, to_seconds
+from daicho.write.refusals import explain_taken
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 
@@ -139,7 +139,7 @@ class ItemWriter:
                 write = conditions.if_unchanged(existing).to_put(planned.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return mapper.to_item(new.entity, planned.image, self.ledger)
+                    return planned.to_item(self.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -153,7 +153,7 @@ class ItemWriter:
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
             planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
-            if has_reservations(planned.plan) and not self._keeps_reservations(planned, now):
+            if planned.plan.derived_uniques and not self._keeps_reservations(planned, now):
                 return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
             # Refused if somebody was faster, or if the answer to this very write was lost.
             with suppress(ConditionFailedError):
@@ -195,7 +195,7 @@ class ItemWriter:
 
     def _reserves(self, entity: type[Entity]) -> bool:
         """Whether the values of an entity's items are reserved, so that others cannot have them."""
-        return has_reservations(self.planner.get_entity_plan(entity))
+        return bool(self.planner.get_entity_plan(entity).derived_uniques)
 
     def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
         stored, image = planned.predecessor, planned.build_successor()
@@ -251,7 +251,7 @@ class ItemWriter:
                     self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
-        return mapper.to_item(new.entity, new.image, self.ledger)
+        return new.to_item(self.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
         try:

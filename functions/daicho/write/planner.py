@@ -11,15 +11,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from daicho.declare.entity import Entity, get_values, list_made_now
 from daicho.declare.queries import ItemRef
+from daicho.declare.rules.rule_set import NO_RULES
 from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.items import mapper, rules
-from daicho.items.rules import Fields
+from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
+from daicho.layout.base_item import to_seconds
 from daicho.layout.expiry import (
     ORIGIN,
     compute_ttl,
@@ -35,7 +37,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
-from daicho.write import conditions, validation
+from daicho.write import conditions, field_changes
 from daicho.write.field_changes import (
     PlannedWrite,
     apply_changes,
@@ -44,17 +46,13 @@ from daicho.write.field_changes import (
     merge_immutable_fields,
     read_created,
     read_fields,
-    read_own_fields,
 )
 from daicho.write.refusals import (
     build_reference_not_found,
     check_version,
     explain_taken,
     select_live,
-    to_seconds,
 )
-
-E = TypeVar("E", bound=Entity)
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,8 @@ class ItemPlanner:
             Forbidden: the caller may not write it.
         """
         self.access.assign_owner(item)
-        fields = self._apply_rules(type(item), self._build_fields(item, now or created), {})
-        return self._plan_write(type(item), fields, created, now or created)
+        fields = self._apply_rules(self._build_fields(item, now or created), {})
+        return self._plan_write(fields, created, now or created)
 
     def plan_candidate(
         self,
@@ -100,9 +98,8 @@ class ItemPlanner:
         ``given``: copied fields whose values the item has already, from another system.
         """
         self.access.assign_owner(item)
-        return self._plan_write(
-            type(item), self._build_fields(item, now or created, given), created, now or created
-        )
+        fields = self._build_fields(item, now or created, given)
+        return self._plan_write(fields, created, now or created)
 
     def plan_replacement(self, new: PlannedWrite[E], now: dt.datetime) -> PlannedWrite[E]:
         """The write of a candidate over whatever it may replace, which is not known.
@@ -112,10 +109,9 @@ class ItemPlanner:
         Raises:
             Invalid: the item breaks a rule, or cannot be stored or derived.
         """
-        if not new.entity.rules_:
+        if new.entity.rules_ is NO_RULES:
             return new
-        fields = rules.apply_rules(new.entity, read_own_fields(new.entity, new.image))
-        return self._plan_write(new.entity, fields, read_created(new.image), now)
+        return self._plan_write(rules.apply_rules(new.fields), read_created(new.image), now)
 
     def plan_put(
         self,
@@ -143,15 +139,12 @@ class ItemPlanner:
         if current is None or if_none_match:
             error = PreconditionFailed if if_none_match else Conflict
             self.check_vacant(new.entity, existing, now, error)
-            if not new.entity.rules_:
+            if new.entity.rules_ is NO_RULES:
                 return new
-            fields = read_own_fields(new.entity, new.image)
-            fields = self._apply_rules(new.entity, fields, {})
-            return self._plan_write(new.entity, fields, now, now)
+            return self._plan_write(self._apply_rules(new.fields, {}), now, now)
         check_version(base_item.get_version(current), if_match)
-        fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
-        fields = self._apply_rules(new.entity, fields, current)
-        return self._plan_write(new.entity, fields, now, now, current)
+        fields = merge_immutable_fields(new.plan, new.fields, current)
+        return self._plan_write(self._apply_rules(fields, current), now, now, current)
 
     def plan_change(
         self,
@@ -171,8 +164,8 @@ class ItemPlanner:
         """
         current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
-        fields = self._apply_rules(ref.entity, fields, current)
-        return self._plan_write(ref.entity, fields, read_created(current), now, current)
+        fields = self._apply_rules(fields, current)
+        return self._plan_write(fields, read_created(current), now, current)
 
     def plan_restoration(
         self,
@@ -202,9 +195,9 @@ class ItemPlanner:
         fields = read_fields(ref.entity, old_version, self.ledger)
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
-            fields = merge_immutable_fields(ref.entity, plan, fields, current)
-        fields = self._apply_rules(ref.entity, fields, current or follows or {})
-        return self._plan_write(ref.entity, fields, read_created(current or old_version), now)
+            fields = merge_immutable_fields(plan, fields, current)
+        fields = self._apply_rules(fields, current or follows or {})
+        return self._plan_write(fields, read_created(current or old_version), now)
 
     def check_replaceable(
         self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
@@ -308,25 +301,25 @@ class ItemPlanner:
         """The newest plan of an entity: its compiled declaration."""
         return self.ledger.current_generation(entity.__name__).plan
 
-    def _apply_rules(self, entity: type[Entity], fields: Fields, replaced: Image) -> Fields:
+    def _apply_rules(self, fields: ItemFields[E], replaced: Image) -> ItemFields[E]:
         """The fields of an item by the entity's rules; ``replaced`` is empty for a new item."""
-        if not entity.rules_:
+        if fields.entity.rules_ is NO_RULES:
             return fields
-        rules.check_transitions(entity, self.ledger, fields, replaced)
-        return rules.apply_rules(entity, fields)
+        rules.check_transitions(fields.entity, self.ledger, fields.stored, replaced)
+        return rules.apply_rules(fields)
 
     def _plan_write(
         self,
-        entity: type[E],
-        fields: Fields,
+        fields: ItemFields[E],
         created: dt.datetime,
         now: dt.datetime,
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
         """The write of an item with these fields at ``now``, after the checks of its image."""
+        entity = fields.entity
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
-        image = base_item.build_base_item(self.tenant, generation, fields, created, now)
+        image = base_item.build_base_item(self.tenant, generation, fields.stored, created, now)
         renews_expiry = predecessor is not None and (
             (plan.expires is not None and not plan.expires.is_fixed)
             or has_older_retention(self.ledger, plan.name, predecessor, generation.number)
@@ -336,13 +329,15 @@ class ItemPlanner:
             ttl = compute_ttl(plan, {**image, **kept}, now)
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
-        validation.check_image(plan, image)
+        field_changes.check_image(plan, image)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
-        return PlannedWrite(entity, plan, key, image, predecessor or {}, renews_expiry)
+        return PlannedWrite(entity, plan, key, fields, image, predecessor or {}, renews_expiry)
 
-    def _build_fields(self, item: Entity, now: dt.datetime, given: Collection[str] = ()) -> Fields:
+    def _build_fields(
+        self, item: E, now: dt.datetime, given: Collection[str] = ()
+    ) -> ItemFields[E]:
         """The attribute values of a new item, including the values copied into it.
 
         A moment that nobody gave is that of the write: the clock of the Book may be simulated.
@@ -353,6 +348,8 @@ class ItemPlanner:
         for spec in copied:
             values[spec.name] = None
         fields = mapper.to_field_image(entity, values)
+        if not copied and entity.split_field_ is None:
+            return ItemFields(entity, fields, values)
         for spec in copied:
             through: str = spec.target.name
             value = fields.get(through, mapper.NULL)
@@ -363,7 +360,8 @@ class ItemPlanner:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
             fields = mapper.copy_scales(entity, spec, source, fields)
-        return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
+        manifest = {} if entity.split_field_ is None else mapper.to_manifest_image(item)
+        return ItemFields(entity, {**fields, **manifest})
 
     def _choose_expiry_rule(
         self, planned: PlannedWrite[E], now: dt.datetime

@@ -7,6 +7,7 @@ import datetime as dt
 from daicho.declare.entity import Entity
 from daicho.errors import PreconditionFailed, ReferenceNotFound
 from daicho.layout import base_item
+from daicho.layout.base_item import to_seconds
 from daicho.storage.attributes import Image
 
 CHANGED_MEANWHILE = "others changed the same at this moment; try again"
@@ -46,8 +47,3 @@ def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime
     if existing is not None and base_item.is_expired(existing, to_seconds(now)):
         return WAITS_FOR_ARCHIVE
     return f"there is such an item of {entity.__name__} already"
-
-
-def to_seconds(now: dt.datetime) -> int:
-    """A time in epoch seconds, the unit of the attribute ``ttl``."""
-    return int(now.timestamp())

@@ -28,7 +28,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Delete, Put, Write
-from daicho.write import conditions, validation
+from daicho.write import conditions, field_changes
 from daicho.write.document_writer import DocumentWriter
 from daicho.write.refusals import CHANGED_MEANWHILE, check_version
 from daicho.write.section_staging import SectionStaging
@@ -208,7 +208,7 @@ class SectionWriter:
             "version": {"N": str(version)},
             sections.MANIFEST: manifest.to_value(),
         }
-        validation.check_size({**head, **values})
+        field_changes.check_size({**head, **values})
         write = conditions.if_unchanged(head)
         for attribute, value in values.items():
             separator = ", " if write.update else "SET "

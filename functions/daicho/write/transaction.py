@@ -19,6 +19,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
+from daicho.layout.base_item import to_seconds
 from daicho.layout.migrations import read_migrated
 from daicho.layout.reservation_writer import ItemChange, ReservationWriter
 from daicho.layout.reservations import is_held
@@ -43,7 +44,6 @@ from daicho.write.refusals import (
     CHANGED_MEANWHILE,
     build_reference_not_found,
     select_live,
-    to_seconds,
 )
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
@@ -297,6 +297,8 @@ class Transaction:
             image, versions = self._versions.build_next(planned.key, image, now)
             self._stage_versions(versions)
         self.images[planned.key] = image
+        if image is planned.image:
+            return planned.to_item(self._planner.ledger)
         return mapper.to_item(planned.entity, image, self._planner.ledger)
 
     def _check_references(self, entity: type[Entity], key: ItemKey, image: Image) -> None:

@@ -19,7 +19,7 @@ from daicho.plan import EntityPlan
 from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.write import validation
+from daicho.write import field_changes
 
 VersionItems = dict[ItemKey, Image]
 
@@ -57,8 +57,8 @@ class VersionWriter:
         state, plan = self.existing[base], self.plans[base]
         numbered = versions.split_versioned_image(image, state.last + 1, at)
         item = versions.build_version_item(numbered, plan.name)
-        validation.check_size(versions.restore_base_item(plan, numbered))
-        validation.check_size(item)
+        field_changes.check_size(versions.restore_base_item(plan, numbered))
+        field_changes.check_size(item)
         items = self._find_unkept(base) | {get_key(item): item}
         self.existing[base] = VersionState(numbered, state.last + 1)
         return numbered, items

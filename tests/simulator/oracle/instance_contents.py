@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, RetiringPlan, SearchPlan
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key

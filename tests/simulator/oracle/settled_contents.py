@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

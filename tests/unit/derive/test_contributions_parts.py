@@ -12,7 +12,7 @@ import pytest
 from daicho import Aggregate, Count, Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount, compute_contributions, sum_amounts
-from daicho.layout.components import UnderivableError
+from daicho.layout.item_keys import UnderivableError
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
 from tests.support.sample_ledger import build_image

@@ -15,6 +15,7 @@ from daicho import Entity, Key, computed, field, refuse, uid
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.errors import CheckFailed, ForbiddenTransition, Invalid, NotFound, Refusal
+from daicho.items.mapper import ItemFields
 from daicho.items.rules import apply_rules
 from daicho.plan import Ledger
 from daicho.storage.table import Table
@@ -142,7 +143,7 @@ class Failing(Entity):
 )
 def test_what_a_function_refuses(number: int, status: int, words: str) -> None:
     with pytest.raises(Refusal, match=words) as refused:
-        apply_rules(Failing, {"id": {"S": "a"}, "number": {"N": str(number)}})
+        apply_rules(ItemFields(Failing, {"id": {"S": "a"}, "number": {"N": str(number)}}))
     assert refused.value.status == status
     assert refused.value.field == (None if status == 418 else "result")
-    assert apply_rules(Failing, {"number": {"N": "6"}})["result"] == {"N": "6"}
+    assert apply_rules(ItemFields(Failing, {"number": {"N": "6"}})).stored["result"] == {"N": "6"}

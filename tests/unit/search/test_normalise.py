@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from daicho.plan import FIRST_FOLD, NEWEST_FOLD
 from daicho.search.letters import LETTERS
-from daicho.search.normalise import fold
+from daicho.search.normalise import fold, has_words, split_words
 from daicho.search.unicode14 import is_assigned
-from daicho.search.words import has_words, split_words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.errors import RefusedError, ThrottledError, UnansweredError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image

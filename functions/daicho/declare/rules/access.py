@@ -20,7 +20,7 @@ TENANT = "tenant"
 OWNER = "owner"
 """The subject in the field that `owned_by_caller` declares."""
 _ROLE = re.compile(r"[^\s,\[\]]{1,100}")
-"""A name of a group that a claim can contain: see `daicho.web.http.claims`."""
+"""A name of a group that a claim can contain: see `daicho.web.http.request`."""
 
 RoleArgument = str | Collection[str] | None
 

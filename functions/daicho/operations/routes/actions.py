@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daicho.operations.routes.answers import build_route, get_session, reply_page
 from daicho.web.http.operation import Call, Operation, Reply
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import PAGING
 
 
 def build_action_routes() -> list[Operation]:

@@ -15,7 +15,7 @@ from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job, pause_job, resume_job, start_execution
 from daicho.storage import keys
 from daicho.web.http.operation import Call, Operation, Parameter, Reply
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import PAGING
 
 JOB = Parameter("job", str, "The id of a rebuild.", place="path")
 

@@ -7,7 +7,7 @@ from daicho.operations.routes.answers import build_route, get_session, reply_jso
 from daicho.redrive.claim_ids import ClaimId, parse_claim_id
 from daicho.redrive.set_aside import SetAsideRecord
 from daicho.web.http.operation import Call, Operation, Parameter, Reply
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import PAGING
 
 ID = Parameter("id", str, "The id of a record in the list.", place="path")
 

@@ -13,7 +13,7 @@ from daicho.redrive.claim_ids import ClaimId, parse_claim_id, render_claim_id
 from daicho.redrive.job import RedriveJob
 from daicho.redrive.redrives import MAX_CHOSEN
 from daicho.web.http.operation import Call, Operation, Parameter, Reply
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import PAGING
 
 ID = Parameter("id", str, "The id of a redrive.", place="path")
 

@@ -12,7 +12,7 @@ from typing import Any
 from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.verifier import Verifier
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.plan import AggregatePlan
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket

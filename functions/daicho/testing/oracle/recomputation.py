@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly

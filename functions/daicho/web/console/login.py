@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from daicho.web.http.claims import ClaimNames
+from daicho.web.http.request import ClaimNames
 
 SCOPE = "openid"
 OPERATOR_GROUP, ADMIN_GROUP = "operator", "admin"

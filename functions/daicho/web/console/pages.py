@@ -10,12 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from aws_lambda_powertools.event_handler import Response
-
 from daicho.web import console, openapi
-from daicho.web.http.claims import ClaimNames
+from daicho.web.http.operation import Reply
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import HttpRequest
+from daicho.web.http.request import ClaimNames, HttpRequest
 from daicho.web.openapi.pages import CONSOLE_PATH, HTML
 
 CONFIG = "config.json"
@@ -31,12 +29,10 @@ class ConsolePages:
         settings: Mapping[str, str],
         title: str,
         claims: ClaimNames,
-        get_request: Callable[[], HttpRequest],
     ) -> None:
         self._settings, self._title, self._claims = settings, title, claims
-        self._get_request = get_request
 
-    def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
+    def list_routes(self) -> Mapping[str, Callable[..., Reply]]:
         """The functions that answer GET, by path."""
         return {CONSOLE_PATH: self.show_page, f"{CONSOLE_PATH}/{{file}}": self.show_file}
 
@@ -62,11 +58,11 @@ class ConsolePages:
             None if config is None else openapi.StaticPage(json.dumps(config), "application/json")
         )
 
-    def show_page(self) -> Response[str]:
+    def show_page(self, request: HttpRequest) -> Reply:
         """The page itself."""
-        return self._answer(self._page)
+        return self._page.answer(request.headers)
 
-    def show_file(self, file: str) -> Response[str]:
+    def show_file(self, request: HttpRequest, file: str) -> Reply:
         """A module or a style of the page, or the settings of the login.
 
         Raises:
@@ -80,13 +76,10 @@ class ConsolePages:
                     "the login of the console is not set: give OwnIssuer console_client, "
                     "authorize_url and token_url",
                 )
-            return self._answer(self._config)
+            return self._config.answer(request.headers)
         page = self._files.assets.get(file)
         if page is None:
             raise HttpError(
                 404, f"{CONSOLE_PATH} has no file {file[:MAX_NAME]}; load the page again"
             )
-        return self._answer(page)
-
-    def _answer(self, page: openapi.StaticPage) -> Response[str]:
-        return page.answer(self._get_request().headers)
+        return page.answer(request.headers)

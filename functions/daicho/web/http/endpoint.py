@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from aws_lambda_powertools.event_handler import Response
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from daicho.declare.rules.caller import Caller
 from daicho.errors import Raced
@@ -19,12 +17,12 @@ from daicho.runtime.exact_json import InexactNumberError, RepeatedKeyError, pars
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.web.http import problems
-from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
-from daicho.web.http.paging import LIMIT
+from daicho.web.http.operation import REQUIRED, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, PRECONDITION_HEADERS
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
-from daicho.web.http.signature import BODY, build_signature, name_parameters
+from daicho.web.http.shared_parameters import LIMIT
+from daicho.web.schema.wire_types import ADDRESSABLE
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 
 if TYPE_CHECKING:
@@ -39,47 +37,121 @@ MAX_ANSWER_BYTES = 5_000_000
 """The limit of a reply body once Lambda has encoded it as a JSON string: Lambda accepts 6 MB."""
 
 
-class BodyError(Exception):
-    """A body with more errors than an answer names. Pydantic would copy all of them."""
+class InvalidRequest(Exception):  # it is the request that is invalid
+    """Values that Pydantic refuses. ``failures``: its errors; ``total``: how many there are."""
 
-    def __init__(self, error: ValidationError) -> None:
-        super().__init__(f"{error.error_count()} errors")
-        self.error = error
+    def __init__(self, failures: Sequence[Mapping[str, Any]], total: int = 0) -> None:
+        super().__init__(f"{total or len(failures)} errors")
+        self.failures, self.total = failures, total
+
+
+@dataclass(frozen=True)
+class ParameterReader:
+    """Reads and validates one parameter of requests. Its adapter is built for the first value."""
+
+    parameter: Parameter
+
+    def read(
+        self, request: HttpRequest, variables: Mapping[str, str], failures: list[Mapping[str, Any]]
+    ) -> Any:
+        """The value; its default without one. What is wrong is added to ``failures``."""
+        name, place = self.parameter.name, self.parameter.place
+        if place == "query":
+            text = request.query.get(name)
+        else:
+            text = variables.get(name) if place == "path" else request.headers.get(name.lower())
+        if text is None:
+            if place == "path" or self.parameter.default is REQUIRED:
+                failures.append(_describe_missing(place, name))
+            return self.parameter.default
+        try:
+            return self._adapter.validate_python(text)
+        except ValidationError as error:
+            failures += [{**each, "loc": (place, name, *each["loc"])} for each in error.errors()]
+            return None
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        annotation = self.parameter.annotation
+        return TypeAdapter(
+            Annotated[annotation, ADDRESSABLE] if self.parameter.place == "path" else annotation
+        )
+
+
+def _describe_missing(*loc: str) -> Mapping[str, Any]:
+    return {"type": "missing", "loc": loc, "msg": "Field required", "input": None}
 
 
 class Endpoint:
     """Answers the requests to one operation.
 
-    The operation's signature is built for its first request, not at start-up.
+    What they need of the operation is computed for its first request, not at start-up.
     """
 
-    def __init__(
-        self, operation: Operation, open_book: BookOpener, get_request: Callable[[], HttpRequest]
-    ) -> None:
-        """``open_book`` opens the book of a caller; ``get_request`` returns the current request."""
-        self.operation, self._open_book, self._get_request = operation, open_book, get_request
-        self.__name__ = operation.id
+    def __init__(self, operation: Operation, open_book: BookOpener) -> None:
+        """``open_book`` opens the book of a caller."""
+        self.operation, self._open_book = operation, open_book
+
+    def __call__(self, request: HttpRequest, /, **variables: str) -> Reply:
+        """Answer a request.
+
+        Raises:
+            InvalidRequest: each error of the parameters, and those of the body.
+            HttpError: the body is not read at all; or see `Execution.run`.
+        """
+        failures: list[Mapping[str, Any]] = []
+        values = [reader.read(request, variables, failures) for reader in self._readers]
+        body = None if self._body_model is None else self._read_body(request, failures)
+        if failures:
+            raise InvalidRequest(failures)
+        return Execution(self, request, values, body, self._open_book).run()
 
     @cached_property
-    def _parameters(self) -> Mapping[str, Parameter]:
-        return name_parameters(self.operation)
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters of the operation, whichever query of it is selected."""
+        operation = self.operation
+        return (*operation.variables, *operation.parameters.values(), *operation.headers)
 
     @cached_property
-    def __signature__(self) -> inspect.Signature:
-        return build_signature(self._parameters, self.operation.body, self._read_body)
+    def keys(self) -> tuple[tuple[str, str | None], ...]:
+        """Of each parameter, the key of its value in `Call.values`, and its name in a query."""
+        return tuple((p.key, p.name if p.place == "query" else None) for p in self.parameters)
 
-    def __call__(self, /, **arguments: Any) -> Response[str]:
-        """Answer a request. Powertools has validated each argument on its own by the signature."""
-        request, body = self._get_request(), arguments.get(BODY)
-        execution = Execution(
-            self.operation, request, self._parameters, arguments, body, self._open_book
-        )
-        return to_response(execution.run())
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of which each request needs one."""
+        return self.operation.roles
 
-    def _read_body(self, text: Any, _handler: Any) -> BaseModel:
+    @cached_property
+    def refused_headers(self) -> tuple[str, ...]:
+        """The precondition headers that a change would ignore, so that it refuses them."""
+        if self.operation.method == "GET":
+            return ()
+        taken = {header.name for header in self.operation.headers}
+        return tuple(name for name in PRECONDITION_HEADERS if name not in taken)
+
+    @cached_property
+    def _readers(self) -> tuple[ParameterReader, ...]:
+        return tuple(map(ParameterReader, self.parameters))
+
+    @cached_property
+    def _body_model(self) -> type[BaseModel] | None:
+        return self.operation.body
+
+    @cached_property
+    def _check_numbers(self) -> Checker | None:
+        """Compares the numbers in types of a project's own with what was sent; None if none are."""
+        return make_checker(self._body_model)
+
+    def _read_body(
+        self, request: HttpRequest, failures: list[Mapping[str, Any]]
+    ) -> BaseModel | None:
         """Parse the body without type coercion; refuse fields that the model does not have."""
-        model, max_bytes = self.operation.body, self.operation.max_body_bytes
-        assert model is not None  # noqa: S101  # only a signature with a body has a reader
+        text, model, max_bytes = request.body, self._body_model, self.operation.max_body_bytes
+        assert model is not None  # noqa: S101  # only an operation with a body reads one
+        if not text:
+            failures.append(_describe_missing("body"))
+            return None
         if len(text) > max_bytes or len(text.encode()) > max_bytes:
             raise HttpError(413, f"a body here has at most {max_bytes} bytes")
         try:
@@ -94,33 +166,33 @@ class Endpoint:
         except (InexactNumberError, WrittenNumberError) as error:
             raise problems.refuse_value(error.path, str(error)) from None
         except ValidationError as error:
-            if error.error_count() <= problems.MAX_NAMED:
-                raise  # Powertools adds the errors of the parameters
-            raise BodyError(error) from None
-        self._get_request().check_characters()  # a body with another fault has its own refusal
+            if error.error_count() > problems.MAX_NAMED:  # a copy of all of them takes too long
+                first = problems.read_first_errors(error)
+                raise InvalidRequest(first, error.error_count()) from None
+            failures += [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+            return None
+        request.check_characters()  # a body with another fault has its own refusal
         return body
-
-    @cached_property
-    def _check_numbers(self) -> Checker | None:
-        """Compares the numbers in types of a project's own with what was sent; None if none are."""
-        return make_checker(self.operation.body)
 
 
 @dataclass(frozen=True)
 class Execution:
     """The execution of one request to an operation.
 
-    ``arguments`` holds the values of the request, and ``parameters`` their declarations. The keys
-    of both are the Python argument names of `signature.name_parameters`, such as ``query_limit``.
-    Each value is valid on its own; `run` checks what depends on several of them.
+    ``arguments`` holds the values of the endpoint's parameters, in their order. Each is valid on
+    its own; `run` checks what depends on several of them.
     """
 
-    operation: Operation
+    endpoint: Endpoint
     request: HttpRequest
-    parameters: Mapping[str, Parameter]
-    arguments: Mapping[str, Any]
+    arguments: Sequence[Any]
     body: BaseModel | None
     open_book: BookOpener
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that is executed."""
+        return self.endpoint.operation
 
     def run(self) -> Reply:
         """Check the request, execute it, and return its reply.
@@ -133,7 +205,7 @@ class Execution:
             HttpError: 400, 403 or 422, the operation does not accept this request.
             Raced: concurrent writers were faster in every attempt.
         """
-        self._check_role(self.operation.roles)
+        self._check_role(self.endpoint.roles)
         self._check_preconditions()
         self._check_path_not_reserved()
         variant = self._select_variant()
@@ -179,24 +251,18 @@ class Execution:
 
     def _check_preconditions(self) -> None:
         """Refuse a change with a precondition header that the operation would ignore, with 400."""
-        operation = self.operation
-        if operation.method == "GET":
-            return
-        header_names = {header.name for header in operation.headers}
-        for name in PRECONDITION_HEADERS:
-            if name.lower() in self.request.headers and name not in header_names:
-                detail = f"{operation.method} {operation.path} takes no {name}"
+        for name in self.endpoint.refused_headers:
+            if name.lower() in self.request.headers:
+                detail = f"{self.operation.method} {self.operation.path} takes no {name}"
                 raise HttpError(400, detail, [(name, "is not taken here")])
 
     def _check_path_not_reserved(self) -> None:
         """Refuse to write an item whose path is that of another GET operation, with 422."""
         if self.operation.reserved_values:
-            name = self.operation.variables[-1].name
-            if str(self.arguments[name]) in self.operation.reserved_values:
-                detail = (
-                    f"{self.arguments[name]!r} is reserved: "
-                    "GET of this path serves another operation"
-                )
+            place = len(self.operation.variables) - 1  # they are the first of the parameters
+            name, value = self.operation.variables[place].name, self.arguments[place]
+            if str(value) in self.operation.reserved_values:
+                detail = f"{value!r} is reserved: GET of this path serves another operation"
                 raise HttpError(422, detail, [(name, "is reserved")])
 
     def _select_variant(self) -> QueryVariant:
@@ -232,9 +298,9 @@ class Execution:
         """The values that the variant accepts, by the keys of their parameters."""
         allowed = variant.allowed
         return {
-            parameter.key: self.arguments[argument]
-            for argument, parameter in self.parameters.items()
-            if parameter.place != "query" or parameter.name in allowed
+            key: value
+            for (key, query), value in zip(self.endpoint.keys, self.arguments, strict=True)
+            if query is None or query in allowed
         }
 
     def _answer_once(self, variant: QueryVariant, call: Call, request: IdempotentRequest) -> Reply:
@@ -256,12 +322,6 @@ class Execution:
             if limit == 1 or fits_in_answer(reply.body or ""):
                 return reply
             call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
-
-
-def to_response(reply: Reply) -> Response[str]:
-    """Convert a reply to a response of Powertools."""
-    content_type = None if reply.body is None else reply.content_type
-    return Response(reply.status, content_type, reply.body, dict(reply.headers))
 
 
 def fits_in_answer(body: str) -> bool:

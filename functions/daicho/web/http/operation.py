@@ -85,6 +85,7 @@ class Reply:
     """An answer. The body is text or None.
 
     ``page`` has the items of the body and the cursor, ``rows`` each item of a list as JSON.
+    ``is_base64``: the body is bytes in Base64.
     """
 
     status: int
@@ -93,6 +94,7 @@ class Reply:
     content_type: str = "application/json"
     page: tuple[Sequence[Entity], str | None] = ((), None)
     rows: Sequence[str] = ()
+    is_base64: bool = False
 
 
 @dataclass(frozen=True)

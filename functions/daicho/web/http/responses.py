@@ -12,9 +12,10 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.errors import BadCursor
 from daicho.items.projection import View
-from daicho.web.http import field_selection, item_json
+from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
+from daicho.web.http.shared_parameters import selected_fields
 from daicho.web.schema import models
 
 NO_CONTENT = Reply(204)
@@ -30,7 +31,7 @@ def show_item(call: Call, entity: Entity) -> Reply:
 
 def show_one(call: Call, question: ItemRef[Any]) -> Reply:
     """One requested item; with ``?fields=``, only those fields."""
-    names = field_selection.selected_fields(call)
+    names = selected_fields(call)
     if not names:
         return show_item(call, call.book.get(question))
     view = call.book.view(question, *names)
@@ -74,7 +75,7 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     limit, cursor, names = (
         call.values["limit"],
         call.values["cursor"],
-        field_selection.selected_fields(call),
+        selected_fields(call),
     )
     if names:
         views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)

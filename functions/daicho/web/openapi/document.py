@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, cast, get_args, get_origin
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from pydantic import BaseModel
 
 from daicho.declare.registry import Daicho
-from daicho.declare.rules.caller import Caller
 from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
 from daicho.web.http import problems
-from daicho.web.http.endpoint import Endpoint
 from daicho.web.http.operation import Operation
 from daicho.web.http.problem_types import find_type, get_phrase
 from daicho.web.http.problems import Problem
-from daicho.web.http.resolver import Resolver
+from daicho.web.http.routing import PathPattern
 from daicho.web.openapi import gateway_answers
 from daicho.web.openapi.access import describe_access
 from daicho.web.openapi.decimals import mark_decimals
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.openapi.query_kinds import add_queries
+from daicho.web.openapi.signature import DescribedEndpoint
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
 
@@ -61,6 +62,14 @@ NO_EXAMPLES: Mapping[str, Mapping[str, Any]] = {}
 _OTHERS = ("HTTPValidationError", "ValidationError", "ResponseValidationError")
 
 
+class _Resolver(APIGatewayHttpResolver):
+    """Powertools' resolver, with the patterns of this API's paths. It answers no requests."""
+
+    @staticmethod
+    def _compile_regex(rule: str, base_regex: str = "") -> re.Pattern[str]:
+        return cast("re.Pattern[str]", PathPattern(rule))
+
+
 def describe_api(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, Any]:
     """The description of all operations that ``daicho`` serves.
 
@@ -81,7 +90,7 @@ def describe_operations(
     title: str = TITLE,
 ) -> dict[str, Any]:
     """The description of operations; ``examples`` by domain and name."""
-    resolver = Resolver()
+    resolver = _Resolver(enable_validation=True)
     for operation in served:
         resolver.route(
             operation.path,
@@ -91,7 +100,7 @@ def describe_operations(
             summary=" · ".join(dict.fromkeys(variant.summary for variant in operation.variants)),
             description=_describe_variants(operation),
             responses=_describe_responses(operation),
-        )(Endpoint(operation, _refuse_book, _refuse_request))
+        )(DescribedEndpoint(operation))
     text = resolver.get_openapi_json_schema(title=title, version=VERSION)
     document = _name_schemas(json.loads(text))
     for operation in served:
@@ -266,11 +275,3 @@ def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, 
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and has_version:
         yield "Location", {"description": "The address of the item.", **text}
-
-
-def _refuse_book(_caller: Caller) -> Any:
-    raise NotImplementedError("a description answers no requests")
-
-
-def _refuse_request() -> Any:
-    raise NotImplementedError("a description answers no requests")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from daicho.web.http.operation import VARIABLE, Operation, list_variables
-from daicho.web.http.paging import CURSOR
+from daicho.web.http.shared_parameters import CURSOR
 
 NEXT_PAGE = "NextPage"
 

@@ -13,11 +13,9 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from aws_lambda_powertools.event_handler import Response
-
 from daicho.web import openapi
 from daicho.web.http import problem_types
-from daicho.web.http.operation import Operation
+from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 
@@ -65,11 +63,6 @@ _LINKS = (
 )
 
 
-def is_public(path: str) -> bool:
-    """Whether a path needs no token."""
-    return path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS)
-
-
 class ApiPages:
     """The pages of one API. ``examples`` are those of the document, by entity."""
 
@@ -79,15 +72,14 @@ class ApiPages:
         server: str,
         examples: Mapping[str, Any],
         title: str,
-        get_request: Callable[[], HttpRequest],
         *,
         has_console: bool = False,
     ) -> None:
         self._has_console = has_console
         self._operations, self._server = operations, server
-        self._examples, self._title, self._get_request = examples, title, get_request
+        self._examples, self._title = examples, title
 
-    def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
+    def list_routes(self) -> Mapping[str, Callable[..., Reply]]:
         """The functions that answer GET, by path."""
         return {
             ROOT_PATH: self.show_root,
@@ -125,19 +117,19 @@ class ApiPages:
         headers = {"Content-Security-Policy": _ROOT_POLICY, "Referrer-Policy": "no-referrer"}
         return openapi.StaticPage(text, HTML, headers=headers)
 
-    def show_root(self) -> Response[str]:
+    def show_root(self, request: HttpRequest) -> Reply:
         """Links to the other pages."""
-        return self._answer(self._root)
+        return self._root.answer(request.headers)
 
-    def show_document(self) -> Response[str]:
+    def show_document(self, request: HttpRequest) -> Reply:
         """The OpenAPI document."""
-        return self._answer(self._document)
+        return self._document.answer(request.headers)
 
-    def show_docs(self) -> Response[str]:
+    def show_docs(self, request: HttpRequest) -> Reply:
         """The page to read the document and to try the API."""
-        return self._answer(self._swagger_ui.page)
+        return self._swagger_ui.page.answer(request.headers)
 
-    def show_asset(self, asset: str) -> Response[str]:
+    def show_asset(self, request: HttpRequest, asset: str) -> Reply:
         """A script or a style of the page.
 
         Raises:
@@ -146,13 +138,13 @@ class ApiPages:
         page = self._swagger_ui.assets.get(asset)
         if page is None:
             raise HttpError(404, f"{DOCS_PATH} has no asset {asset[:100]}; load it again")
-        return self._answer(page)
+        return page.answer(request.headers)
 
-    def list_problems(self) -> Response[str]:
+    def list_problems(self, request: HttpRequest) -> Reply:
         """The page of all problems."""
-        return self._answer_problems(problem_types.render_page() or "")
+        return _answer_problems(request, problem_types.render_page() or "")
 
-    def show_problem(self, name: str) -> Response[str]:
+    def show_problem(self, request: HttpRequest, name: str) -> Reply:
         """The page of one problem.
 
         Raises:
@@ -161,11 +153,9 @@ class ApiPages:
         page = problem_types.render_page(name)
         if page is None:
             raise HttpError(404, f"no problem is called {name}")
-        return self._answer_problems(page)
+        return _answer_problems(request, page)
 
-    def _answer_problems(self, text: str) -> Response[str]:
-        headers = {"Content-Security-Policy": _PROBLEMS_POLICY}
-        return self._answer(openapi.StaticPage(text, HTML, headers=headers))
 
-    def _answer(self, page: openapi.StaticPage) -> Response[str]:
-        return page.answer(self._get_request().headers)
+def _answer_problems(request: HttpRequest, text: str) -> Reply:
+    headers = {"Content-Security-Policy": _PROBLEMS_POLICY}
+    return openapi.StaticPage(text, HTML, headers=headers).answer(request.headers)

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 
-from aws_lambda_powertools.event_handler import Response
-
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.web.http.operation import Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
 
 REVALIDATED = "no-cache"
@@ -43,7 +42,7 @@ class StaticPage:
         """The compressed text in Base64, as Lambda takes bytes."""
         return base64.b64encode(gzip.compress(self.text.encode(), mtime=0)).decode()
 
-    def answer(self, request_headers: Mapping[str, str]) -> Response[str]:
+    def answer(self, request_headers: Mapping[str, str]) -> Reply:
         """The page, compressed if the client takes gzip; 304 if it has the page already.
 
         Raises:
@@ -59,13 +58,11 @@ class StaticPage:
         }
         tags = request_headers.get(IF_NONE_MATCH.name.lower())
         if tags is not None and matches_any(tags, f'"{self.digest}"'):
-            return Response(304, None, "", headers)
+            return Reply(304, None, headers)
         if len(self.text) < MIN_COMPRESSED_BYTES or not _takes_gzip(request_headers):
-            return Response(200, self.media_type, self.text, headers)
+            return Reply(200, self.text, headers, self.media_type)
         headers["Content-Encoding"] = "gzip"
-        response = Response(200, self.media_type, self._compressed, headers)
-        response.base64_encoded = True
-        return response
+        return Reply(200, self._compressed, headers, self.media_type, is_base64=True)
 
 
 def _takes_gzip(request_headers: Mapping[str, str]) -> bool:

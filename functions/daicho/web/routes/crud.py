@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from daicho.declare.domain import Resource, find_total_count
 from daicho.declare.entity import Entity
@@ -11,8 +12,8 @@ from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.owner_selection import choose_owner
 from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
+from daicho.web.http.shared_parameters import choose_owner
 from daicho.web.schema import models
 
 
@@ -45,7 +46,7 @@ def get_item(resource: Resource, call: Call) -> Reply:
 def change_item(resource: Resource, call: Call) -> Reply:
     """Change some fields of an item."""
     ref = build_ref(resource.entity, call)
-    changes = models.get_given_fields(call.body) if call.body else {}
+    changes = _get_given_fields(call)
     version = resolve_known_version(call, ref)
     return responses.show_changed(call.book.change(ref, changes, if_match=version))
 
@@ -114,7 +115,13 @@ def _build_item(entity: type[Entity], call: Call) -> Entity:
     owner = entity.owner_field_
     if owner is not None and named.get(owner.name, "") is None:
         del named[owner.name]  # the Book sets it
-    return entity(**named, **(models.get_given_fields(call.body) if call.body else {}))
+    return entity(**named, **_get_given_fields(call))
+
+
+def _get_given_fields(call: Call) -> dict[str, Any]:
+    """The values that a body gives, without the fields that it omits."""
+    body = call.body
+    return {name: getattr(body, name) for name in body.model_fields_set} if body else {}
 
 
 def build_ref(entity: type[Entity], call: Call) -> ItemRef[Entity]:

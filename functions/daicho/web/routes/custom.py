@@ -36,8 +36,8 @@ from daicho.web.http.operation import (
     Reply,
     list_variables,
 )
-from daicho.web.http.paging import CURSOR, LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, parse_version
+from daicho.web.http.shared_parameters import CURSOR, LIMIT
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import build_only, strip_none, to_text_type

@@ -21,7 +21,7 @@ from daicho.declare.queries import ItemRef, ListQuery, UniqueRef
 from daicho.declare.rules.unique import UniqueQueries
 from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
 from daicho.errors import DeclarationError, Refusal
-from daicho.web.http import field_selection, responses
+from daicho.web.http import responses
 from daicho.web.http.operation import (
     Answerer,
     Call,
@@ -30,8 +30,12 @@ from daicho.web.http.operation import (
     QueryVariant,
     Reply,
 )
-from daicho.web.http.owner_selection import build_owner_parameter, choose_owner
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import (
+    PAGING,
+    build_fields_parameter,
+    build_owner_parameter,
+    choose_owner,
+)
 from daicho.web.routes import key_prefix, list_options, several_values, time_window
 from daicho.web.routes.scores import (
     LIVE,
@@ -268,12 +272,12 @@ class DeclaredQuery:
             if series:
                 parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
         elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
-            optional = (field_selection.build_parameter(self.entity),)
+            optional = (build_fields_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
             window = (time_window.build_parameter(self.window),) if self.window else ()
             optional = (*PAGING, *window, *list_options.build_parameters(self.order_kind))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
-            optional = (*optional, field_selection.build_parameter(self.entity))
+            optional = (*optional, build_fields_parameter(self.entity))
         if is_own and self.owner_parameter and self.owner_parameter not in inside:
             own = build_owner_parameter(self.entity, self.owner_parameter)
             parameters = tuple(each for each in parameters if each.name != own.name)

@@ -13,7 +13,6 @@ from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
 from daicho.declare.fields import MISSING
 from daicho.errors import DeclarationError
-from daicho.web.http import field_selection
 from daicho.web.http.operation import (
     MAX_BODY_BYTES,
     MAX_SPLIT_BODY_BYTES,
@@ -25,8 +24,8 @@ from daicho.web.http.operation import (
     Reply,
     list_variables,
 )
-from daicho.web.http.owner_selection import build_owner_parameter
 from daicho.web.http.preconditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.http.shared_parameters import build_fields_parameter, build_owner_parameter
 from daicho.web.routes import crud, sections, several_values, versions
 from daicho.web.routes.access import OPEN, ListAccess
 from daicho.web.routes.declared_queries import DeclaredQuery
@@ -92,7 +91,7 @@ def _build_verb(
     required, optional = _list_outside_path(entity, path)
     summary, answer, kind = VERBS[verb]
     if verb == "GET":
-        optional = (*optional, field_selection.build_parameter(entity))
+        optional = (*optional, build_fields_parameter(entity))
     model = None if verb == "DELETE" else models.refer_to_item(entity)
     name = entity.__name__
     variant = QueryVariant(

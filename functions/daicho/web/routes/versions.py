@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from daicho.declare.domain import Resource
 from daicho.declare.queries import ItemRef, ListQuery
-from daicho.web.http import field_selection, responses
+from daicho.web.http import responses
 from daicho.web.http.operation import (
     Call,
     Operation,
@@ -21,8 +21,8 @@ from daicho.web.http.operation import (
     QueryVariant,
     Reply,
 )
-from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
+from daicho.web.http.shared_parameters import PAGING, build_fields_parameter
 from daicho.web.routes import crud, list_options
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import add_limits, to_text_type
@@ -85,7 +85,7 @@ def build_operations(
         ]
 
     summary = f"List the versions of one {name}, newest first, also if it was removed"
-    fields = field_selection.build_parameter(entity)
+    fields = build_fields_parameter(entity)
     variants = build_variants(
         "",
         summary,

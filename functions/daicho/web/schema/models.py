@@ -154,11 +154,6 @@ def _render_values(entity: type[Entity], values: Mapping[str, Any]) -> str:
     )
 
 
-def get_given_fields(body: BaseModel) -> dict[str, Any]:
-    """The values that a body gives, without the fields that it omits."""
-    return {name: getattr(body, name) for name in body.model_fields_set}
-
-
 def choose_parameter_type(entity: type[Entity], name: str) -> Any:
     """The type of a field in a path or a query."""
     return _choose_type(entity, name, lambda annotation: to_text_type(strip_none(annotation)))

@@ -16,8 +16,7 @@ import pytest
 from daicho.book.book import Book
 from daicho.handlers import api, project, rollup
 from daicho.plan import Ledger
-from daicho.search.normalise import fold
-from daicho.search.words import has_words, split_words
+from daicho.search.normalise import fold, has_words, split_words
 from daicho.storage.table import Table
 from daicho_cli.load.command import load
 from domains.downloads import Download

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from daicho.search.normalise import fold
-from daicho.search.words import split_words
+from daicho.search.normalise import fold, split_words
 from tests.demonstration.support.chinook import Chinook, Row
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served

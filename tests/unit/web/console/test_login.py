@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daicho.web.console.login import list_login_origins, make_config
-from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames
+from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames
 
 LOGIN = {
     "client": "console",

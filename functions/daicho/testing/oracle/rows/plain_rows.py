@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from daicho.derive.index_row import IndexRow
+from daicho.derive.derived_items import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

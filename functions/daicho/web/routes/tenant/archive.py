@@ -19,7 +19,7 @@ from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.tenants.tenant_jobs import RestoreRequest
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import PAGING
 from daicho.web.routes.tenant.job_views import RestoreJobView, build_restore_view
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import to_json_type, to_text_type

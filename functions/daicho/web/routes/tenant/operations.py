@@ -12,7 +12,7 @@ from daicho.declare.registry import Daicho
 from daicho.query.paging import CursorBinding, CursorPosition
 from daicho.tenants.deletion_job import Archive
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
-from daicho.web.http.paging import PAGING
+from daicho.web.http.shared_parameters import PAGING
 from daicho.web.routes.tenant import archive
 from daicho.web.routes.tenant.job_views import (
     AnyJobView,

@@ -1,13 +1,11 @@
-"""The signature of an operation as a function: Powertools validates requests by it."""
+"""The signature of an operation as a function, by which Powertools describes it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
-from pydantic import BaseModel, WrapValidator
 
 from daicho.web.http.operation import REQUIRED, Operation, Parameter
 from daicho.web.schema.wire_types import ADDRESSABLE
@@ -16,25 +14,29 @@ BODY = "body_"
 """The argument that passes the body."""
 PARAMETER_KINDS = {"path": Path, "query": Query, "header": Header}
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
-BodyReader = Callable[[Any, Any], BaseModel]
 
 
-def name_parameters(operation: Operation) -> Mapping[str, Parameter]:
-    """An operation's parameters by the names of the arguments that pass them."""
-    parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
-    return {_name_argument(parameter): parameter for parameter in parameters}
+class DescribedEndpoint:
+    """Stands for the function that answers an operation."""
 
+    def __init__(self, operation: Operation) -> None:
+        self.__name__ = operation.id
+        self._operation = operation
 
-def build_signature(
-    parameters: Mapping[str, Parameter], body: type[BaseModel] | None, read_body: BodyReader
-) -> inspect.Signature:
-    """The signature. ``read_body`` makes a model of the text of a body."""
-    arguments = [_make_argument(*named) for named in parameters.items()]
-    if body is not None:
-        model: Any = body
-        annotation = Annotated[model, WrapValidator(read_body), Body()]
-        arguments.append(inspect.Parameter(BODY, KEYWORD_ONLY, annotation=annotation))
-    return inspect.Signature(arguments)
+    def __call__(self, /, **_arguments: Any) -> Any:
+        """A description answers no requests."""
+        raise NotImplementedError("a description answers no requests")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        operation = self._operation
+        parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
+        arguments = [_make_argument(_name_argument(each), each) for each in parameters]
+        if operation.body is not None:
+            model: Any = operation.body
+            annotation = Annotated[model, Body()]
+            arguments.append(inspect.Parameter(BODY, KEYWORD_ONLY, annotation=annotation))
+        return inspect.Signature(arguments)
 
 
 def _make_argument(name: str, parameter: Parameter) -> inspect.Parameter:

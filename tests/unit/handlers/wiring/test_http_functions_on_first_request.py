@@ -8,7 +8,7 @@ import pytest
 
 from daicho.declare.domain import Domain
 from daicho.declare.registry import Daicho
-from daicho.handlers.wiring.lazy_api import ApiOnFirstRequest
+from daicho.handlers.wiring.http_functions import ApiOnFirstRequest
 from daicho.web import api
 from tests.support.api_client import Client
 

@@ -9,7 +9,7 @@ import pytest
 
 from daicho.errors import Invalid
 from daicho.storage import attributes
-from daicho.write.validation import check_image
+from daicho.write.field_changes import check_image
 from tests.support.item_images import BAG, PAYMENT, THING, Bag, Payment, Thing, image_of
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.handlers.wiring.api_telemetry import TracedHandler, with_telemetry
+from daicho.handlers.wiring.http_functions import TracedHandler, with_telemetry
 from daicho.handlers.wiring.invocation import Context, Handler
 from tests.support.api_client import Client
 

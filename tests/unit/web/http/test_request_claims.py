@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from daicho.web.http.claims import COGNITO_CLAIMS, ClaimNames, read_token, split_groups
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import HttpRequest
+from daicho.web.http.request import (
+    COGNITO_CLAIMS,
+    ClaimNames,
+    HttpRequest,
+    read_token,
+    split_groups,
+)
 from tests.support.api_client import flatten_claim, flatten_claims, write_token
 
 OWN = ClaimNames("https://acme.example/org", ("groups",), "email")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.index_row import (
+from daicho.derive.derived_items import (
     COPY_ATTRIBUTE,
     MAX_COPY_BYTES,
     IndexRow,
@@ -16,7 +16,7 @@ from daicho.derive.index_row import (
     read_copy,
     write_copy,
 )
-from daicho.layout import components
+from daicho.layout import item_keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from tests.support.sample_ledger import LEDGER, build_image
@@ -71,9 +71,7 @@ def test_a_copy_that_could_never_be_written_is_not_computed() -> None:
     fits = {**VALUES, "note": "n" * (MAX_COPY_BYTES - 50)}
     assert len(derived_items.compute_index_rows(plan, build_image("Order", fits))) == 2
     for text in ("n" * MAX_COPY_BYTES, "語" * (MAX_COPY_BYTES // 3)):
-        with pytest.raises(
-            components.UnderivableError, match=r"Order\.tagged copies over"
-        ) as error:
+        with pytest.raises(item_keys.UnderivableError, match=r"Order\.tagged copies over") as error:
             derived_items.compute_index_rows(plan, build_image("Order", {**VALUES, "note": text}))
         assert error.value.field == "note"
     assert not is_too_large("語" * (MAX_COPY_BYTES // 3 - 1))

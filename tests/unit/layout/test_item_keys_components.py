@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.layout import components, item_keys
+from daicho.layout import item_keys
 from tests.support.sample_tickets import TICKET
 
 
 def test_a_key_part_must_be_there() -> None:
-    with pytest.raises(components.UnderivableError, match=r"Ticket\.id"):
+    with pytest.raises(item_keys.UnderivableError, match=r"Ticket\.id"):
         item_keys.build_base_key("acme", TICKET, {"id": {"S": ""}})

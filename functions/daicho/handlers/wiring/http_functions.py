@@ -1,0 +1,143 @@
+"""The functions that answer HTTP: their telemetry, and their APIs, built for the first request.
+
+Telemetry is structured logs and traces; the metrics are those of the gateway. The routes take a
+fifth of the processor time of the API's start (ADR 0158).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.logging import correlation_paths, utils
+
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Context, Handler
+from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.settings import Settings
+from daicho.runtime.start_up import pause_garbage_collection
+
+if TYPE_CHECKING:
+    from daicho.book.book import Book
+    from daicho.declare.registry import Daicho
+    from daicho.operations.api import OperatorApi
+    from daicho.operations.function_starter import FunctionStarter
+    from daicho.query.access import Access
+    from daicho.web.api import Api
+    from daicho.web.http.operation import Operation
+
+TRACE_HEADER = "_X_AMZN_TRACE_ID"
+"""The variable in which Lambda's runtime gives the trace header of an invocation."""
+
+
+def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
+    """Log under the request's id, and trace calls of the table."""
+    logger = Logger()
+    utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
+
+    @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        return answer(event, context)
+
+    seen: Handler = TracedHandler(handler) if traced else handler
+    return seen
+
+
+class TracedHandler:
+    """Traces the invocations of a handler that X-Ray samples.
+
+    The tracer is created for the first of them: its import takes as long as pydantic and botocore
+    together, and X-Ray samples one request a second and 5 % of the others by default.
+    """
+
+    def __init__(self, handler: Handler, trace: Callable[[Handler], Handler] | None = None) -> None:
+        self._handler, self._trace = handler, trace or _trace
+        self._is_tracing = False
+
+    def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Answer an event."""
+        if not self._is_tracing and "Sampled=1" in os.environ.get(TRACE_HEADER, ""):
+            self._handler, self._is_tracing = self._trace(self._handler), True
+        return self._handler(event, context)
+
+
+def _trace(handler: Handler) -> Handler:
+    from aws_lambda_powertools import Tracer  # noqa: PLC0415  # see `TracedHandler`
+
+    tracer = Tracer(patch_modules=["botocore"])
+    traced: Handler = tracer.capture_lambda_handler(capture_response=False)(handler)
+    return traced
+
+
+class ApiOnFirstRequest:
+    """An `Api` that is built when it answers its first request."""
+
+    def __init__(
+        self, daicho: Daicho, open_book: Callable[[Access], Book], **settings: Any
+    ) -> None:
+        """See `Api`."""
+        self._daicho, self._open_book, self._settings = daicho, open_book, settings
+
+    def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Answer an event."""
+        return self._api(event, context)
+
+    @cached_property
+    def _api(self) -> Api:
+        with pause_garbage_collection():
+            from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
+
+            return Api(self._daicho, self._open_book, **self._settings)
+
+
+ATTEMPTS = 2
+"""Attempts of one call: the gateway waits for 30 seconds."""
+
+
+@dataclass(frozen=True)
+class OperatorApiOnFirstRequest:
+    """An `OperatorApi` that is built when it answers its first request.
+
+    ``auditor``: by default the function of the settings. ``more_operations``: routes besides those
+    of each stage.
+    """
+
+    settings: Settings
+    ledger: Ledger
+    dependencies: Dependencies
+    auditor: FunctionStarter | None = None
+    more_operations: Sequence[Operation] = ()
+
+    def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Answer an event."""
+        return self._api(event, context)
+
+    @cached_property
+    def _api(self) -> OperatorApi:
+        with pause_garbage_collection():
+            from daicho.operations.api import OperatorApi  # noqa: PLC0415  # it loads the routes
+            from daicho.operations.function_starter import FunctionStarter  # noqa: PLC0415
+            from daicho.operations.operator_session import OperatorTools  # noqa: PLC0415
+            from daicho.web.http.request import ClaimNames  # noqa: PLC0415
+
+            settings, dependencies = self.settings, self.dependencies
+            tools = OperatorTools(
+                settings,
+                self.ledger,
+                dependencies.table(settings.table_name, attempts=ATTEMPTS),
+                dependencies.bucket(settings.failure_bucket, attempts=ATTEMPTS),
+                dependencies.machine(settings.job_machine),
+                self.auditor or FunctionStarter(settings.audit_function),
+                dependencies.now,
+            )
+            names = (settings.tenant_claim, settings.groups_claims, settings.subject_claim)
+            return OperatorApi(
+                tools,
+                server=settings.api_url,
+                claim_names=ClaimNames(*names),
+                more_operations=self.more_operations,
+            )
