@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.errors import ContendedError, UnansweredError
 from daicho.handlers.wiring.dependencies import Dependencies
@@ -15,10 +17,18 @@ from daicho.storage.table import Table
 from daicho.web.http import endpoint
 from daicho.write import sender
 from tests.support.api_client import Client
-from tests.support.deployment import Served
+from tests.support.deployment import Served, serving_on
 from tests.support.described_routes import items_of
+from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
+
+
+@pytest.fixture(scope="module")
+def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
+    """Over a real interface: requests come at once, and their units are counted."""
+    with serving_on(dynamo, dynamodb, DOMAIN_PACKAGE, LEDGER) as deployed:
+        yield deployed
 
 
 @pytest.mark.parametrize("key", KEYS)
