@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -25,7 +24,6 @@ from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from daicho_cli.local.ttl_process import delete_expired
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 from tests.support.trials import scaled
 
@@ -214,73 +212,6 @@ def test_every_group_is_what_a_recomputation_says(house: House, seed: int) -> No
         house.now += dt.timedelta(hours=draw.choice((1, 100)))  # slots become idle, and are folded
         house.catch_up()
         compare(house, works.values())
-
-
-def test_a_change_of_the_grouped_field_moves_the_count(house: House) -> None:
-    score = partial(house.score, live=False)
-    common: dict[str, Any] = {"on": dt.date(2026, 1, 31), "at": START, "kind": "bug"}
-    work = house.book.create(Work(team="a", hours=Decimal("0.1"), points=2, **common))
-    house.catch_up()
-    house.book.change(Work.key(work.id), {"team": "b", "hours": Decimal("0.3")})
-    house.catch_up()
-    assert score(Work.by_two, ("a", "bug")) == (0, 0)
-    assert score(Work.by_two, ("b", "bug")) == (1, 1)
-    assert score(Work.teams, ("2026-11", "a")) == (0, 0)
-    assert score(Work.teams, ("2026-11", "b")) == (1, Decimal("0.3"))
-    house.book.change(Work.key(work.id), {"kind": "talk"})  # out of the filter
-    house.catch_up()
-    assert score(Work.no_talk, ("b",)) == (0, 0)
-    house.book.change(Work.key(work.id), {"team": None})  # in no group at all
-    house.catch_up()
-    assert score(Work.by_two, ("b", "talk")) == (0, 0)
-    assert house.book.top(Work.teams.top("2026-11")).items == []
-    assert score(Work.number, ()) == (1, 1)
-
-
-def test_expiry_subtracts_or_is_kept_as_it_is_declared(house: House) -> None:
-    first = [
-        house.book.create(Visit(at=START, page=page, paid=Decimal(paid)))
-        for page, paid in (("p", "1.50"), ("p", "0.25"), ("q", "2"))
-    ]
-    house.catch_up()
-    house.book.delete(Visit.key(first[1].id))  # not by TTL: subtracted by both
-    house.now += LIFE / 2
-    house.book.create(Visit(at=START, page="p", paid=Decimal("4")))
-    house.now += LIFE / 2 + dt.timedelta(seconds=1)
-    expired = delete_expired(house.dynamodb, house.table_name, house.now.timestamp())
-    assert expired >= 2  # and what tombstones there are
-    house.catch_up()
-    for live in (False, True):
-        score = partial(house.score, live=live)
-        assert score(Visit.standing, ("2026-11-21", "p")) == (1, 4)
-        assert score(Visit.standing, ("2026-11-21", "q")) == (0, 0)
-        assert score(Visit.ever, ("2026-11-21", "p")) == (2, Decimal("5.5"))
-        assert score(Visit.ever, ("2026-11-21", "q")) == (1, 2)
-    chart = house.chart(Visit.ever.top("2026-11-21"))
-    assert [(one.by, one.items, one.total) for one in chart] == [
-        (("p",), 2, Decimal("5.5")),
-        (("q",), 1, 2),
-    ]
-
-
-def test_kept_counts_are_folded_too(house: House) -> None:
-    house.book.create(Visit(at=START, page="p", paid=Decimal("1.5")))
-    house.now += 2 * LIFE
-    delete_expired(house.dynamodb, house.table_name, house.now.timestamp())
-    house.catch_up()
-    house.now += dt.timedelta(hours=73)
-    again = house.book.create(Visit(at=START, page="p", paid=Decimal("0.5")))
-    house.catch_up()
-    items = house.dynamodb.scan(TableName=house.table_name)["Items"]
-    tally = "acme#+Visit.ever#1#2026-11-21#p"
-    assert {item["SK"]["S"] for item in items if item["PK"]["S"] == tally} == {
-        "slot#single",
-        "total",
-    }
-    assert house.score(Visit.ever, ("2026-11-21", "p"), live=True) == (2, 2)
-    house.book.delete(Visit.key(again.id))
-    house.catch_up()
-    assert house.score(Visit.ever, ("2026-11-21", "p"), live=False) == (1, Decimal("1.5"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
@@ -45,7 +44,6 @@ from tests.support.api_client import Client
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 ZONE = "Europe/Berlin"
-BERLIN = ZoneInfo(ZONE)
 
 
 class Sale(Entity):
@@ -120,95 +118,6 @@ def shop(
     yield Shop(Book(Table(dynamodb, table_name), LEDGER, "acme"), settle)
 
 
-def test_days_follow_writes_edits_and_deletes(shop: Shop) -> None:
-    shop.write(random.Random(7), 150)
-    series = shop.book.series(Sale.by_day("a"), "2025-09-20", "2025-12-05", step="day")
-    live = shop.book.series(Sale.by_day("a"), "2025-09-20", "2025-12-05", step="day", live=True)
-    assert (series.rolled_up, live.rolled_up) == (True, False)
-    assert series.buckets == live.buckets
-    assert [bucket.label for bucket in series.buckets] == [
-        (dt.date(2025, 9, 20) + dt.timedelta(days=place)).isoformat() for place in range(76)
-    ]
-    lengths = {bucket.label: bucket.end - bucket.start for bucket in series.buckets}
-    assert lengths["2025-10-26"] == dt.timedelta(hours=25)
-    for bucket in series.buckets:
-        prices = [
-            price
-            for name, price, at in shop.sales.values()
-            if name == "a"
-            and at.astimezone(BERLIN).date().isoformat() == bucket.label
-            and price is not None
-        ]
-        items = sum(
-            name == "a" and bucket.start <= at < bucket.end for name, _, at in shop.sales.values()
-        )
-        figures = bucket.figures["price"]
-        assert (bucket.items, bucket.total) == (len(prices), sum(prices))
-        assert figures.count == len(prices) <= items
-        assert figures.min == min(prices, default=None)
-        assert figures.max == max(prices, default=None)
-        assert figures.mean == (round(sum(prices) / len(prices), 12) if prices else None)
-        below = sum(price < 0 for price in prices), sum(0 <= price < 50 for price in prices)
-        assert tuple(each.count for each in figures.histogram[:2]) == below
-
-
-@pytest.mark.parametrize("step", ["week", "month", "quarter", "year", None])
-def test_coarser_steps_add_up_the_days(shop: Shop, step: Any) -> None:
-    shop.write(random.Random(8), 100)
-    bounds = ("2025-09-25", "2025-11-17")
-    series = shop.book.series(Sale.by_day("b"), *bounds, step=step)
-    edges = [bucket.start for bucket in series.buckets] + [series.buckets[-1].end]
-    assert edges == sorted(edges)
-    assert edges[0] == dt.datetime(2025, 9, 25, tzinfo=BERLIN)
-    assert edges[-1] == dt.datetime(2025, 11, 17, tzinfo=BERLIN)
-    assert sum(bucket.items for bucket in series.buckets) > 10
-    for bucket in series.buckets:
-        prices = [
-            price
-            for name, price, at in shop.sales.values()
-            if name == "b" and bucket.start <= at < bucket.end and price is not None
-        ]
-        figures = bucket.figures["price"]
-        assert (bucket.items, bucket.total) == (len(prices), sum(prices))
-        assert (figures.min, figures.max) == (
-            min(prices, default=None),
-            max(prices, default=None),
-        )
-
-
-def test_hours_weeks_and_months_of_other_zones(shop: Shop) -> None:
-    shop.write(random.Random(9), 120)
-    bounds = ("2025-09-30T14:30:00Z", "2025-10-09T13:00:00Z")  # over the change
-    hours = shop.book.series(Sale.by_hour("a"), *bounds, step="hour")
-    # the clock of Lord Howe is set by half an hour: one hour has only its first half
-    assert {bucket.end - bucket.start for bucket in hours.buckets} == {
-        dt.timedelta(hours=1),
-        dt.timedelta(minutes=30),
-    }
-    for bucket in hours.buckets:
-        assert bucket.items == sum(
-            name == "a" and bucket.start <= at < bucket.end for name, _, at in shop.sales.values()
-        )
-    weeks = shop.book.series(Sale.by_week("a"), "2025-09-21", "2025-12-07", step="week")
-    assert sum(bucket.items for bucket in weeks.buckets) == sum(
-        name == "a" and at >= dt.datetime(2025, 9, 21, tzinfo=BERLIN)
-        for name, _, at in shop.sales.values()
-    )
-    months = shop.book.series(Sale.by_month(), "2025-01-01", "2027-01-01", step="quarter")
-    assert sum(bucket.items for bucket in months.buckets) == len(shop.sales)
-    assert [bucket.label for bucket in months.buckets][-1] == "2026-Q4"
-
-
-def test_extremes_of_a_group_without_a_series(shop: Shop) -> None:
-    shop.write(random.Random(10), 80)
-    prices = [price for name, price, _ in shop.sales.values() if name == "a" and price is not None]
-    for live in (False, True):
-        figures = shop.book.read(Sale.by_shop("a"), live=live).figures["price"]
-        assert (figures.min, figures.max) == (min(prices), max(prices))
-    nothing = shop.book.read(Sale.by_shop("elsewhere")).figures["price"]
-    assert (nothing.count, nothing.mean, nothing.min, nothing.max) == (0, None, None, None)
-
-
 @pytest.mark.parametrize(
     ("bounds", "step", "field_name"),
     [
@@ -233,23 +142,6 @@ def test_bad_ranges_name_the_parameter(
     with pytest.raises(Invalid) as refused:
         shop.book.series(Sale.by_day("a"), *bounds, step=step)
     assert refused.value.field == field_name
-
-
-def test_a_year_of_days_has_the_extremes_of_each(shop: Shop) -> None:
-    prices: dict[str, list[Decimal]] = {}
-    chance, noon = random.Random(11), dt.datetime(2025, 1, 1, 12, tzinfo=dt.UTC)
-    for number in range(500):
-        at = noon + dt.timedelta(days=number % 365)
-        price = Decimal(chance.randrange(-500, 9_900)) / 100
-        shop.book.put(Sale(id=str(number), shop="a", price=price, at=at))
-        prices.setdefault(at.date().isoformat(), []).append(price)
-    shop.settle()
-    series = shop.book.series(Sale.by_day("a"), "2025-01-01", "2026-01-01", step="day")
-    assert {
-        bucket.label: (bucket.figures["price"].min, bucket.figures["price"].max)
-        for bucket in series.buckets
-    } == {label: (min(values), max(values)) for label, values in prices.items()}
-    assert len(prices) == 365
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import statistics
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -52,55 +49,6 @@ class Sale(Entity):
 
 
 LEDGER = Daicho(Domain("sales", Sale)).append_generations(Ledger())
-EDGES = [Decimal(edge) for edge in (0, 10, 50, 90)]
-
-
-def test_figures_follow_writes_edits_and_deletes(
-    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: Any
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    chance, settings = random.Random(5), environment(table_name)
-    projector = project.build(settings, LEDGER)
-    pump = Pump(dynamodb, dynamo, table_name, [Consumer(projector, ["Sale"])])
-    roll_up = rollup.build(settings, LEDGER)
-    book = Book(Table(dynamodb, table_name), LEDGER, "acme")
-    prices: dict[str, Decimal | None] = {}
-    for _ in range(60):
-        id = str(chance.randrange(25))
-        price = None if chance.random() < 0.2 else Decimal(chance.randrange(-500, 10_000)) / 100
-        if id in prices and chance.random() < 0.3:
-            book.delete(Sale.key(id))
-            del prices[id]
-        else:
-            book.put(Sale(id=id, shop="a", price=price))
-            prices[id] = price
-    pump.run()
-    while roll_up({}, Context())["rolled"]:
-        pass
-    known = [price for price in prices.values() if price is not None]
-    exact = [Fraction(price) for price in known]
-    for live in (False, True):
-        score = book.read(Sale.by_shop("a"), live=live)
-        figures = score.figures["price"]
-        assert score.items == len(prices)
-        assert (figures.count, figures.total) == (len(known), sum(known))
-        assert figures.mean is not None
-        assert figures.variance is not None
-        assert abs(Fraction(figures.mean) - statistics.mean(exact)) < Fraction(1, 10**12)
-        assert abs(Fraction(figures.variance) - statistics.pvariance(exact)) < Fraction(1, 10**12)
-        counts = [bucket.count for bucket in figures.histogram]
-        bounds = zip([None, *EDGES], [*EDGES, None], strict=True)
-        assert counts == [
-            sum((low is None or low <= each) and (high is None or each < high) for each in known)
-            for low, high in bounds
-        ]
-        median = figures.find_percentile(Decimal("0.5"))
-        assert median is not None
-        value = sorted(known)[(len(known) + 1) // 2 - 1]
-        assert median.low is None or median.low <= value
-        assert median.high is None or value < median.high
-    empty = book.read(Sale.by_shop("nobody")).figures["price"]
-    assert (empty.count, empty.mean, empty.variance) == (0, None, None)
 
 
 def test_the_api_shows_figures_as_text_and_describes_them(

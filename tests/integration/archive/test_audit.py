@@ -13,7 +13,6 @@ from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.archiver import Archiver
-from daicho.errors import SettingsError
 from daicho.handlers import audit
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
@@ -99,23 +98,3 @@ def test_a_removed_object_is_told_each_hour_until_it_is_back(
     told = read_values(capsys.readouterr().out)
     assert "ArchiveMismatches" not in told
     assert told["ArchiveRowsAudited"] == 5
-
-
-def test_an_audit_that_never_ends_grows_old(
-    audited: Audited, capsys: pytest.CaptureFixture[str]
-) -> None:
-    audited.run()
-    audited.now += dt.timedelta(days=3)
-    # So long no run was: this one ends a round, and the next one has nothing to do.
-    audited.run()
-    audited.now += dt.timedelta(minutes=30)
-    audited.run()
-    ages = [
-        json.loads(line)["ArchiveAuditAge"] for line in capsys.readouterr().out.splitlines() if line
-    ]
-    assert ages == [0, 0, 1800]
-
-
-def test_the_environment_is_checked() -> None:
-    with pytest.raises(SettingsError, match="ARCHIVE_BUCKET is missing"):
-        audit.build({"TABLE_NAME": "t", "STAGE": "dev"})

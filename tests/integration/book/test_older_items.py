@@ -95,18 +95,6 @@ def test_what_newer_limits_would_refuse_can_still_be_read_and_replaced(times: Ti
     times.new.delete(NEW.key("short"))  # type: ignore[attr-defined]
 
 
-def test_a_writer_of_the_older_code_takes_an_item_back(times: Times) -> None:
-    times.new.create(NEW(id="m", text="text", author="me"))
-    times.caught_up()
-    times.complete()
-    assert len(times.new.page(NEW.of_author("me")).items) == 1  # type: ignore[attr-defined]
-    assert times.old.put(OLD(id="m", text="again", stage="open")).version == 2
-    times.caught_up()
-    assert times.new.page(NEW.of_author("me")).items == []  # type: ignore[attr-defined]
-    assert times.new.get(NEW.key("m")).text == "again"  # type: ignore[attr-defined]
-    assert [each.id for each in times.old.page(OLD.staged("open")).items] == ["m"]  # type: ignore[attr-defined]
-
-
 def renamed(name: str) -> type[Entity]:
     return type("Scroll", (Entity,), _scroll(name))
 

@@ -148,13 +148,6 @@ def test_a_reservation_without_owner_is_taken_over(accounts: Accounts) -> None:
     assert accounts.check().unowned == []
 
 
-def test_the_reservation_expires_with_its_item(accounts: Accounts) -> None:
-    accounts.book().create(Pass(id="1", number=1))
-    ttls = {image["ttl"]["N"] for image in accounts.list_images()}
-    assert len(accounts.list_images()) == 2
-    assert len(ttls) == 1
-
-
 def test_a_takeover_fails_if_the_owner_comes_back(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

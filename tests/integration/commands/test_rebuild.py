@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage.table import Table
@@ -102,11 +101,6 @@ def test_a_dry_run_prints_what_would_be_touched_and_writes_nothing(
     assert started == []
 
 
-def test_a_dry_run_excludes_other_actions(run: Run) -> None:
-    assert run("--dry-run", "--pause").exit_code == 2
-    assert run("--scan").exit_code == 2
-
-
 def test_a_rebuild_is_started_changed_paused_and_resumed(
     run: Run, table: Table, started: list[Any]
 ) -> None:
@@ -125,13 +119,3 @@ def test_a_rebuild_is_started_changed_paused_and_resumed(
     assert (resumed.state, resumed.rate) == ("running", 900)
     assert [each["job"] for each in started] == [first.id, resumed.id]
     assert json.loads(run("--status", "--json").stdout)["state"] == "running"
-
-
-@pytest.mark.usefixtures("started")
-def test_nothing_is_started_if_every_declaration_is_complete(run: Run, table: Table) -> None:
-    table.batch_write([BackfillState("User", 2, 2).to_item()])
-    result = run("--dry-run")
-    assert (result.exit_code, "nothing to rebuild" in result.stdout) == (0, True)
-    result = run("--no-wait")
-    assert (result.exit_code, "nothing to rebuild" in result.stdout) == (0, True)
-    assert find_job(table) is None

@@ -73,11 +73,6 @@ def test_poison_exists_at_stage_local_alone(dynamodb: Any, table_name: str, obje
     assert deployed.differences() == []
 
 
-def test_an_unknown_entity_is_refused(operator: Client) -> None:
-    answer = operator("POST", "/ops/demo/poison?entity=Nothing")
-    assert (answer.status, answer.fields) == (422, {"entity"})
-
-
 def test_a_record_is_shown_with_both_images_and_that_is_logged(
     stack: OperatorStack, operator: Client
 ) -> None:
@@ -121,14 +116,3 @@ def test_one_record_is_redriven_with_the_older_ones_of_its_item(
     assert [each["id"] for each in left] == [other["id"]]
     details = [each["detail"] for each in operator.good("GET", "/ops/log")["items"]]
     assert details[:2] == [f"redrive {job['id']}", f"refused: {refused.json['detail']}"]
-
-
-def test_ids_of_nothing_are_not_found(operator: Client) -> None:
-    for url in ("/ops/quarantine/eA", "/ops/quarantine/é", "/ops/redrives/x", "/ops/nothing"):
-        assert operator("GET", url).status == 404, url
-    assert operator("POST", "/ops/quarantine").status == 405
-    for body in ({"claims": ["eA"]}, {"claims": "x"}, {}, {"claims": [1]}):
-        assert operator("POST", "/ops/redrives/preview", body).status == 422, body
-    for cursor in ("x", "claims", "%F0"):
-        for url in ("/ops/quarantine", "/ops/redrives", "/ops/log"):
-            assert operator("GET", f"{url}?cursor={cursor}").status in (400, 422), (url, cursor)

@@ -12,7 +12,6 @@ from daicho.archive.forget_requests import request_update
 from daicho.archive.verification_report import VerifyFinding
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
-from daicho.operations.action_log import LOG, RETENTION
 from daicho.rebuild.requests import find_job, request_rebuild
 from daicho.release.states import build_record_update
 from daicho.storage import keys
@@ -59,22 +58,6 @@ def test_health_has_what_is_stored_and_nulls_with_a_reason(
     songs = [each for each in health["declarations"] if each["entity"] == "Song"]
     assert {each["state"] for each in songs} >= {"building"}
     assert {each["rebuild"] for each in songs} == {None}
-
-
-def test_a_table_without_a_release_leaves_nulls_with_the_reason(operator: Client) -> None:
-    health = operator.good("GET", "/ops/health")
-    assert health["declarations"] is None
-    assert "release" in health["unknown"]["declarations"]
-    assert health["open_claims"] == 0
-
-
-def test_generations_have_their_changes(operator: Client) -> None:
-    items = operator.good("GET", "/ops/generations")["items"]
-    songs = [each for each in items if each["entity"] == "Song"]
-    numbers = [each.number for each in LEDGER.list_generations("Song")]
-    assert [each["generation"] for each in songs] == sorted(numbers, reverse=True)
-    assert songs[-1]["changes"] == []
-    assert any(each["changes"] for each in songs)
 
 
 def test_a_rebuild_is_paused_and_resumed_by_another_execution(
@@ -137,19 +120,6 @@ def test_deletions_of_all_tenants_are_listed_by_page(
     assert items[0]["forget_due"] is None
     assert (items[0]["state"], items[0]["asked_by"]) == ("running", "admin of initech")
     assert operator("GET", "/ops/tenants?cursor=x").status == 400
-
-
-def test_the_log_is_in_order_and_expires(stack: OperatorStack, operator: Client) -> None:
-    for entity in ("Song", "Song", "Song"):
-        stack.house.now += HOUR
-        operator.good("POST", f"/ops/demo/poison?entity={entity}")
-    entries = operator.everything("/ops/log", 1)
-    assert [each["at"] for each in entries] == sorted((e["at"] for e in entries), reverse=True)
-    assert {each["action"] for each in entries} == {"poison on"}
-    stored = [item for key, item in stack.items().items() if key.pk == LOG]
-    assert {int(item["ttl"]["N"]) for item in stored} == {
-        int((BEGAN + number * HOUR + RETENTION).timestamp()) for number in (1, 2, 3)
-    }
 
 
 class FailingTable:

@@ -204,17 +204,6 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house:
     assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
 
 
-def test_what_is_written_meanwhile_is_not_derived_for_disabled_instances(house: House) -> None:
-    house.finish(house.request().id)
-    put(house.stage, "0", status="late", country="fr")
-    put(house.stage, "new")
-    house.pump.run()
-    assert house.list_disabled_items() == []
-    stage = house.stage
-    stage.set_state(2, 3)
-    assert "new" in stage.list(stage.entity.by_status("open"))
-
-
 def test_a_purge_is_continued_after_a_kill_at_any_write(house: House) -> None:
     put_neighbours(house)
     found, others = house.list_disabled_items(), house.list_others()
@@ -280,13 +269,3 @@ def test_an_older_lock_file_deletes_nothing(house: House) -> None:
     assert stored is not None
     assert (stored.state, stored.reason) == ("blocked", "this function has an older lock file")
     assert house.list_disabled_items() == before
-
-
-def test_another_request_continues_a_purge_that_is_under_way(house: House) -> None:
-    job = house.request()
-    assert house.request().id == job.id
-    house.build().fail_job(job.id, "States.Timeout")
-    again = house.request()
-    assert again.id != job.id
-    assert house.step(house.build(), job.id).done
-    assert house.finish(again.id).state == "succeeded"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from daicho import Listing
@@ -72,16 +70,6 @@ def test_a_pass_that_touched_something_proves_nothing(house: House) -> None:
     assert len(house.stage.list(house.stage.entity.by_country("fr"), limit=100)) == 23
 
 
-def test_a_killed_step_is_continued(house: House) -> None:
-    deploy_change(house)
-    house.start()
-    steps = 0
-    while not house.step(seconds=20.5).done and steps < 200:
-        steps += 1
-    assert house.read_state().oldest == 2
-    assert len(house.stage.list(house.stage.entity.by_country("fr"), limit=100)) == 20
-
-
 def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:
     put(house, "long", country="x" * 700, status="y" * 400)
     house.stage.deploy(
@@ -133,16 +121,3 @@ def test_a_release_meanwhile_is_followed(house: House) -> None:
     job = house.finish()
     assert (job.state, job.targets) == ("succeeded", {"Invoice": 3})
     assert len(house.stage.list(house.stage.entity.all(), limit=100)) == 40
-
-
-def test_a_paused_rebuild_does_nothing_until_it_is_resumed(house: House) -> None:
-    deploy_change(house)
-    house.start()
-    house.step()
-    job = house.find_job()
-    job.state = "paused"
-    house.rebuild.jobs.save(job)
-    assert house.step().done
-    assert house.read_state().oldest == 1
-    house.rebuild.jobs.save(replace(job, state="running"))
-    assert house.finish().state == "succeeded"

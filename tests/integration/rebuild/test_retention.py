@@ -125,25 +125,6 @@ def test_a_write_by_new_code_gives_an_item_the_new_expiry(house: House, is_blind
     assert read_ttl(house, "1") == CREATED + 30 * DAY
 
 
-def test_a_transaction_by_new_code_gives_an_item_the_new_expiry(house: House) -> None:
-    deploy(house, keep_days(7))
-    put(house, "1")
-    deploy(house, keep_days(30))
-    with house.stage.book.transaction() as transaction:
-        transaction.change(house.stage.entity.key("1"), {"amount": 7})
-    assert read_ttl(house, "1") == CREATED + 30 * DAY
-
-
-def test_an_item_that_has_expired_stays_expired(house: House) -> None:
-    deploy(house, keep_days(7))
-    put(house, "1")
-    deploy(house, keep_days(30))
-    house.now = NOON + dt.timedelta(days=8)
-    house.start()
-    assert house.finish().counts["touched"] == 1
-    assert read_ttl(house, "1") == CREATED + 7 * DAY
-
-
 def test_old_code_keeps_the_new_expiry(house: House) -> None:
     deploy(house, keep_days(7))
     put(house, "1")

@@ -59,21 +59,6 @@ def find(house: House, customer: str) -> Any:
     return house.stage.book.find(house.stage.entity.one(customer))
 
 
-def test_lookups_wait_until_every_item_has_its_reservation(house: House) -> None:
-    deploy(house, make_unique)
-    with pytest.raises(BeingBuilt, match=r"Invoice\.one is being built"):
-        find(house, "Ada 1")
-    put(house, "new", customer="Bob")
-    with pytest.raises(NotUnique):
-        put(house, "newer", customer="BOB")
-    house.start()
-    assert house.finish().state == "succeeded"
-    assert find(house, "ada 1").id == "1"
-    assert find(house, "ada 9") is None
-    compared = compare(house)
-    assert (compared.items, compared.differences, compared.unowned) == (6, [], [])
-
-
 def test_two_items_with_one_value_block_until_one_is_changed(house: House) -> None:
     put(house, "twin", customer="ADA 3")
     deploy(house, make_unique)

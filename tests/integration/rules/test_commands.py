@@ -81,21 +81,6 @@ def test_rows_are_computed_and_checked(run: Run, book: Book) -> None:
     assert book.get(Invoice.key("2")).total == shown.total
 
 
-def test_rows_over_existing_items(run: Run, book: Book) -> None:
-    book.put(Parcel(id="sent"))
-    book.change(Parcel.key("sent"), {"state": "sent"})
-    book.put(Parcel(id="packed"))
-    rows = [{"id": "sent", "state": "packed"}, {"id": "packed", "state": "sent"}]
-    assert load(run, "Parcel", *rows) == [
-        (1, "state", "'sent' cannot become 'packed': it is final")
-    ]
-    assert book.get(Parcel.key("packed")).state == "sent"
-    again = [{"id": "packed", "state": "sent"}, {"id": "new", "state": "sent"}]
-    assert [each[:2] for each in load(run, "Parcel", *again)] == [(2, "state")]
-    assert load(run, "Parcel", *again, options=("--any-state",)) == []
-    assert book.get(Parcel.key("new")).state == "sent"
-
-
 def test_a_row_replaces_only_what_was_checked(
     run: Run, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,9 @@ import pytest
 from daicho.book.book import Book
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
-from daicho.web.openapi.document import describe_api
 from tests.support.api_client import Answer, Client
 from tests.support.deployment import Served
 from tests.support.ruled_domains.invoices import Draft, Invoice
-from tests.support.ruled_project import DAICHO, LEDGER
 
 DATES: dict[str, Any] = {"issued": "2026-11-01", "due": "2026-11-30"}
 
@@ -217,13 +215,3 @@ def test_restored_versions(served: Served) -> None:
     with pytest.raises(Exception, match="a new Draft cannot be 'sent'"):
         book.restore(Draft.versions.at("v", version=2))
     assert book.restore(Draft.versions.at("v", version=1)).words == 1
-
-
-def test_what_the_description_shows() -> None:
-    schemas = describe_api(DAICHO, LEDGER)["components"]["schemas"]
-    assert schemas["Invoice"]["properties"]["total"]["readOnly"] is True
-    assert "total" in schemas["Invoice"]["required"]
-    writable = [name for name in schemas if name.startswith("Invoice") and name != "Invoice"]
-    bodies = [schemas[n] for n in writable if "due" in schemas[n].get("properties", {})]
-    assert bodies
-    assert all("total" not in body["properties"] for body in bodies)

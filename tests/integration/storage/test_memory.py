@@ -241,57 +241,6 @@ def test_an_update_makes_the_same(tables: ComparedTables, text: str) -> None:
         tables.ask("update_item", sent(request))
 
 
-def test_placeholders_must_be_defined_and_used(tables: ComparedTables) -> None:
-    request = {"Key": key_of(ItemKey("a", "b")), "UpdateExpression": "SET n = :n"}
-    tables.ask("update_item", request)
-    values = {":n": {"N": "1"}, ":unused": {"N": "1"}}
-    tables.ask("update_item", {**request, "ExpressionAttributeValues": values})
-    names = {"#unused": "n"}
-    request["ExpressionAttributeValues"] = {":n": {"N": "1"}}
-    tables.ask("update_item", {**request, "ExpressionAttributeNames": names})
-
-
-def test_pages_end_and_go_on_alike(tables: ComparedTables) -> None:
-    for sk in "abcdef":
-        item = {
-            **key_of(ItemKey("p", sk)),
-            "GSI2PK": {"S": "i"},
-            "GSI2SK": {"S": "x" if sk in "ace" else "y"},
-        }
-        tables.ask("put_item", {"Item": {**item, "n": {"N": str(ord(sk))}}})
-    for index, partition in (("", "p"), ("GSI2", "i")):
-        for forward in (True, False):
-            for limit in (1, 2, 3, 6, 7):
-                request = querying(index, partition, Limit=limit, ScanIndexForward=forward)
-                for _ in range(8):
-                    page = tables.ask("query", request)
-                    if "LastEvaluatedKey" not in page:
-                        break
-                    request = {**request, "ExclusiveStartKey": page["LastEvaluatedKey"]}
-
-
-def test_queries_read_bounds_filters_and_projections_alike(tables: ComparedTables) -> None:
-    for sk in ("a1", "a2", "b1", "b2"):
-        tables.ask("put_item", {"Item": {**key_of(ItemKey("p", sk)), "n": {"N": sk[1]}}})
-    one = {":one": {"N": "1"}, ":low": {"S": "a2"}, ":high": {"S": "b1"}, ":a": {"S": "a"}}
-    for bound in ("BETWEEN :low AND :high", ">= :low", "< :high", "begins :a"):
-        text = f"#pk = :pk AND SK {bound}"
-        if bound.startswith("begins"):
-            text = "#pk = :pk AND begins_with(SK, :a)"
-        values = {name: value for name, value in one.items() if name in text}
-        request = querying("", "p", KeyConditionExpression=text)
-        request["ExpressionAttributeValues"] |= values
-        tables.ask("query", request)
-        tables.ask("query", {**request, "Select": "COUNT"})
-        tables.ask("query", {**request, "ProjectionExpression": "n"})
-        request["ExpressionAttributeValues"] = {
-            **request["ExpressionAttributeValues"],
-            ":one": {"N": "1"},
-        }
-        tables.ask("query", {**request, "FilterExpression": "n = :one"})
-    tables.ask("query", querying("GSI2", "i", ConsistentRead=True))
-
-
 def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(
     tables: ComparedTables,
 ) -> None:
@@ -318,15 +267,6 @@ def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(
         tables.ask("transact_write_items", {"TransactItems": actions, "ClientRequestToken": token})
     assert normalise(tables.item(ItemKey("t", "a"))["n"]) == ("N", 2)
     assert tables.item(ItemKey("t", "b")) is None
-
-
-def test_batches_are_done_alike(tables: ComparedTables) -> None:
-    puts = [{"PutRequest": {"Item": key_of(ItemKey("b", sk))}} for sk in "xyz"]
-    tables.ask("batch_write_item", {"RequestItems": {"": puts}})
-    tables.ask("batch_write_item", {"RequestItems": {"": [puts[0], puts[0]]}})
-    keys = [key_of(ItemKey("b", sk)) for sk in "xyw"]
-    tables.ask("batch_get_item", {"RequestItems": {"": {"Keys": keys, "ConsistentRead": True}}})
-    tables.ask("batch_get_item", {"RequestItems": {"": {"Keys": [keys[0], keys[0]]}}})
 
 
 def test_a_condition_on_what_is_not_there_is_refused_without_an_item(

@@ -144,23 +144,6 @@ def test_the_archive_holds_what_expired_once(
     assert "_ttl_expired" not in row["item"]
 
 
-def test_an_existing_link_is_met_on_the_bucket_too(
-    environ: Mapping[str, str], bucket: Any, table: Table
-) -> None:
-    handler = archive.build(environ, LEDGER)
-    handler(event("expiry"), Context())
-    for item in [
-        i for page in table.query_pages(Query(archive_key(), limit=9)) for i in page.items
-    ]:
-        table.batch_write([{**item, "seq": {"S": "0"}}])
-    handler(event("expiry"), Context())
-    assert len(list(bucket.objects.all())) == 1
-
-
-def archive_key() -> str:
-    return f"#archive#{event('expiry')['shardId']}#Download"
-
-
 # The function `release` reads its settings at an event, so that it can answer what is wrong.
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "release"])
 def test_an_import_reads_no_environment_and_asking_for_the_handler_does(

@@ -142,31 +142,3 @@ def test_redrive_makes_everything_equal_to_a_recomputation(
     assert differences(deployed.items()) == []
     assert all(name.startswith("done/") for name in deployed.objects())
     assert capsys.readouterr().out.count("RecordsQuarantined") > 0
-
-
-def test_what_lambda_gave_up_is_applied_and_moved_away(deployed: Deployed) -> None:
-    write_a_day(deployed.house)
-    deployed.house.broken.clear()
-    deployed.write()
-    deployed.project(0, 2)
-    deployed.discard(2, 8)
-    report = deployed.redrive(limit=4)
-    assert (report["applied"], report["finished"]) == (4, False)
-    report = deployed.redrive(cursor=report["cursor"])
-    assert (report["applied"], report["finished"], report["recount"]) == (2, True, [])
-    assert differences(deployed.items()) == []
-    assert [name.split("/")[0] for name in deployed.objects()] == ["done"]
-
-
-def test_the_emulated_stream_has_one_shard_that_events_do_not_name(
-    dynamodb: DynamoDBClient, table_name: str, objects: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    deployed = Deployed(dynamodb, table_name, objects, STAGE="local", EMULATED_STREAM="true")
-    break_code(deployed.house, monkeypatch)
-    write_a_day(deployed.house)
-    deployed.write()
-    deployed.project()
-    assert len(deployed.shard("single").open_claims) == 3
-    deployed.house.broken.clear()
-    assert deployed.redrive()["applied"] == 3
-    assert differences(deployed.items()) == []

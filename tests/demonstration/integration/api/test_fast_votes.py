@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
-from daicho.book.book import Book
-from daicho.errors import ThrottledError, UnansweredError, UnavailableError
-from daicho.plan import Ledger
+from daicho.errors import ThrottledError
 from daicho.storage.item_key import ItemKey
-from daicho.storage.keys import parse
 from daicho.tally import counter_items
-from daicho.write.counter_writer import CounterSettings
-from domains.votes import POLL_SECONDS, Ballot
 from tests.demonstration.support.votes import Instance, items_of, like, opened, roll_up, slot_items
 from tests.support.deployment import Served
 
@@ -40,95 +33,6 @@ def test_fast_votes_are_counted_live_and_by_the_rollup(served: Served, here: Ins
     assert acme.good("GET", poll)["totals"] == totals | {"red": 21}
     rows = [item for item in items_of(served, poll) if "GSI2PK" in item]
     assert [row["SK"]["S"] for row in rows] == ["listed#2"]  # the poll itself, and no vote
-
-
-def test_of_a_lost_answer_the_caller_is_told(here: Instance) -> None:
-    acme, poll = here.client, opened(here.client, "fast")
-
-    def silence(_key: ItemKey) -> None:
-        raise UnansweredError("silence")
-
-    here.once.after = silence
-    answer = like(acme, poll)
-    assert (answer.status, answer.json) == (202, {"counted": "unknown"})
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
-    here.once.before = silence
-    answer = like(acme, poll)
-    assert (answer.status, answer.json) == (202, {"counted": "unknown"})
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
-
-
-@pytest.mark.parametrize("unread", ["Poll", "*Ballot.likes"])
-def test_where_a_reading_has_no_answer_there_was_no_vote(here: Instance, unread: str) -> None:
-    acme, poll = here.client, opened(here.client, "fast")
-
-    def silence(key: ItemKey) -> None:
-        if parse(key.pk)[1] == unread:
-            raise UnansweredError("silence")
-
-    here.tick(POLL_SECONDS)
-    here.before_reading = silence
-    assert like(acme, poll).status == 503
-    here.before_reading = lambda key: None
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 0
-    assert like(acme, poll).status == 200
-
-
-def test_a_vote_is_not_cast_again_with_its_request(served: Served, here: Instance) -> None:
-    poll = opened(here.client, "fast").rsplit("/", 1)[1]
-    for after, counted in ((None, "yes"), (UnansweredError("silence"), "unknown")):
-
-        def answer(_key: ItemKey, error: Exception | None = after) -> None:
-            if error is not None:
-                raise error
-
-        here.once.after = answer
-        book = Book(
-            served.table, Ledger.load(), "acme", counter_settings=CounterSettings(here.once)
-        )
-        assert book.has_no_writes
-        assert book.add(Ballot.likes(poll, "red")).counted == counted
-        assert not book.has_no_writes
-
-    def throttle(_key: ItemKey) -> None:
-        raise ThrottledError("slow down")
-
-    here.once.before = throttle
-    book = Book(served.table, Ledger.load(), "acme", counter_settings=CounterSettings(here.once))
-    with pytest.raises(ThrottledError):
-        book.add(Ballot.likes(poll, "red"))
-    assert book.has_no_writes
-
-
-def test_a_slot_that_throttles_is_passed_by(served: Served, here: Instance) -> None:
-    acme, poll = here.client, opened(here.client, "fast")
-    tried: list[str] = []
-
-    def throttle(key: ItemKey) -> None:
-        tried.append(key.pk)
-        if len(tried) < 3:
-            raise ThrottledError("slow down")
-
-    here.once.before = throttle
-    assert like(acme, poll).status == 200
-    assert len(set(tried)) == 3
-    tried.clear()
-
-    def always(key: ItemKey) -> None:
-        tried.append(key.pk)
-        raise ThrottledError("slow down")
-
-    here.once.before = always
-    answer = like(acme, poll)
-    assert (answer.status, len(set(tried))) == (429, 3)
-    assert answer.headers["Retry-After"] == "1"
-
-    def unreachable(_key: ItemKey) -> None:
-        raise UnavailableError("no connection")
-
-    here.once.before = unreachable
-    assert like(acme, poll).status == 503
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
 
 
 def test_slots_that_throttle_become_more_while_votes_go_on(
