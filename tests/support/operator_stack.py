@@ -114,7 +114,7 @@ class OperatorStack:
         self.operator_table = Table(guarded, table_name)
         self.dependencies = Dependencies(
             table=lambda *_, **__: self.table,
-            bucket=lambda name, **_: Bucket(objects, name),
+            bucket=lambda name, **_: Bucket(self.objects, name),
             machine=lambda _: machine,
             now=lambda: self.house.now,
             sleep=lambda _: None,

@@ -30,7 +30,6 @@ from daicho.handlers import project, rollup
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from daicho.web.api import Api
-from daicho.web.openapi.document import describe_api
 from tests.support.api_client import Client
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
@@ -49,34 +48,6 @@ class Sale(Entity):
 
 
 LEDGER = Daicho(Domain("sales", Sale)).append_generations(Ledger())
-
-
-def test_the_api_shows_figures_as_text_and_describes_them(
-    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: Any
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    domain = Domain("sales", Sale)
-    domain.resource("/sales/{id}", Sale, "POST")
-    domain.mount("/shops/{shop}/sales", Sale.by_shop)
-    table, settings = Table(dynamodb, table_name), environment(table_name)
-    daicho = Daicho(domain)
-    api = Api(daicho, lambda access: Book(table, LEDGER, access.tenant, access=access))
-    client = Client(api, "acme")
-    for price in ("5.00", "20.50", None):
-        client.good("POST", "/sales", {"shop": "a", "price": price})
-    Pump(dynamodb, dynamo, table_name, [Consumer(project.build(settings, LEDGER), ["Sale"])]).run()
-    answer = client.good("GET", "/shops/a/sales?live=true")
-    assert answer["count"] == 3
-    figures = answer["figures"]["price"]
-    assert (figures["count"], figures["total"]) == (2, "25.5")
-    assert figures["mean"] == "12.750000000000"
-    assert figures["variance"] == "60.062500000000"
-    assert figures["histogram"][0] == {"low": None, "high": "0", "count": 0}
-    assert [bucket["count"] for bucket in figures["histogram"]] == [0, 1, 1, 0, 0]
-    empty = client.good("GET", "/shops/nobody/sales")["figures"]["price"]
-    assert (empty["count"], empty["mean"], empty["variance"]) == (0, None, None)
-    described = describe_api(daicho, LEDGER)["components"]["schemas"]
-    assert "FiguresView" in described
 
 
 RANKINGS = ("ranking", "revenue")

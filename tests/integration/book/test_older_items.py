@@ -93,38 +93,3 @@ def test_what_newer_limits_would_refuse_can_still_be_read_and_replaced(times: Ti
     times.complete()
     assert [each.id for each in times.new.page(NEW.of_author("me")).items] == ["long", "fine"]  # type: ignore[attr-defined]
     times.new.delete(NEW.key("short"))  # type: ignore[attr-defined]
-
-
-def renamed(name: str) -> type[Entity]:
-    return type("Scroll", (Entity,), _scroll(name))
-
-
-def _scroll(name: str) -> dict[str, object]:
-    kinds = {"__annotations__": {"id": str, name: str}, "__module__": __name__}
-    id = uid()
-    return {**kinds, "id": id, name: "", "key": Key(id)}
-
-
-def test_what_an_older_field_still_holds_counts_for_the_size(
-    dynamodb: DynamoDBClient, table_name: str
-) -> None:
-    old, new = renamed("body"), renamed("text")
-    first = Daicho(Domain("test", old)).append_generations(Ledger())
-    table = Table(dynamodb, table_name)
-    Book(table, first, "t").create(old(id="s", body="x" * 300_000))
-    book = Book(table, Daicho(Domain("test", new)).append_generations(first), "t")
-    key, most = new.key("s"), "y" * 300_000  # type: ignore[attr-defined]
-
-    def in_a_transaction() -> None:
-        with book.transaction() as t:
-            t.put(new(id="s", text=most))
-
-    for write in (
-        lambda: book.put(new(id="s", text=most)),
-        lambda: book.change(key, {"text": most}),
-        in_a_transaction,
-    ):
-        with pytest.raises(Invalid, match="bytes; at most") as refused:
-            write()
-        assert refused.value.field in {"text", "body"}
-    assert book.put(new(id="s", text="short")).version == 2

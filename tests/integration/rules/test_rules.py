@@ -144,19 +144,6 @@ def test_a_put_is_one_request_and_keeps_the_transitions(
     assert acme.good("GET", there)["status"] == "paid"
 
 
-def test_put_without_fields_that_are_set_once(acme: Client, requests: list[str]) -> None:
-    for state in ("packed", "packed", "sent", "sent"):
-        requests.clear()
-        acme.good("PUT", "/parcels/1", {"state": state})
-        assert requests == ["update"], "as many requests as for an entity without rules"
-    requests.clear()
-    answer = acme("PUT", "/parcels/1", {"state": "packed"})
-    assert refused(answer, 409, "'sent' cannot become 'packed'") == {"state"}
-    assert requests == ["update"]
-    assert acme.good("GET", "/parcels/1")["state"] == "sent"
-    assert refused(acme("PUT", "/parcels/2", {"state": "sent"}), 409, "a new Parcel") == {"state"}
-
-
 def test_concurrent_changes_do_not_combine(acme: Client, customer: str) -> None:
     body = {"customer": customer, **DATES}
     for round_ in range(6):

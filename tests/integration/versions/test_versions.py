@@ -9,13 +9,12 @@ import pytest
 
 from daicho import Domain, Entity, Key, Versioned, uid
 from daicho.book.book import Book
-from daicho.declare.queries import ItemRef
 from daicho.declare.registry import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.query.version_history import MAX_FORGOTTEN, read_pointed_contents
 from daicho.storage.item_key import get_key
-from tests.support.versioned_entities import LEDGER, NOON, Guide, Kept, Memo, numbers
+from tests.support.versioned_entities import LEDGER, NOON, Guide, Kept, numbers
 
 
 def revised(book: Book, entity: Any, times: int, id: str = "m") -> None:
@@ -45,26 +44,6 @@ def test_every_version_can_be_read(kept: Kept, entity: Any) -> None:
         book.get(entity.versions.at("other", version=1))
     with pytest.raises(NotFound):
         book.page(entity.versions("other"))
-
-
-def test_versions_come_in_the_order_of_their_numbers(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    revised(book, entity, 103)
-    book.create(entity(id="m#", text="another"))
-    newest_first = list(range(103, 0, -1))
-    for limit in (1, 7, 100):
-        assert numbers(book, entity.versions("m"), limit) == newest_first
-    assert book.get(entity.versions.at("m", version=9)).text == "text 9"
-    page = book.page(entity.versions("m"), limit=3)
-    book.change(entity.key("m"), {"text": "later"})
-    rest = book.page(entity.versions("m"), limit=3, cursor=page.cursor)
-    assert [each.version for each in rest.items] == [100, 99, 98]
-    with pytest.raises(BadCursor):
-        book.page(entity.versions("m#"), cursor=page.cursor)
-    with pytest.raises(BadCursor):
-        kept.book("two").page(entity.versions("m"), cursor=page.cursor)
-    with pytest.raises(TypeError, match="one item at a time"):
-        book.page(entity.versions("m"), entity.versions("m#"))
 
 
 def test_writes_hold_to_the_version_that_is_known(kept: Kept, entity: Any) -> None:
@@ -151,29 +130,6 @@ def test_history_may_be_forgotten(kept: Kept, entity: Any, monkeypatch: Any) -> 
     assert book.create(entity(id="m", text="anew")).version == 15
     with pytest.raises(NotFound):
         book.forget(entity.key("none"))
-
-
-def test_lists_show_whole_items(kept: Kept) -> None:
-    book = kept.book()
-    for number in range(5):
-        revised(book, Guide, 2, f"g{number}")
-        revised(book, Memo, 2, f"m{number}")
-        kept.tick()
-    book.delete(Guide.key("g2"))
-    book = kept.caught_up()
-    expected = ["g4", "g3", "g1", "g0"]
-    newest = book.page(Guide.newest())
-    assert [(each.id, each.text, each.version) for each in newest.items] == [
-        (id, "text 2", 2) for id in expected
-    ]
-    assert [each.text for each in book.page(Guide.key.all()).items] == ["text 2"] * 4
-    ones: list[ItemRef[Any]] = [Guide.key("g0"), Guide.key("g2"), Memo.key("m0")]
-    found = [getattr(each, "text", None) for each in book.find_all(ones)]
-    assert found == ["text 2", None, "text 2"]
-    assert [each.id for each in book.page(Memo.search("text 2")).items] == [
-        "m4", "m3", "m2", "m1", "m0",
-    ]  # fmt: skip
-    assert book.page(Memo.search("text 1")).items == []
 
 
 def test_tenants_have_histories_of_their_own(kept: Kept, entity: Any) -> None:
