@@ -73,18 +73,6 @@ def test_the_time_stays_while_records_wait(site: Site) -> None:
         assert site.read(live=live).as_of > waiting
 
 
-def test_an_idle_table_gets_a_heartbeat_every_quarter_of_an_hour(site: Site) -> None:
-    site.visit()
-    site.pass_minutes(6)
-    site.deployment.clock.advance(900)
-    site.deployment.roll_up()
-    assert site.deployment.deliver() == 1
-    for _ in range(5):
-        site.deployment.clock.advance(MINUTE_S)
-        site.deployment.roll_up()
-        assert site.deployment.deliver() == 0
-
-
 def test_the_time_is_read_before_the_figure(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.visit()
     site.pass_minutes(5)

@@ -1,15 +1,13 @@
-"""The audit's function, over Dynoxide and moto's S3: what the archiver left is verified."""
+"""The audit's function, over Dynoxide and a bucket: what the archiver left is verified."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.archiver import Archiver
@@ -19,6 +17,7 @@ from daicho.handlers.wiring.invocation import Handler
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from tests.support.memory_archive import PATIENCE, build_expired_batch
+from tests.support.memory_stores import MemoryObjects
 from tests.support.metric_lines import read_values
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment
@@ -55,14 +54,11 @@ class Audited:
 
 
 @pytest.fixture
-def audited(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Audited]:
-    with mock_aws():
-        s3 = boto3.client("s3", region_name="us-east-1")
-        s3.create_bucket(Bucket=BUCKET)
-        made = Audited(dynamodb, table_name, s3)
-        made.archive(1, 2, 3)
-        made.archive(4, 5)
-        yield made
+def audited(dynamodb: DynamoDBClient, table_name: str) -> Audited:
+    made = Audited(dynamodb, table_name, MemoryObjects())
+    made.archive(1, 2, 3)
+    made.archive(4, 5)
+    return made
 
 
 def test_a_sound_archive(audited: Audited, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The function that goes on with forgetting, over Dynoxide and a versioned bucket of moto's."""
+"""The function that goes on with forgetting, over Dynoxide and a versioned bucket."""
 
 from __future__ import annotations
 

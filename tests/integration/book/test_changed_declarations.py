@@ -14,11 +14,9 @@ from daicho import (
     Search,
     Sum,
     month,
-    one_of,
 )
 from daicho.book.book import Book
 from daicho.errors import BadCursor, BeingBuilt
-from daicho.plan import Decisions
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from tests.support.changed_invoices import NOON, Stage
@@ -125,42 +123,6 @@ def test_what_rolled_back_code_wrote_is_missing_from_no_answer_of_the_newer_code
     stage.deploy(search_country_too)
     assert stage.list(stage.entity.search("jp")) == []
     assert stage.list(stage.entity.search("a")) == ["3", "2", "1"]
-
-
-def test_a_declaration_that_is_reverted_serves_at_once(stage: Stage) -> None:
-    stage.deploy(search_country_too)
-    stage.write("3", country="no")
-    stage.deploy(decisions=Decisions(reverted=frozenset({"Invoice"})))
-    assert stage.ledger.newest_generation("Invoice").number == 3
-    stage.write("4")
-    assert stage.list(stage.entity.search("a")) == ["4", "3", "2", "1"]
-    assert stage.list(stage.entity.search("no")) == []
-
-
-def count_paid_alone(body: dict[str, Any]) -> None:
-    body["revenue"] = Aggregate(
-        Sum(body["amount"]),
-        body["country"],
-        within=month(body["at"]),
-        ranked=True,
-        where=one_of(body["status"], "paid"),
-    )
-
-
-def test_an_aggregate_with_another_condition_answers_as_before_until_it_is_built(
-    stage: Stage,
-) -> None:
-    stage.deploy(count_paid_alone)
-    stage.write("3", status="paid", amount=7)
-    assert stage.read_revenue() == (107, 1)
-    assert [score.total for score in stage.book.top(stage.entity.revenue.top(NOON)).items] == [
-        107,
-        50,
-    ]
-    for id in ("1", "2"):
-        stage.write(id)
-    stage.set_state(oldest=2, newest=2)
-    assert stage.read_revenue() == (7, 1)
 
 
 def test_a_cursor_stays_valid_with_the_instance_that_retires(stage: Stage) -> None:

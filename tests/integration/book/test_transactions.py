@@ -205,21 +205,6 @@ def test_a_transaction_has_its_limits(shelf: Shelf, recorded: bool) -> None:
             t.create(Note(extra={"x": "x" * 390_000}))
 
 
-def test_nothing_is_kept_of_a_request_that_fails(shelf: Shelf) -> None:
-    book = shelf.book()
-
-    def fail() -> StoredAnswer:
-        book.create(Note())
-        raise Conflict("no")
-
-    with pytest.raises(Conflict):
-        book.once(asked(), fail)
-    assert not shelf.everything()
-    assert shelf.book().once(asked(body="[]"), lambda: DONE) == DONE
-    # A request that found nothing to do is done all the same.
-    assert shelf.book().once(asked(body="[]"), fail) == DONE
-
-
 def test_a_request_whose_answer_was_lost(shelf: Shelf, meddling: Meddling) -> None:
     book = shelf.book()
 

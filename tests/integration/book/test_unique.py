@@ -37,22 +37,6 @@ def test_a_value_is_refused_while_another_item_has_it(accounts: Accounts) -> Non
     assert accounts.check().items == 3
 
 
-def test_a_value_is_free_after_a_change_and_a_deletion(accounts: Accounts) -> None:
-    book = accounts.book()
-    book.create(Account(id="1", email="a@x", handle="ada"))
-    book.change(Account.key("1"), {"email": "b@x"})
-    book.create(Account(id="2", email="a@x"))
-    book.delete(Account.key("2"))
-    book.create(Account(id="3", email="a@x"))
-    book.change(Account.key("3"), {"email": None})
-    book.put(Account(id="4", email="A@X"))
-    book.put(Account(id="4", email="c@x"))
-    assert book.find(Account.email_is_unique("a@x")) is None
-    assert book.get(Account.email_is_unique("B@x")).id == "1"
-    assert accounts.check().items == 3
-    assert accounts.check().unowned == []
-
-
 def test_the_scope_and_several_fields_together(accounts: Accounts) -> None:
     book = accounts.book()
     book.create(Account(id="1", org="acme", handle="ada"))

@@ -84,23 +84,6 @@ def read_job(table: Table) -> RebuildJob:
     return job
 
 
-def test_a_dry_run_prints_what_would_be_touched_and_writes_nothing(
-    run: Run, table: Table, started: list[Any]
-) -> None:
-    for options in ["--rate", "5"], ["--rate", "5", "--scan", "--yes"]:
-        result = run("--dry-run", *options)
-        assert result.exit_code == 0, result.output
-        lines = result.stdout.splitlines()
-        assert lines[0] == "User  items of generation 1 -> 2"
-        assert lines[1].startswith(
-            "  rebuild of by_country, search: 25 items: ~25 write units of touches, "
-        )
-        assert "25 items, <$0.01, <1 min at 5 units/s. Most expensive: User.search@2" in lines[2]
-        assert lines[-1] == "Nothing was written."
-    assert find_job(table) is None
-    assert started == []
-
-
 def test_a_rebuild_is_started_changed_paused_and_resumed(
     run: Run, table: Table, started: list[Any]
 ) -> None:

@@ -51,16 +51,6 @@ def test_a_poisoned_record_is_seen_redriven_and_counted(
     assert operator.everything("/ops/redrives", 1) == [job]
 
 
-def test_the_switch_works_at_the_next_record_and_until_it_is_turned_off(
-    stack: OperatorStack, operator: Client
-) -> None:
-    poison_two_songs(stack, operator)
-    operator.good("DELETE", "/ops/demo/poison")
-    stack.house.put(build_song_with_artist(3, "cd"))
-    stack.project(3)
-    assert len(operator.good("GET", "/ops/quarantine")["items"]) == 2
-
-
 def test_poison_exists_at_stage_local_alone(dynamodb: Any, table_name: str, objects: Any) -> None:
     deployed = OperatorStack(dynamodb, table_name, objects, stage="dev")
     local = OperatorStack(dynamodb, table_name, objects)
@@ -84,17 +74,6 @@ def test_a_record_is_shown_with_both_images_and_that_is_logged(
     newest = operator.good("GET", "/ops/log?limit=1")["items"][0]
     assert (newest["user"], newest["action"], newest["target"]) == ("olga", "show record", id)
     assert newest["detail"] == "Song of tenant t"
-
-
-def test_records_are_listed_by_page(stack: OperatorStack, operator: Client) -> None:
-    poison_two_songs(stack, operator)
-    stack.house.put(build_song_with_artist(5, "ef"))
-    stack.discard(3, 4)
-    items = operator.everything("/ops/quarantine", 1)
-    assert [each["seq"] for each in items] == [render_number(place) for place in (1, 2, 3)]
-    assert [each["phase"] for each in items] == ["claims", "claims", "discarded"]
-    for each in items:
-        assert operator.good("GET", f"/ops/quarantine/{each['id']}")["seq"] == each["seq"]
 
 
 def test_one_record_is_redriven_with_the_older_ones_of_its_item(

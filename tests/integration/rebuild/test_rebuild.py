@@ -6,13 +6,11 @@ import pytest
 
 from daicho import Listing
 from daicho.errors import BeingBuilt
-from daicho.release.older_writers import OlderWriters
 from daicho.release.states import build_record_update
 from daicho.storage.protocols import apply_update
 from tests.support.rebuilt_invoices import (
     House,
     change_four,
-    change_three,
     deploy_change,
     deploy_projector,
     put,
@@ -35,39 +33,6 @@ def test_all_that_is_new_is_complete_afterwards(house: House) -> None:
     assert stage.book.read(invoice.count("open"), live=True).items == 41
     after = stage.book.get(invoice.key("0"))
     assert after == before
-
-
-def test_readers_switch_when_totals_include_what_was_touched(house: House) -> None:
-    deploy_change(house)
-    house.is_rollup_late = True
-    house.start()
-    for _ in range(10):
-        assert not house.step().done
-    assert "waits for its rollup" in house.find_job().reason
-    invoice = house.stage.entity
-    with pytest.raises(BeingBuilt):
-        house.stage.book.read(invoice.count("open"))
-    house.is_rollup_late = False
-    assert house.finish().state == "succeeded"
-    assert house.stage.book.read(invoice.count("open")).items == 40
-
-
-def test_a_pass_that_touched_something_proves_nothing(house: House) -> None:
-    """Older code writes behind the scan of each pass."""
-    deploy_change(house)
-    house.start()
-    for number in range(3):
-        assert not house.step().done
-        house.stage.roll_back()
-        if number < 2:
-            OlderWriters(house.table, house.stage.ledger, lambda _: None).announce()
-        put(house, f"old {number}", country="fr")
-        house.stage.roll_back(change_three)
-    assert house.read_state().oldest == 1
-    job = house.finish()
-    assert (job.state, job.reason) == ("succeeded", "")
-    assert job.passes >= 4
-    assert len(house.stage.list(house.stage.entity.by_country("fr"), limit=100)) == 23
 
 
 def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from daicho.book.book import Book
 from daicho.storage.item_key import ItemKey
-from daicho.storage.table import Table
 from tests.support.api_client import Answer, Client
 from tests.support.deployment import Served
 from tests.support.ruled_domains.invoices import Draft, Invoice
@@ -26,23 +24,6 @@ def customer(acme: Client) -> str:
 @pytest.fixture
 def invoice(acme: Client, customer: str) -> Any:
     return acme.good("POST", "/invoices", {"customer": customer, **DATES, "status": "open"})
-
-
-@pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The operations that a test asks of the table."""
-    made: list[str] = []
-    for name in ("get", "put", "update", "transact", "batch_get"):
-        real = getattr(Table, name)
-
-        def watched(
-            self: Table, *given: Any, _name: str = name, _real: Any = real, **named: Any
-        ) -> Any:
-            made.append(_name)
-            return _real(self, *given, **named)
-
-        monkeypatch.setattr(Table, name, watched)
-    yield made
 
 
 def refused(answer: Answer, status: int, *words: str) -> set[str]:
@@ -94,12 +75,6 @@ def test_a_check_sees_the_whole_item(acme: Client, customer: str, invoice: Any) 
     assert acme.good("GET", there)["total"] == "0.00"
 
 
-def test_all_checks_are_answered_at_once(acme: Client, customer: str) -> None:
-    body = {"customer": customer, "issued": "2026-11-02", "due": "2026-11-01"}
-    answer = acme("POST", "/invoices", {**body, "lines": [{"price": "501"}]})
-    assert refused(answer, 422, "; ") == {"issued", "due", "total", "limit"}
-
-
 def test_a_patch_of_a_state(acme: Client, invoice: Any) -> None:
     there = f"/invoices/{invoice['id']}"
     answer = acme("PATCH", there, {"status": "draft"})
@@ -128,20 +103,6 @@ def test_the_state_of_a_new_item(acme: Client, customer: str) -> None:
     acme.good("PUT", "/invoices/new", {**body, "status": "draft"})
     assert acme("DELETE", "/invoices/new").status == 204
     assert refused(acme("PUT", "/invoices/new", body), 409) == {"status"}
-
-
-def test_a_put_is_one_request_and_keeps_the_transitions(
-    acme: Client, customer: str, requests: list[str]
-) -> None:
-    there, body = "/invoices/put", {"customer": customer, **DATES}
-    for status in ("draft", "draft", "open", "paid", "paid"):
-        requests.clear()
-        assert acme.good("PUT", there, {**body, "status": status})["status"] == status
-        # The customer's limit is read for the copy. The time is set once: each PUT has another.
-        assert requests.count("update") <= 2
-    answer = acme("PUT", there, {**body, "status": "draft"})
-    assert refused(answer, 409, "'paid'", "'draft'") == {"status"}
-    assert acme.good("GET", there)["status"] == "paid"
 
 
 def test_concurrent_changes_do_not_combine(acme: Client, customer: str) -> None:

@@ -72,24 +72,6 @@ def test_a_put_takes_the_place_of_all_sections(book: Book, table: Table) -> None
     assert whole(book) == {"first": 1}
 
 
-def test_deleted_it_leaves_nothing(book: Book, table: Table) -> None:
-    book.put(Document(id="d", sections=FIRST))
-    book.put(Document(id="other", sections=FIRST))
-    book.delete(Document.key("d"))
-    assert book.find(Document.key("d")) is None
-    for gone in (
-        lambda: book.section(at("b")),
-        lambda: book.put_section(at("b"), 1),
-        lambda: book.remove_section(at("b")),
-        lambda: book.delete(Document.key("d")),
-    ):
-        with pytest.raises(NotFound, match="no Document d"):
-            gone()
-    assert len(items(table)) == len(FIRST) + 1
-    book.delete(Document.key("other"))
-    assert items(table) == []
-
-
 def test_conditions_are_on_the_version_of_what_is_written(book: Book) -> None:
     one = Document.key("d")
     with pytest.raises(PreconditionFailed):

@@ -105,12 +105,6 @@ def test_stopped_between_mark_and_removal_it_is_delivered_once(
     assert len(removals(dynamo, dynamodb, table_name)) == 1
 
 
-def test_more_than_a_page_expires(dynamodb: DynamoDBClient, table_name: str) -> None:
-    for number in range(30):
-        put(dynamodb, table_name, f"message {number}", NOW - 1, text="x" * 100_000)
-    assert delete_expired(dynamodb, table_name, NOW) == 30
-
-
 def test_days_are_played_ahead_one_after_the_other(
     dynamo: str, dynamodb: DynamoDBClient, table_name: str
 ) -> None:

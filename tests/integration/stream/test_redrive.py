@@ -12,7 +12,7 @@ from daicho.handlers import redrive
 from daicho.storage.requests import Query
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
-from daicho.testing.aws.memory_s3 import MemoryS3
+from tests.support.memory_stores import MemoryObjects
 from tests.support.operator_stack import OperatorStack
 from tests.support.redrive_setup import SHARD, break_code, render_number, write_a_day
 from tests.support.sample_ledger import LEDGER
@@ -26,13 +26,16 @@ class Deployed(OperatorStack):
         handler = redrive.build(self.environ, LEDGER, self.dependencies)
         return handler({"action": "apply", **event}, Context())
 
+    def list_objects(self) -> list[str]:
+        page = self.objects.list_objects_v2(Bucket="failures")
+        return [each["Key"] for each in page.get("Contents", ())]
+
 
 @pytest.fixture
 def deployed(
     dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Deployed:
-    made = Deployed(dynamodb, table_name, None, stage="dev")
-    made.objects = MemoryS3(lambda: made.house.now)
+    made = Deployed(dynamodb, table_name, MemoryObjects(), stage="dev")
     break_code(made.house, monkeypatch)
     write_a_day(made.house)
     made.project()
@@ -46,7 +49,7 @@ def test_poison_is_set_aside_in_the_invocation_that_meets_it(deployed: Deployed)
     places = [render_number(number) for number in (2, 3, 6)]
     assert ([claim.seq for claim in shard.open_claims], shard.open) == (places, 3)
     names = [claims.render_payload_name(SHARD, place) for place in places]
-    assert sorted(deployed.objects.stored) == names
+    assert deployed.list_objects() == names
     (page,) = deployed.table.query_pages(Query(claims.QUARANTINE, index="GSI2"))
     assert [item["GSI2SK"]["S"] for item in page.items] == [SHARD]
 
@@ -63,5 +66,5 @@ def test_redrive_makes_everything_equal_to_a_recomputation(
     assert deployed.differences() == []
     assert deployed.redrive()["applied"] == 0
     assert deployed.differences() == []
-    assert all(name.startswith("done/") for name in deployed.objects.stored)
+    assert all(name.startswith("done/") for name in deployed.list_objects())
     assert capsys.readouterr().out == ""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.forget_requests import ForgetRequest, build_request_key
@@ -22,6 +20,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.tenants.deletion_job import find_deletion
 from daicho.tenants.tombstones import DeletionAction, choose_action
+from tests.support.memory_stores import MemoryObjects
 from tests.support.sample_ledger import build_image
 from tests.support.sample_project import LEDGER
 from tests.support.stream_pump import SHARD
@@ -39,15 +38,8 @@ LEAVES, STAYS = "acme", "acme2"
 
 
 @pytest.fixture
-def deployment(dynamo: str, dynamodb: DynamoDBClient, table_name: str) -> Iterator[Deployment]:
-    with mock_aws():
-        client = boto3.client("s3", region_name="us-east-1")
-        for bucket in (FAILURES, OBJECTS):
-            client.create_bucket(Bucket=bucket)
-            client.put_bucket_versioning(
-                Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
-            )
-        yield Deployment(dynamo, dynamodb, table_name, client)
+def deployment(dynamo: str, dynamodb: DynamoDBClient, table_name: str) -> Deployment:
+    return Deployment(dynamo, dynamodb, table_name, MemoryObjects())
 
 
 def filled(deployment: Deployment, count: int, whole: int, chance: random.Random) -> None:
@@ -125,7 +117,7 @@ def check_deleted(deployment: Deployment, before: Any, job: Any) -> None:
 @pytest.mark.parametrize("seed", range(scaled(6, otherwise=2)))
 def test_killed_anywhere_again_and_again(deployment: Deployment, seed: int) -> None:
     chance = random.Random(seed)
-    filled(deployment, 2, 0, chance)
+    filled(deployment, 2, 60, chance)
     before = deployment.of(STAYS), deployment.objects()
     admin = deployment.client(LEAVES, "admin")
     where = admin("DELETE", "/tenant").headers["Location"]

@@ -11,30 +11,6 @@ from tests.demonstration.support.votes import Instance, items_of, like, opened, 
 from tests.support.deployment import Served
 
 
-def test_fast_votes_are_counted_live_and_by_the_rollup(served: Served, here: Instance) -> None:
-    acme, poll = here.client, opened(here.client, "fast", 5_000)
-    nothing = {"totals": {"blue": 0, "red": 0}, "votes": 0, "leader": None}
-    assert acme.good("GET", poll) == nothing | {"counting": "fast", "open": True}
-    for number in range(60):
-        answer = like(acme, poll, "blue" if number % 3 else "red")
-        assert (answer.status, answer.json) == (200, {"counted": "yes"})
-    slots = {counter_items.parse_slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
-    assert slots <= set(range(10)) and len(slots) > 5
-    assert acme.good("GET", poll)["votes"] == 0
-    totals = {"blue": 40, "red": 20}
-    assert acme.good("GET", f"{poll}?live=true")["totals"] == totals
-    served.catch_up()
-    found = acme.good("GET", poll)
-    assert (found["totals"], found["leader"], found["votes"]) == (totals, "blue", 60)
-    like(acme, poll, "red")
-    assert acme.good("GET", poll)["totals"] == totals
-    assert acme.good("GET", f"{poll}?live=true")["totals"] == totals | {"red": 21}
-    served.catch_up()
-    assert acme.good("GET", poll)["totals"] == totals | {"red": 21}
-    rows = [item for item in items_of(served, poll) if "GSI2PK" in item]
-    assert [row["SK"]["S"] for row in rows] == ["listed#2"]  # the poll itself, and no vote
-
-
 def test_slots_that_throttle_become_more_while_votes_go_on(
     served: Served, here: Instance, there: Instance
 ) -> None:
