@@ -222,7 +222,7 @@ class RequestDrawer:
             lambda: f"\ufeff{text}",
             lambda: text.encode("utf-8", "surrogatepass") + b"\xff",
             lambda: text.encode("utf-16", "surrogatepass"),
-            lambda: gzip.compress(text.encode("utf-8", "surrogatepass")),
+            lambda: gzip.compress(text.encode("utf-8", "surrogatepass"), mtime=0),
             lambda: self._rng.randbytes(self._rng.randrange(60)),
             lambda: f"{{{name}:{opening * deep}1{closing * deep}}}",
             lambda: opening * count,

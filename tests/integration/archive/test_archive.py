@@ -1,6 +1,6 @@
 """An item's whole way: written, expired, archived, verified, restored, and forgotten at last.
 
-Through the real handlers, over Dynoxide and a bucket of moto's.
+Through the real handlers, over Dynoxide and a versioned bucket.
 """
 
 from __future__ import annotations
