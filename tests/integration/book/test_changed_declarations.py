@@ -86,18 +86,6 @@ def raise_shards(body: dict[str, Any]) -> None:
     )
 
 
-def test_more_shards_empty_nothing(stage: Stage) -> None:
-    stage.deploy(raise_shards)
-    stage.write("3", country="fr")
-    for _ in range(2):
-        assert stage.list(stage.entity.by_status("open")) == ["3", "2", "1"]
-        assert stage.list(stage.entity.search("a")) == ["3", "2", "1"]
-        assert stage.read_revenue("fr") == (150, 1)
-        for id, amount in (("1", 100), ("2", 50)):
-            stage.write(id, country="fr" if id == "2" else "jp", amount=amount)
-        stage.set_state(oldest=2, newest=2)
-
-
 def test_code_that_is_rolled_back_reads_what_the_newer_code_wrote(stage: Stage) -> None:
     stage.deploy(search_country_too)
     stage.write("3", country="no")

@@ -235,12 +235,6 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
     assert "continues from there" in result.output
 
 
-def test_an_unknown_entity_is_named_with_those_there_are(daicho: Run, tmp_path: Path) -> None:
-    result = daicho("Sing", written(tmp_path / "a.ndjson", []))
-    assert result.exit_code == 1
-    assert "no entity is called Sing; there are Article, Artist, Ballot" in result.output
-
-
 def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Path) -> None:
     result = daicho("Manual", written(tmp_path / "a.ndjson", [{"title": "t", "text": "x"}]))
     assert result.exit_code == 1
