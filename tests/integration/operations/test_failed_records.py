@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.support.api_client import Client
 from tests.support.operator_stack import OperatorStack
 from tests.support.redrive_setup import SHARD, build_song_with_artist, render_number
@@ -51,12 +49,11 @@ def test_a_poisoned_record_is_seen_redriven_and_counted(
     assert operator.everything("/ops/redrives", 1) == [job]
 
 
-def test_poison_exists_at_stage_local_alone(dynamodb: Any, table_name: str, objects: Any) -> None:
-    deployed = OperatorStack(dynamodb, table_name, objects, stage="dev")
-    local = OperatorStack(dynamodb, table_name, objects)
+def test_poison_exists_at_stage_local_alone(stack: OperatorStack) -> None:
+    deployed = OperatorStack(stack.dynamodb, stack.table.name, stack.objects, stage="dev")
     for method in ("POST", "DELETE"):
         assert deployed.client()(method, "/ops/demo/poison").status == 404
-    local.client().good("POST", "/ops/demo/poison?entity=Song")
+    stack.client().good("POST", "/ops/demo/poison?entity=Song")
     deployed.house.put(build_song_with_artist(1, "ab"))
     deployed.project()
     assert deployed.client().good("GET", "/ops/quarantine")["items"] == []
