@@ -10,58 +10,15 @@ from daicho.errors import (
     Invalid,
     NotFound,
     PreconditionFailed,
-    ReferenceNotFound,
 )
 from tests.support.sample_entities import (
     NOON,
-    Ballot,
-    Link,
     Note,
-    Poll,
     Shelf,
     Token,
     Visit,
     walk,
 )
-
-
-def test_a_sharded_partition_is_read_as_one(shelf: Shelf) -> None:
-    book = shelf.book()
-    book.create(Poll(id="p", salt="a salt under which they lie in all shards"))
-    voters = [f"v{n:03d}" for n in range(53)]
-    for voter in voters:
-        shelf.book().put(Ballot(poll="p", voter=voter, candidate="a"))
-    assert len({item["PK"]["S"] for item in shelf.everything()}) == 9
-    assert [each.voter for each in walk(book, Ballot.key.all("p"), limit=7)] == voters
-    assert book.get(Ballot.key("p", "v007")).voter == "v007"
-    book.put(Ballot(poll="p", voter="v007", candidate="b"))
-    assert book.get(Ballot.key("p", "v007")).candidate == "b"
-    book.delete(Ballot.key("p", "v007"))
-    assert len(walk(book, Ballot.key.all("p"), limit=100)) == 52
-    with pytest.raises(NotFound):
-        book.page(Ballot.key.all("q"))
-    with pytest.raises(NotFound):
-        book.get(Ballot.key("q", "v007"))
-    with pytest.raises(ReferenceNotFound):
-        book.put(Ballot(poll="q", voter="v", candidate="a"))
-
-
-def test_edges_from_both_ends(shelf: Shelf) -> None:
-    book = shelf.book()
-    pairs = {(f"a{n % 7}", f"b{n % 11}") for n in range(70)}
-    for a, b in pairs:
-        book.put(Link(a=a, b=b, note=a + b))
-    for end in sorted({a for a, _ in pairs}):
-        found = walk(book, Link.key.all(end), limit=3)
-        assert [each.b for each in found] == sorted(b for a, b in pairs if a == end)
-    for end in sorted({b for _, b in pairs}):
-        found = walk(book, Link.key.inverse(end), limit=3)
-        assert [each.a for each in found] == sorted(a for a, b in pairs if b == end)
-        assert all(each.note == each.a + each.b for each in found)
-    two = [Link.key.inverse("b1"), Link.key.inverse("b2")]
-    merged = walk(book, *two, limit=3)
-    wanted = sorted((a, b) for a, b in pairs if b in ("b1", "b2"))
-    assert [(each.a, each.b) for each in merged] == wanted
 
 
 def test_what_an_index_still_shows_is_verified(shelf: Shelf) -> None:

@@ -12,10 +12,8 @@ from daicho.errors import BadCursor
 from tests.support.meter import Meter
 from tests.support.sample_entities import (
     NOON,
-    Ballot,
     Link,
     Note,
-    Poll,
     Shelf,
     walk,
 )
@@ -80,20 +78,6 @@ def test_a_page_of_a_range_costs_a_page(notes: Shelf) -> None:
             reads, requests = measure(part)
             assert requests == whole[1]
             assert reads <= whole[0]
-
-
-def test_shards_are_merged_in_both_directions(shelf: Shelf) -> None:
-    book = shelf.book()
-    book.create(Poll(id="p"))
-    voters = [f"v{number:03d}" for number in range(45)]
-    for voter in voters:
-        shelf.book().put(Ballot(poll="p", voter=voter, candidate="a"))
-    backward = walk(book, Ballot.key.all("p").reversed(), limit=7)
-    assert [ballot.voter for ballot in backward] == voters[::-1]
-    some = Ballot.key.all("p").between("v010", "v019x").descending()
-    assert [ballot.voter for ballot in walk(book, some, limit=3)] == voters[19:9:-1]
-    start = Ballot.key.under("p").starting_with("v02")
-    assert [ballot.voter for ballot in walk(book, start, limit=3)] == voters[20:30]
 
 
 def test_a_cursor_belongs_to_a_range_and_a_direction(notes: Shelf) -> None:

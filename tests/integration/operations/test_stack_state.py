@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from daicho.archive.audit import AuditPartition, AuditRound
-from daicho.archive.forget_requests import request_update
 from daicho.archive.verification_report import VerifyFinding
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.rebuild.requests import find_job, request_rebuild
 from daicho.release.states import build_record_update
-from daicho.storage import keys
-from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import apply_update
-from daicho.tenants.lifecycle import Tenants
 from tests.support.api_client import Client
 from tests.support.operator_stack import OperatorStack
 from tests.support.redrive_setup import BEGAN, build_song_with_artist
@@ -101,25 +97,6 @@ def test_the_audit_shows_its_findings_and_starts_again(
     answer = operator("POST", "/ops/audit")
     assert (answer.status, answer.headers["Location"]) == (202, "/ops/audit")
     assert stack.auditor.started == [{"again": True}]
-
-
-def test_deletions_of_all_tenants_are_listed_by_page(
-    stack: OperatorStack, operator: Client
-) -> None:
-    machine: Any = stack.machine
-    stack.machine.is_paused = True
-    for number, name in enumerate(("acme", "globex", "initech")):
-        stack.house.now = BEGAN + number * HOUR
-        tenants = Tenants(stack.table, ItemCache(lambda: BEGAN), machine, lambda: stack.house.now)
-        tenants.open_admin(name, f"admin of {name}").delete("forget")
-    due = BEGAN + 72 * HOUR
-    apply_update(stack.table, request_update("globex", BEGAN, due))
-    items = operator.everything("/ops/tenants", 1)
-    assert [each["tenant"] for each in items] == ["initech", "globex", "acme"]
-    assert items[1]["forget_due"] == keys.render_instant(due)
-    assert items[0]["forget_due"] is None
-    assert (items[0]["state"], items[0]["asked_by"]) == ("running", "admin of initech")
-    assert operator("GET", "/ops/tenants?cursor=x").status == 400
 
 
 class FailingTable:
