@@ -134,7 +134,7 @@ def shelf_of(docs: list[Doc], draw: random.Random) -> Shelf:
     return shelf
 
 
-MANY = settings(max_examples=5 * settings().max_examples)
+MANY = settings(max_examples=2 * settings().max_examples)
 RANDOM = st.integers(0, 2**32).map(random.Random)
 
 

@@ -255,7 +255,7 @@ RULES = st.builds(
 )
 
 
-@settings(max_examples=3 * settings().max_examples)
+@settings(max_examples=settings().max_examples)
 @given(TEXTS, RULES)
 def test_texts_are_read_as_the_oracle_reads_them(text: str, rules: TextRules) -> None:
     assert fold(text, rules.fold) == fold_plainly(text, rules.fold)

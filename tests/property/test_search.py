@@ -218,7 +218,7 @@ def test_what_begins_with_0_is_found_whatever_follows() -> None:
     assert len(found) == 12
 
 
-MANY = settings(max_examples=5 * settings().max_examples)
+MANY = settings(max_examples=2 * settings().max_examples)
 
 
 @MANY

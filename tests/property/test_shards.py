@@ -133,7 +133,7 @@ class House:
     st.integers(0, 60),
     st.randoms(use_true_random=False),
 )
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_days_items_are_one_list_over_all_shards(
     kind: type[Any], number: int, draw: random.Random
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_days_items_are_one_list_over_all_shards(
 
 
 @given(st.integers(0, 60), st.randoms(use_true_random=False), st.booleans())
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_listing_over_shards_is_one_list(number: int, draw: random.Random, by_rank: bool) -> None:
     house = House(draw)
 

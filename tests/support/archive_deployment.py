@@ -1,4 +1,4 @@
-"""The archive over Dynoxide and a versioned bucket of moto, with an entity that expires."""
+"""The archive over Dynoxide and a versioned bucket in memory, with an entity that expires."""
 
 from __future__ import annotations
 

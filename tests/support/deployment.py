@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,15 @@ from daicho.handlers import api, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
+from daicho.runtime.clock import utc_now
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
+from daicho.storage.requests import Scan
 from daicho.storage.table import Table
+from daicho.testing import MemoryDeployment
 from tests.support.api_client import STAFF, Client
 from tests.support.dynoxide import create_table
+from tests.support.memory_stores import SigningS3
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 
@@ -27,10 +33,10 @@ class Served:
     dynamodb: DynamoDBClient
     table: Table
     handler: Handler
-    pump: Pump
-    rollup: Any
     domain_package: str
     ledger: Ledger
+    catch_up: Callable[[], None]
+    """Lets projector and rollup do all that there is to do."""
 
     def client(self, tenant: str | None = "acme", **claims: str) -> Client:
         """A client with a token of ``tenant``, and of the staff unless there are other claims."""
@@ -41,16 +47,14 @@ class Served:
         settings = environment(self.table.name, DOMAIN_PACKAGE=self.domain_package)
         return api.build(settings, self.ledger, dependencies)
 
-    def catch_up(self) -> None:
-        """Let projector and rollup do all that there is to do."""
-        self.pump.run()
-        while self.rollup({}, Context())["rolled"]:
-            pass
-
-    def count(self) -> int:
-        """How many items stand in the table."""
-        pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.table.name)
-        return sum(page["Count"] for page in pages)
+    def list_items(self) -> list[Image]:
+        """Every item of the table."""
+        page = self.table.scan(Scan())
+        items = [*page.items]
+        while page.last:
+            page = self.table.scan(Scan(start=page.last))
+            items += page.items
+        return items
 
 
 @contextmanager
@@ -70,13 +74,32 @@ def serving_on(
         settings = environment(name, DOMAIN_PACKAGE=domain_package)
         ledger = ledger or Ledger.load()
         projector = Consumer(project.build(settings, ledger), ledger.derived_types)
-        yield Served(
-            dynamodb,
-            Table(dynamodb, name),
-            api.build(settings, ledger),
-            Pump(dynamodb, dynamo, name, [projector]),
-            rollup.build(settings, ledger),
-            domain_package,
-            ledger,
-        )
+        pump = Pump(dynamodb, dynamo, name, [projector])
+        roll_up = rollup.build(settings, ledger)
+
+        def catch_up() -> None:
+            pump.run()
+            while roll_up({}, Context())["rolled"]:
+                pass
+
+        handler = api.build(settings, ledger)
+        yield Served(dynamodb, Table(dynamodb, name), handler, domain_package, ledger, catch_up)
     dynamodb.delete_table(TableName=name)
+
+
+@contextmanager
+def serving_in_memory(domain_package: str, ledger: Ledger) -> Iterator[Served]:
+    """The same over a table in memory: for tests that send many requests, one after another."""
+    deployment = MemoryDeployment(ledger, start=utc_now())
+    client: Any = deployment._dynamodb
+    objects: Any = SigningS3(deployment.clock.now)
+    table = deployment.table
+    bucket = Bucket(objects, "objects")
+    dependencies = Dependencies(
+        table=lambda *_, **__: table, bucket=lambda *_, **__: bucket, parallelism=1
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
+        settings = environment(table.name, DOMAIN_PACKAGE=domain_package)
+        handler = api.build(settings, ledger, dependencies)
+        yield Served(client, table, handler, domain_package, ledger, deployment.catch_up)

@@ -12,6 +12,7 @@ from pydantic import RootModel
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.storage.attributes import Image
 from daicho.web.http.operation import VARIABLE, Operation
 from daicho.web.openapi.document import describe_api
 from daicho.web.routes.builder import build_operations
@@ -157,7 +158,6 @@ def first_word(operation: Operation) -> str:
     return operation.path.split("/")[1]
 
 
-def items_of(served: Served, tenant: str) -> list[dict[str, Any]]:
-    pages = served.dynamodb.get_paginator("scan").paginate(TableName=served.table.name)
-    found = (item for page in pages for item in page["Items"])
-    return [item for item in found if item["PK"]["S"].startswith(f"{tenant}#")]
+def items_of(served: Served, tenant: str) -> list[Image]:
+    """The items of a tenant."""
+    return [item for item in served.list_items() if item["PK"]["S"].startswith(f"{tenant}#")]

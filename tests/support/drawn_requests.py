@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,10 @@ class Written(str):
 
 @dataclass(frozen=True)
 class DrawnRequest:
-    """A request. ``is_raw``: a gateway has made ``path`` already, whatever it received."""
+    """A request. ``is_raw``: a gateway has made ``path`` already, whatever it received.
+
+    ``template``: of the path, if the request certainly reaches its operation.
+    """
 
     method: str
     path: str
@@ -53,6 +57,7 @@ class DrawnRequest:
     body: str | bytes | None
     headers: Mapping[str, str]
     is_raw: bool
+    template: str | None
 
     def send(self, client: Client) -> Answer:
         """Send it."""
@@ -77,8 +82,8 @@ class RequestDrawer:
 
     def draw(self) -> DrawnRequest:
         """The next request."""
-        template, method, operation = self._rng.choice(self._operations)
-        method = method.upper() if self._happens(0.95) else self._rng.choice(METHODS)
+        template, described, operation = self._rng.choice(self._operations)
+        method = described.upper() if self._happens(0.95) else self._rng.choice(METHODS)
         parameters = operation.get("parameters", ())
         is_raw = self._happens(0.2)
         path = self._draw_path(template, parameters, is_raw=is_raw)
@@ -91,7 +96,10 @@ class RequestDrawer:
                 headers[parameter["name"]] = self._draw_header()
         if self._happens(0.05):
             headers[self._rng.choice(HEADERS)] = self._draw_header()
-        return DrawnRequest(method, path, self._draw_query(parameters), body, headers, is_raw)
+        is_plain = re.fullmatch(re.sub(r"{\w+}", r"[\\w-]+", template), path) is not None
+        known = template if is_plain and method == described.upper() else None
+        query = self._draw_query(parameters)
+        return DrawnRequest(method, path, query, body, headers, is_raw, known)
 
     def keep_address(self, answer: Answer) -> None:
         """Draw the id of a new item again in later paths."""
@@ -214,7 +222,7 @@ class RequestDrawer:
             lambda: f"\ufeff{text}",
             lambda: text.encode("utf-8", "surrogatepass") + b"\xff",
             lambda: text.encode("utf-16", "surrogatepass"),
-            lambda: gzip.compress(text.encode("utf-8", "surrogatepass")),
+            lambda: gzip.compress(text.encode("utf-8", "surrogatepass"), mtime=0),
             lambda: self._rng.randbytes(self._rng.randrange(60)),
             lambda: f"{{{name}:{opening * deep}1{closing * deep}}}",
             lambda: opening * count,

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from daicho import Domain
 from daicho.declare.registry import Daicho
-from daicho.handlers import api
-from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.query.access import Access
-from daicho.runtime.clock import utc_now
-from daicho.storage.bucket import Bucket
 from daicho.testing import MemoryDeployment
 from daicho.web.api import Api
 from tests.support.api_client import Client
-from tests.support.memory_stores import MemoryTable, SigningS3
-from tests.support.stream_pump import environment
+from tests.support.memory_stores import SigningS3
 
 
 @dataclass
@@ -40,21 +34,3 @@ def serve_in_memory(*domains: Domain) -> MemoryServed:
         return deployment.open_book(access.tenant, access)
 
     return MemoryServed(daicho, deployment, Client(Api(daicho, open_book), "acme"))
-
-
-def serve_handler_in_memory(package: ModuleType, daicho: Daicho) -> Client:
-    """A client of the function of the API, over an empty table in memory.
-
-    ``package``: that of the domain files; ``daicho``: what they declare.
-    """
-    objects: Any = SigningS3(utc_now)
-    table, bucket = MemoryTable(), Bucket(objects, "objects")
-    settings = environment("daicho", DOMAIN_PACKAGE=package.__name__, STAGE="local")
-    dependencies = Dependencies(
-        table=lambda *_, **__: table,
-        bucket=lambda *_, **__: bucket,
-        sleep=lambda _: None,
-        parallelism=1,
-    )
-    ledger = daicho.append_generations(Ledger())
-    return Client(api.build(settings, ledger, dependencies), "acme")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
@@ -34,6 +35,16 @@ class SigningS3(MemoryS3):
 
     def generate_presigned_url(self, method: str, Params: dict[str, str], **_: object) -> str:
         return f"https://objects.example/{method}/{Params['Key']}"
+
+
+class MemoryObjects:
+    """Any versioned buckets in memory, behind the names of botocore's client."""
+
+    def __init__(self, now: Callable[[], dt.datetime] = utc_now) -> None:
+        self._buckets: defaultdict[str, SigningS3] = defaultdict(lambda: SigningS3(now))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda Bucket, **request: getattr(self._buckets[Bucket], name)(**request)
 
 
 class MemoryBucket(Bucket):

@@ -1,7 +1,7 @@
 """A stack whose operators work on it: a projector, the redrive and the operators' API.
 
-The table is Dynoxide's, the failure bucket moto's. A house in memory writes the stream. The state
-machine does a job's steps at once.
+The table is Dynoxide's, the failure bucket in memory. A house in memory writes the stream. The
+state machine does a job's steps at once.
 """
 
 from __future__ import annotations

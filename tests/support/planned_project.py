@@ -5,7 +5,6 @@ Each folder has a package with a name of its own, so one process can import all 
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -27,8 +26,6 @@ from daicho.storage.attributes import to_image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
-from daicho.web import openapi
-from daicho_cli.contract.committed import DESCRIPTION
 from daicho_cli.main import app
 
 _HEAD = '''"""Users."""
@@ -85,13 +82,6 @@ class ChangingProject:
             self.ledger = discover(root).append_generations(self.ledger, decisions)
         write_lock_file(self.ledger, root / "generations.json")
         return root
-
-    def write_description(self, root: Path, *, of: Path) -> None:
-        """Write the OpenAPI document of one version into the folder of another."""
-        daicho = discover(of)
-        document = openapi.describe_api(daicho, daicho.append_generations(self.ledger))
-        (root / DESCRIPTION).parent.mkdir(parents=True, exist_ok=True)
-        (root / DESCRIPTION).write_text(json.dumps(document), "utf-8")
 
 
 def discover(root: Path) -> Daicho:

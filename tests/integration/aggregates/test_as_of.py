@@ -59,26 +59,6 @@ def site() -> Site:
     return Site()
 
 
-def test_a_live_figure_includes_what_was_written_before_its_time(site: Site) -> None:
-    written = site.visit()
-    site.pass_minutes(2)
-    score = site.read(live=True)
-    assert (score.items, score.rolled_up) == (1, False)
-    assert score.as_of > written
-    assert score.as_of <= site.deployment.clock.now()
-
-
-def test_a_total_has_its_time_some_minutes_later(site: Site) -> None:
-    written = site.visit()
-    site.pass_minutes(2)
-    assert site.read(live=False).as_of is None
-    site.pass_minutes(3)
-    score = site.read(live=False)
-    assert (score.items, score.rolled_up) == (1, True)
-    assert score.as_of > written
-    assert score.as_of <= site.read(live=True).as_of
-
-
 def test_the_time_stays_while_records_wait(site: Site) -> None:
     site.visit()
     site.pass_minutes(5)
@@ -91,26 +71,6 @@ def test_the_time_stays_while_records_wait(site: Site) -> None:
     site.pass_minutes(6)
     for live in (True, False):
         assert site.read(live=live).as_of > waiting
-
-
-def test_an_idle_table_gets_a_heartbeat_every_quarter_of_an_hour(site: Site) -> None:
-    site.visit()
-    site.pass_minutes(6)
-    site.deployment.clock.advance(900)
-    site.deployment.roll_up()
-    assert site.deployment.deliver() == 1
-    for _ in range(5):
-        site.deployment.clock.advance(MINUTE_S)
-        site.deployment.roll_up()
-        assert site.deployment.deliver() == 0
-
-
-def test_without_heartbeats_the_time_is_unknown() -> None:
-    site = Site(heartbeat_seconds=0)
-    site.visit()
-    site.pass_minutes(5)
-    assert site.read(live=True).as_of is None
-    assert site.book.top(Visit.busiest.top()).as_of is None
 
 
 def test_the_time_is_read_before_the_figure(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Sum, band, field, linear, uid
+from daicho import Aggregate, Count, Domain, Entity, Key, Sum, band, field, linear, uid
 from daicho.declare.figures.measures import explicit
 from daicho.declare.registry import Daicho
-from daicho.errors import DeclarationError, Invalid
+from daicho.errors import Invalid
 from daicho.plan import Ledger
 from daicho.plan.number_ranges import list_range_labels
 from daicho.query.access import Access
@@ -115,17 +115,3 @@ def test_a_lock_file_keeps_the_edges_and_another_edge_is_another_instance() -> N
     second = declare(0, 2).append_generations(first)
     (aggregate,) = second.current_generation("Sale").plan.aggregates
     assert aggregate.since == 2
-
-
-def test_what_takes_no_band_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="takes no band"):
-
-        class Listed(Entity):
-            id: str = uid()
-            price: Decimal = field()
-
-            key = Key(id)
-            cheap = Listing(band(price, explicit(1)))
-
-    with pytest.raises(DeclarationError, match="a band takes ranges"):
-        band(1, 10)  # type: ignore[arg-type]

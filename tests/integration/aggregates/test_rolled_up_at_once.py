@@ -71,36 +71,6 @@ def test_totals_and_ranking_follow_the_stream_without_a_schedule(
     assert rollup.build(settings, LEDGER)({}, Context())["rolled"] == 0
 
 
-def test_a_live_ranking_has_the_members_of_the_last_rollup(
-    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A month that was never rolled up has no members, unless it is rolled up at once."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    settings = environment(table_name)
-    projector = Consumer(project.build(settings, LEDGER), LEDGER.derived_types)
-    pump = Pump(dynamodb, dynamo, table_name, [projector])
-    book = Book(Table(dynamodb, table_name), LEDGER, "acme")
-
-    def read_members(ranking: str, *, live: bool) -> list[tuple[str, int, int | None]]:
-        chart = book.top(getattr(Heard, ranking).top("2026-11"), live=live).items
-        return [(each.by[0], each.items, each.rank) for each in chart]
-
-    def hear(*songs: str) -> None:
-        for song in songs:
-            book.create(Heard(song=song, at=AT))
-        pump.run()
-
-    hear("b", "a")
-    assert read_members("later", live=True) == []
-    assert book.read(Heard.later("2026-11", "a"), live=True).items == 1
-    # Equal totals: the order of their names, and no place is shared.
-    assert read_members("now", live=True) == [("a", 1, 1), ("b", 1, 2)]
-    rollup.build(settings, LEDGER)({}, Context())
-    hear("b", "c")
-    assert read_members("later", live=True) == [("b", 2, 1), ("a", 1, 2)]
-    assert read_members("now", live=True) == [("b", 2, 1), ("a", 1, 2), ("c", 1, 3)]
-
-
 @pytest.mark.dynoxide("capacity units")
 def test_what_it_costs_is_what_the_docs_say(dynamodb: DynamoDBClient, table_name: str) -> None:
     table = Table(dynamodb, table_name).with_metering()

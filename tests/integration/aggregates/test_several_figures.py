@@ -1,41 +1,17 @@
-"""Several figures of a group, written and read through the book: equal to plain computations."""
+"""Several figures of a group in the rows of its ranking."""
 
 from __future__ import annotations
 
-import random
-import statistics
 from decimal import Decimal
-from fractions import Fraction
-from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import (
-    Aggregate,
-    Book,
-    Count,
-    Domain,
-    Entity,
-    Key,
-    Max,
-    Mean,
-    Min,
-    Percentiles,
-    Sum,
-    Variance,
-    explicit,
-    field,
-    uid,
-)
+from daicho import Aggregate, Count, Domain, Entity, Key, Max, Mean, Min, Sum, field, uid
 from daicho.declare.registry import Daicho
-from daicho.handlers import project, rollup
 from daicho.plan import Ledger
-from daicho.storage.table import Table
+from daicho.testing import MemoryDeployment
 from daicho.web.api import Api
-from daicho.web.openapi.document import describe_api
 from tests.support.api_client import Client
-from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 
 class Sale(Entity):
@@ -44,137 +20,32 @@ class Sale(Entity):
     price: Decimal | None = field(default=None)
 
     key = Key(id)
-    by_shop = Aggregate(
-        (Count(), Mean(price), Variance(price), Percentiles(price, explicit(0, 10, 50, 90))), shop
-    )
     ranking = Aggregate((Count(), Mean(price), Min(price), Max(price)), shop, ranked=True)
     revenue = Aggregate((Sum(price), Count(), Max(price)), shop, ranked=True, shards=3)
 
 
-LEDGER = Daicho(Domain("sales", Sale)).append_generations(Ledger())
-EDGES = [Decimal(edge) for edge in (0, 10, 50, 90)]
-
-
-def test_figures_follow_writes_edits_and_deletes(
-    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: Any
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    chance, settings = random.Random(5), environment(table_name)
-    projector = project.build(settings, LEDGER)
-    pump = Pump(dynamodb, dynamo, table_name, [Consumer(projector, ["Sale"])])
-    roll_up = rollup.build(settings, LEDGER)
-    book = Book(Table(dynamodb, table_name), LEDGER, "acme")
-    prices: dict[str, Decimal | None] = {}
-    for _ in range(60):
-        id = str(chance.randrange(25))
-        price = None if chance.random() < 0.2 else Decimal(chance.randrange(-500, 10_000)) / 100
-        if id in prices and chance.random() < 0.3:
-            book.delete(Sale.key(id))
-            del prices[id]
-        else:
-            book.put(Sale(id=id, shop="a", price=price))
-            prices[id] = price
-    pump.run()
-    while roll_up({}, Context())["rolled"]:
-        pass
-    known = [price for price in prices.values() if price is not None]
-    exact = [Fraction(price) for price in known]
-    for live in (False, True):
-        score = book.read(Sale.by_shop("a"), live=live)
-        figures = score.figures["price"]
-        assert score.items == len(prices)
-        assert (figures.count, figures.total) == (len(known), sum(known))
-        assert figures.mean is not None
-        assert figures.variance is not None
-        assert abs(Fraction(figures.mean) - statistics.mean(exact)) < Fraction(1, 10**12)
-        assert abs(Fraction(figures.variance) - statistics.pvariance(exact)) < Fraction(1, 10**12)
-        counts = [bucket.count for bucket in figures.histogram]
-        bounds = zip([None, *EDGES], [*EDGES, None], strict=True)
-        assert counts == [
-            sum((low is None or low <= each) and (high is None or each < high) for each in known)
-            for low, high in bounds
-        ]
-        median = figures.find_percentile(Decimal("0.5"))
-        assert median is not None
-        value = sorted(known)[(len(known) + 1) // 2 - 1]
-        assert median.low is None or median.low <= value
-        assert median.high is None or value < median.high
-    empty = book.read(Sale.by_shop("nobody")).figures["price"]
-    assert (empty.count, empty.mean, empty.variance) == (0, None, None)
-
-
-def test_the_api_shows_figures_as_text_and_describes_them(
-    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: Any
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    domain = Domain("sales", Sale)
+@pytest.mark.parametrize("name", ["ranking", "revenue"])
+def test_a_row_of_a_ranking_has_the_figures_of_its_group(name: str) -> None:
+    domain, declared = Domain("sales", Sale), getattr(Sale, name)
     domain.resource("/sales/{id}", Sale, "POST")
-    domain.mount("/shops/{shop}/sales", Sale.by_shop)
-    table, settings = Table(dynamodb, table_name), environment(table_name)
-    daicho = Daicho(domain)
-    api = Api(daicho, lambda access: Book(table, LEDGER, access.tenant, access=access))
-    client = Client(api, "acme")
-    for price in ("5.00", "20.50", None):
-        client.good("POST", "/sales", {"shop": "a", "price": price})
-    Pump(dynamodb, dynamo, table_name, [Consumer(project.build(settings, LEDGER), ["Sale"])]).run()
-    answer = client.good("GET", "/shops/a/sales?live=true")
-    assert answer["count"] == 3
-    figures = answer["figures"]["price"]
-    assert (figures["count"], figures["total"]) == (2, "25.5")
-    assert figures["mean"] == "12.750000000000"
-    assert figures["variance"] == "60.062500000000"
-    assert figures["histogram"][0] == {"low": None, "high": "0", "count": 0}
-    assert [bucket["count"] for bucket in figures["histogram"]] == [0, 1, 1, 0, 0]
-    empty = client.good("GET", "/shops/nobody/sales")["figures"]["price"]
-    assert (empty["count"], empty["mean"], empty["variance"]) == (0, None, None)
-    described = describe_api(daicho, LEDGER)["components"]["schemas"]
-    assert "FiguresView" in described
-
-
-RANKINGS = ("ranking", "revenue")
-
-
-@pytest.mark.parametrize("live", [False, True])
-@pytest.mark.parametrize("name", RANKINGS)
-def test_a_row_of_a_ranking_has_the_figures_of_its_group(
-    dynamo: str,
-    dynamodb: DynamoDBClient,
-    table_name: str,
-    monkeypatch: Any,
-    name: str,
-    live: bool,
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    domain = Domain("sales", Sale)
-    domain.resource("/sales/{id}", Sale, "POST")
-    declared = getattr(Sale, name)
     domain.mount("/ranking", declared.top)
     domain.mount("/ranking/{shop}", declared)
-    table, settings = Table(dynamodb, table_name), environment(table_name)
-    api = Api(Daicho(domain), lambda access: Book(table, LEDGER, access.tenant, access=access))
-    client = Client(api, "acme")
+    daicho = Daicho(domain)
+    deployment = MemoryDeployment(daicho.append_generations(Ledger()))
+    client = Client(Api(daicho, lambda access: deployment.open_book("acme", access)), "acme")
     for shop in range(7):
         for price in range(shop + 1):
             body = {"shop": f"s{shop}", "price": f"{price * 3}.50" if price % 3 else "0"}
             client.good("POST", "/sales", body)
     client.good("POST", "/sales", {"shop": "empty", "price": None})
-    Pump(dynamodb, dynamo, table_name, [Consumer(project.build(settings, LEDGER), ["Sale"])]).run()
-    roll_up = rollup.build(settings, LEDGER)
-    while roll_up({}, Context())["rolled"]:
-        pass
-    suffix = f"live={str(live).lower()}"
-    rows, cursor = [], ""
-    while True:
-        page = client.good("GET", f"/ranking?limit=3&{suffix}{cursor}")
-        rows += page["items"]
-        if page["cursor"] is None:
-            break
-        cursor = f"&cursor={page['cursor']}"
-    # A sum counts only the items that have a value.
-    assert len(rows) == (8 if name == "ranking" else 7)
-    for row in rows:
-        one = client.good("GET", f"/ranking/{row['shop']}?{suffix}")
-        assert row == {key: value for key, value in one.items() if key in row}
-        assert row["figures"] == one["figures"]
-    highest = {row["figures"]["price"]["max"] is None for row in rows}
-    assert highest == ({True, False} if name == "ranking" else {False})
+    deployment.catch_up()
+    for live in ("true", "false"):
+        rows = client.everything(f"/ranking?live={live}", limit=3)
+        # A sum counts only the items that have a value.
+        assert len(rows) == (8 if name == "ranking" else 7)
+        for row in rows:
+            one = client.good("GET", f"/ranking/{row['shop']}?live={live}")
+            assert row == {key: value for key, value in one.items() if key in row}
+            assert row["figures"] == one["figures"]
+        highest = {row["figures"]["price"]["max"] is None for row in rows}
+        assert highest == ({True, False} if name == "ranking" else {False})

@@ -1,42 +1,15 @@
 """An item's whole way: written, expired, archived, verified, restored, and forgotten at last.
 
-Through the real handlers, over Dynoxide and a bucket of moto's.
+Through the real handlers, over Dynoxide and a versioned bucket.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 
-import pytest
-
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import Selection
-from daicho.errors import NotFound
 from tests.support.archive_deployment import Deployed, Entry, write
-
-
-def test_expired_is_gone_from_reads_at_once(deployed: Deployed) -> None:
-    write(deployed)
-    book = deployed.book()
-    assert [each.id for each in book.page(Entry.search("note 4")).items] == ["4"]
-    assert (deployed.counts("a"), deployed.counts("b")) == ((3, 3), (2, 2))
-    deployed.now += dt.timedelta(days=8)
-    # Nothing is deleted yet.
-    book = deployed.book()
-    assert deployed.texts() == []
-    assert book.find(Entry.key("4")) is None
-    with pytest.raises(NotFound):
-        book.change(Entry.key("4"), {"text": "x"})
-    assert book.page(Entry.search("note")).items == []
-    assert book.page(Entry.search("")).items == []
-    # Counts follow the deletion, each as it is declared.
-    assert deployed.counts("a") == (3, 3)
-    deployed.expire()
-    for live in (True, False):
-        assert deployed.counts("a", live=live) == (0, 3)
-        assert deployed.counts("b", live=live) == (0, 2)
-    chart = deployed.book().top(Entry.ever.top())
-    assert [each.total for each in chart.items] == [3, 2]
 
 
 def test_the_whole_way(deployed: Deployed) -> None:

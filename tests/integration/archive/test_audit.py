@@ -1,25 +1,23 @@
-"""The audit's function, over Dynoxide and moto's S3: what the archiver left is verified."""
+"""The audit's function, over Dynoxide and a bucket: what the archiver left is verified."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.archiver import Archiver
-from daicho.errors import SettingsError
 from daicho.handlers import audit
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from tests.support.memory_archive import PATIENCE, build_expired_batch
+from tests.support.memory_stores import MemoryObjects
 from tests.support.metric_lines import read_values
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment
@@ -56,14 +54,11 @@ class Audited:
 
 
 @pytest.fixture
-def audited(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Audited]:
-    with mock_aws():
-        s3 = boto3.client("s3", region_name="us-east-1")
-        s3.create_bucket(Bucket=BUCKET)
-        made = Audited(dynamodb, table_name, s3)
-        made.archive(1, 2, 3)
-        made.archive(4, 5)
-        yield made
+def audited(dynamodb: DynamoDBClient, table_name: str) -> Audited:
+    made = Audited(dynamodb, table_name, MemoryObjects())
+    made.archive(1, 2, 3)
+    made.archive(4, 5)
+    return made
 
 
 def test_a_sound_archive(audited: Audited, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,23 +94,3 @@ def test_a_removed_object_is_told_each_hour_until_it_is_back(
     told = read_values(capsys.readouterr().out)
     assert "ArchiveMismatches" not in told
     assert told["ArchiveRowsAudited"] == 5
-
-
-def test_an_audit_that_never_ends_grows_old(
-    audited: Audited, capsys: pytest.CaptureFixture[str]
-) -> None:
-    audited.run()
-    audited.now += dt.timedelta(days=3)
-    # So long no run was: this one ends a round, and the next one has nothing to do.
-    audited.run()
-    audited.now += dt.timedelta(minutes=30)
-    audited.run()
-    ages = [
-        json.loads(line)["ArchiveAuditAge"] for line in capsys.readouterr().out.splitlines() if line
-    ]
-    assert ages == [0, 0, 1800]
-
-
-def test_the_environment_is_checked() -> None:
-    with pytest.raises(SettingsError, match="ARCHIVE_BUCKET is missing"):
-        audit.build({"TABLE_NAME": "t", "STAGE": "dev"})

@@ -1,4 +1,4 @@
-"""The function that goes on with forgetting, over Dynoxide and a versioned bucket of moto's."""
+"""The function that goes on with forgetting, over Dynoxide and a versioned bucket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import Selection
-from daicho.errors import SettingsError, UnavailableError
 from daicho.handlers import forget
 from daicho.handlers.wiring.dependencies import Dependencies
 from tests.support.archive_deployment import BUCKET, Deployed, write
@@ -64,36 +63,3 @@ def test_rows_go_when_their_time_has_come(
     assert [each for each in deployed.bucket.list_versions("") if not each.newest] == []
     assert ForgetScheduler(deployed.table, deployed.bucket).list_waiting() == []
     assert run()["reports"] == []
-
-
-def test_a_bucket_that_refuses_is_told_and_the_next_run_does_it(
-    deployed: Deployed,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    deployed.now += 2 * HOURS_73
-
-    def refuses(*_: Any, **__: Any) -> Any:
-        raise UnavailableError("503")
-
-    left = iter([60.0, *[20.0] * 3])
-    monkeypatch.setattr(
-        Context, "get_remaining_time_in_millis", lambda _: 1000 * next(left, 1.0), raising=True
-    )
-    with monkeypatch.context() as patch:
-        patch.setattr(deployed.bucket, "replace", refuses)
-        assert run()["failed"] == {"one": "503"}
-    told = read_values(capsys.readouterr().out)
-    assert told["ForgettingsFailed"] == 1
-    assert told["ForgettingOverdue"] > 3600
-    assert "not forgotten" in caplog.text
-    monkeypatch.undo()
-    run()
-    assert set(tenants(deployed)) == {"two"}
-
-
-def test_the_environment_is_checked() -> None:
-    with pytest.raises(SettingsError, match="ARCHIVE_BUCKET is missing"):
-        forget.build({"TABLE_NAME": "t", "STAGE": "dev"})

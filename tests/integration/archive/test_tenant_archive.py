@@ -6,7 +6,6 @@ import base64
 import datetime as dt
 import json
 import random
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,15 +15,11 @@ from daicho.archive import page_reader
 from daicho.book.book import Book
 from daicho.declare.domain import Domain
 from daicho.declare.registry import Daicho
-from daicho.errors import UnavailableError
 from daicho.handlers import jobs
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.jobs.lease import ABANDONED_AFTER
-from daicho.jobs.record import RETENTION
 from daicho.storage.item_cache import ItemCache
 from daicho.tenants.archive_source import ArchiveSource
 from daicho.tenants.lifecycle import Tenants
-from daicho.tenants.restore_job import RestoreJob
 from daicho.web.api import Api
 from tests.support.api_client import Client
 from tests.support.archive_deployment import BUCKET, LEDGER, Deployed, Entry, write
@@ -252,60 +247,3 @@ def test_a_killed_step_counts_each_row_once(administered: Administered, place: i
     }
     administered.deployed.settle()
     assert sorted(administered.deployed.texts()) == [f"note {n}" for n in range(5)]
-
-
-def test_one_restore_of_a_tenant_at_a_time(administered: Administered) -> None:
-    client, body = administered.client(), {"entity": "Entry", **administered.period}
-    first = client.good("POST", "/archive/restorations", body)
-    refused = client("POST", "/archive/restorations", body)
-    assert (refused.status, first["id"] in refused.text) == (409, True)
-    administered.client("two").good("POST", "/archive/restorations", body)
-    administered.deployed.now += ABANDONED_AFTER + dt.timedelta(seconds=1)
-    client.good("POST", "/archive/restorations", body)
-
-
-def test_a_restore_that_cannot_be_started_or_finished_says_why(
-    administered: Administered, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, body = administered.client(), {"entity": "Entry", **administered.period}
-
-    def fail(*_: Any) -> None:
-        raise UnavailableError("no answer")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(administered.machine, "start", fail)
-        assert client("POST", "/archive/restorations", body).status == 503
-    (job,) = client.good("GET", "/jobs")["items"]
-    assert (job["state"], "no answer" in job["error"]) == ("failed", True)
-    again = client.good("POST", "/archive/restorations", body)
-    given = list(administered.machine.started.values())[-1]
-    handler: Callable[..., Any] = jobs.build(
-        administered.environment,
-        LEDGER,
-        Dependencies(
-            table=lambda *_, **__: administered.deployed.table,
-            bucket=lambda *_, **__: administered.deployed.bucket,
-            now=lambda: administered.deployed.now,
-            parallelism=1,
-        ),
-    )
-    handler({**given, "failed": "the table does not answer"}, Context())
-    shown = client.good("GET", f"/jobs/{again['id']}")
-    assert (shown["state"], shown["error"]) == ("failed", "the table does not answer")
-    assert handler(given, Context()) == {"done": True, "wait": 0}
-
-
-def test_a_job_expires_after_its_retention() -> None:
-    job = RestoreJob(
-        id="01KAKZ0C7SJ7W9V0E3M4N5P6Q7",
-        tenant="one",
-        asked_by="",
-        asked_at="2026-11-24T00:00:00.000000Z",
-        entity="Entry",
-        since="2026-11-01T00:00:00.000000Z",
-        until="2026-11-02T00:00:00.000000Z",
-    )
-    image = job.to_image()
-    asked_at = dt.datetime(2026, 11, 24, tzinfo=dt.UTC)
-    assert int(image["ttl"]["N"]) == (asked_at + RETENTION).timestamp()
-    assert RestoreJob.from_image(image) == job

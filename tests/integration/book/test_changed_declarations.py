@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,17 +13,13 @@ from daicho import (
     Listing,
     Search,
     Sum,
-    field,
     month,
-    one_of,
 )
 from daicho.book.book import Book
-from daicho.errors import BadCursor, BeingBuilt, DeclarationError
-from daicho.layout.backfill_state import build_backfill_key
-from daicho.plan import Decisions
+from daicho.errors import BadCursor, BeingBuilt
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
-from tests.support.changed_invoices import NOON, Stage, add_note
+from tests.support.changed_invoices import NOON, Stage
 
 
 @pytest.fixture
@@ -34,11 +29,6 @@ def stage(dynamodb: DynamoDBClient, table_name: str) -> Stage:
     built.write("1")
     built.write("2", country="fr", amount=50)
     return built
-
-
-def test_nothing_is_being_built_at_the_first_deployment(stage: Stage) -> None:
-    assert stage.list(stage.entity.by_status("open")) == ["2", "1"]
-    assert stage.read_revenue() == (100, 1)
 
 
 def add_listing(body: dict[str, Any]) -> None:
@@ -96,58 +86,6 @@ def raise_shards(body: dict[str, Any]) -> None:
     )
 
 
-def test_more_shards_empty_nothing(stage: Stage) -> None:
-    stage.deploy(raise_shards)
-    stage.write("3", country="fr")
-    for _ in range(2):
-        assert stage.list(stage.entity.by_status("open")) == ["3", "2", "1"]
-        assert stage.list(stage.entity.search("a")) == ["3", "2", "1"]
-        assert stage.read_revenue("fr") == (150, 1)
-        for id, amount in (("1", 100), ("2", 50)):
-            stage.write(id, country="fr" if id == "2" else "jp", amount=amount)
-        stage.set_state(oldest=2, newest=2)
-
-
-def make_amount_decimal(body: dict[str, Any]) -> None:
-    body["__annotations__"]["amount"] = Decimal
-
-
-def test_another_type_that_is_stored_alike_changes_nothing(stage: Stage) -> None:
-    stage.deploy(make_amount_decimal)
-    assert stage.ledger.newest_generation("Invoice").number == 2
-    stage.write("3", amount=Decimal("0.5"))
-    score = stage.book.read(stage.entity.revenue(NOON, "jp"), ranked=True)
-    assert score.total == Decimal("100.5")
-
-
-def make_status_a_number(body: dict[str, Any]) -> None:
-    body["__annotations__"]["status"] = int
-
-
-def test_another_type_that_stored_values_do_not_have_is_refused(stage: Stage) -> None:
-    with pytest.raises(DeclarationError, match=r"Invoice\.status changes from str to int"):
-        stage.deploy(make_status_a_number)
-
-
-def test_a_field_with_a_default_is_read_by_it_and_changes_no_instance(stage: Stage) -> None:
-    stage.deploy(add_note)
-    assert stage.ledger.newest_generation("Invoice").number == 1
-    assert [item.note for item in stage.book.page(stage.entity.by_status("open")).items] == [
-        "none",
-        "none",
-    ]
-
-
-def require_note(body: dict[str, Any]) -> None:
-    body["__annotations__"]["note"] = str
-    body["note"] = field()
-
-
-def test_a_required_field_without_a_default_is_refused(stage: Stage) -> None:
-    with pytest.raises(DeclarationError, match=r"Invoice\.note is new and required"):
-        stage.deploy(require_note)
-
-
 def test_code_that_is_rolled_back_reads_what_the_newer_code_wrote(stage: Stage) -> None:
     stage.deploy(search_country_too)
     stage.write("3", country="no")
@@ -173,57 +111,6 @@ def test_what_rolled_back_code_wrote_is_missing_from_no_answer_of_the_newer_code
     stage.deploy(search_country_too)
     assert stage.list(stage.entity.search("jp")) == []
     assert stage.list(stage.entity.search("a")) == ["3", "2", "1"]
-
-
-def test_a_declaration_that_is_reverted_serves_at_once(stage: Stage) -> None:
-    stage.deploy(search_country_too)
-    stage.write("3", country="no")
-    stage.deploy(decisions=Decisions(reverted=frozenset({"Invoice"})))
-    assert stage.ledger.newest_generation("Invoice").number == 3
-    stage.write("4")
-    assert stage.list(stage.entity.search("a")) == ["4", "3", "2", "1"]
-    assert stage.list(stage.entity.search("no")) == []
-
-
-def count_paid_alone(body: dict[str, Any]) -> None:
-    body["revenue"] = Aggregate(
-        Sum(body["amount"]),
-        body["country"],
-        within=month(body["at"]),
-        ranked=True,
-        where=one_of(body["status"], "paid"),
-    )
-
-
-def test_an_aggregate_with_another_condition_answers_as_before_until_it_is_built(
-    stage: Stage,
-) -> None:
-    stage.deploy(count_paid_alone)
-    stage.write("3", status="paid", amount=7)
-    assert stage.read_revenue() == (107, 1)
-    assert [score.total for score in stage.book.top(stage.entity.revenue.top(NOON)).items] == [
-        107,
-        50,
-    ]
-    for id in ("1", "2"):
-        stage.write(id)
-    stage.set_state(oldest=2, newest=2)
-    assert stage.read_revenue() == (7, 1)
-
-
-def group_by_customer(body: dict[str, Any]) -> None:
-    body["revenue"] = Aggregate(
-        Sum(body["amount"]), body["customer"], within=month(body["at"]), ranked=True
-    )
-
-
-def test_an_aggregate_of_other_groups_is_refused_until_it_is_built(stage: Stage) -> None:
-    stage.deploy(group_by_customer)
-    stage.write("3")
-    with pytest.raises(BeingBuilt):
-        stage.book.read(stage.entity.revenue(NOON, "Ada"))
-    with pytest.raises(BeingBuilt):
-        stage.book.top(stage.entity.revenue.top(NOON))
 
 
 def test_a_cursor_stays_valid_with_the_instance_that_retires(stage: Stage) -> None:
@@ -267,31 +154,3 @@ def test_a_cursor_is_valid_where_the_switch_is_not_known_yet(stage: Stage, kind:
     rest = read(late, newer.cursor)
     assert len(rest.items) == 2
     assert rest.cursor == read(stage.book, newer.cursor).cursor
-
-
-def remove_ranking(body: dict[str, Any]) -> None:
-    body["revenue"] = Aggregate(Sum(body["amount"]), body["country"], within=month(body["at"]))
-
-
-def test_without_a_backfill_item_the_declared_instance_answers_if_no_other_one_does(
-    stage: Stage,
-) -> None:
-    stage.deploy(add_listing)
-    stage.write("3")
-    key = build_backfill_key("Invoice")
-    stage.dynamodb.delete_item(TableName=stage.name, Key={"PK": {"S": key.pk}, "SK": {"S": key.sk}})
-    assert stage.list(stage.entity.by_country("jp")) == ["3"]
-    assert stage.list(stage.entity.by_status("open")) == ["3", "2", "1"]
-
-
-def test_a_rank_needs_an_instance_with_a_ranking(dynamodb: DynamoDBClient, table_name: str) -> None:
-    stage = Stage(dynamodb, table_name)
-    stage.deploy(remove_ranking)
-    stage.write("1")
-    stage.deploy()
-    stage.write("2")
-    assert stage.book.read(stage.entity.revenue(NOON, "jp")).total == 200
-    with pytest.raises(BeingBuilt):
-        stage.read_revenue()
-    with pytest.raises(BeingBuilt):
-        stage.book.top(stage.entity.revenue.top(NOON))

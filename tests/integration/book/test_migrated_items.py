@@ -26,7 +26,6 @@ from daicho import (
 )
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
-from daicho.errors import DeclarationError
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
 from daicho.storage.table import Table
@@ -200,18 +199,3 @@ def test_copies_of_a_field_that_a_migration_changes_are_not_shown_before_the_reb
     # The row still has the copy of the untouched item.
     times.set_oldest(2)
     assert times.new.views(query, names=["title"]).items[0].values == {"title": " one "}
-
-
-@pytest.mark.parametrize(
-    ("entity", "name", "message"),
-    [
-        ("Nothing", "label", "there is no entity Nothing"),
-        ("Author", "id", "writes Author.id, a field of the key"),
-        ("Post", "byline", "writes Post.byline, which is set once"),
-        ("Paper", "parts", "writes Paper.parts, whose sections are apart"),
-    ],
-)
-def test_what_cannot_be_migrated_is_refused(entity: str, name: str, message: str) -> None:
-    wrong = migration(entity, writes=[name])(write_label.function)
-    with pytest.raises(DeclarationError, match=message):
-        Daicho(Domain("test", *declare(is_new=True).values()), migrations={wrong.id: wrong})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
@@ -13,7 +11,7 @@ import pytest
 from daicho.book.book import Book
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.handlers import project
-from tests.support.sample_entities import LEDGER, NOON, Errand, Shelf
+from tests.support.sample_entities import LEDGER, Errand, Shelf
 from tests.support.stream_pump import Consumer, Pump, environment
 
 State = Literal["open", "late", "done"]
@@ -53,26 +51,6 @@ def test_it_is_the_same_item_elsewhere(shelf: Shelf) -> None:
     assert shelf.book().get(Errand.key("ann", "late", "e")) == moved
 
 
-def test_what_is_derived_follows(shelf: Shelf, caught_up: Callable[[], Book]) -> None:
-    for number in range(4):
-        shelf.book().create(Errand(owner="ann", id=f"e{number}", text="tea time", weight=number))
-    for id, state in (("e1", "late"), ("e2", "done"), ("e1", "open"), ("e3", "late")):
-        book = shelf.book()
-        key = next(Errand.key("ann", s, id) for s in STATES if book.find(Errand.key("ann", s, id)))
-        book.change(key, {"state": state})
-        now = caught_up()
-        found = now.page(Errand.search("tea")).items
-        assert sorted(each.id for each in found) == ["e0", "e1", "e2", "e3"]
-        weights: Counter[str] = Counter()
-        for each in found:
-            weights[each.state] += each.weight
-        for each_state in STATES:
-            score = now.read(Errand.weights("ann", each_state), live=True)
-            assert score.total == weights[each_state]
-        due = now.page(Errand.due("ann")).items
-        assert {each.id for each in due} == {each.id for each in found if each.state != "done"}
-
-
 def test_what_does_not_move(shelf: Shelf) -> None:
     book = shelf.book()
     for state in ("open", "late"):
@@ -92,21 +70,6 @@ def test_what_does_not_move(shelf: Shelf) -> None:
     assert shelf.everything() == standing
     assert book.change(key, {"state": "open", "text": "x"}, if_match=1).version == 2
     assert len(placed(shelf, "e")) == 2
-
-
-def test_where_an_expired_item_waits_for_the_archive(shelf: Shelf) -> None:
-    shelf.book().create(Errand(owner="ann", state="late", id="e"))
-    shelf.tick(minutes=59)
-    shelf.book().create(Errand(owner="ann", id="e"))
-    shelf.tick(minutes=2)
-    with pytest.raises(Conflict, match="archive"):
-        shelf.book().change(Errand.key("ann", "open", "e"), {"state": "late"})
-    moved = shelf.book().change(Errand.key("ann", "open", "e"), {"state": "done"})
-    assert moved.created_at == NOON + dt.timedelta(minutes=59)
-    shelf.tick(minutes=58)
-    assert (
-        shelf.book().find(Errand.key("ann", "done", "e")) is None
-    )  # it expires when it would have
 
 
 def test_it_is_in_one_place_whoever_moves_it(shelf: Shelf, caught_up: Callable[[], Book]) -> None:

@@ -8,18 +8,13 @@ from typing import Any
 import pytest
 
 from daicho.declare.queries import ListQuery
-from daicho.errors import BadCursor, Invalid
+from daicho.errors import BadCursor
 from tests.support.meter import Meter
 from tests.support.sample_entities import (
     NOON,
-    Ballot,
-    Copied,
     Link,
     Note,
-    Poll,
     Shelf,
-    Token,
-    Visit,
     walk,
 )
 
@@ -35,22 +30,6 @@ def notes(shelf: Shelf) -> Shelf:
         shelf.tick(seconds=1)
     shelf.caught_up()
     return shelf
-
-
-def list_priorities(shelf: Shelf, query: ListQuery[Any], limit: int = 7) -> list[int]:
-    return [note.priority for note in walk(shelf.book(), query, limit=limit)]
-
-
-def test_a_listing_is_read_from_both_ends(notes: Shelf) -> None:
-    every = list(range(-60, 60))
-    assert list_priorities(notes, Note.staged("open")) == every[::-1]
-    assert list_priorities(notes, Note.staged("open").ascending()) == every
-    some = Note.staged("open").between(-5, 12)
-    for limit in (1, 6, 18, 100):
-        assert list_priorities(notes, some, limit) == list(range(12, -6, -1))
-        assert list_priorities(notes, some.reversed(), limit) == list(range(-5, 13))
-    assert list_priorities(notes, some.between(60, None)) == []
-    assert list_priorities(notes, some.between(None, -61).reversed()) == []
 
 
 def test_a_window_limits_a_range_too(notes: Shelf) -> None:
@@ -101,20 +80,6 @@ def test_a_page_of_a_range_costs_a_page(notes: Shelf) -> None:
             assert reads <= whole[0]
 
 
-def test_shards_are_merged_in_both_directions(shelf: Shelf) -> None:
-    book = shelf.book()
-    book.create(Poll(id="p"))
-    voters = [f"v{number:03d}" for number in range(45)]
-    for voter in voters:
-        shelf.book().put(Ballot(poll="p", voter=voter, candidate="a"))
-    backward = walk(book, Ballot.key.all("p").reversed(), limit=7)
-    assert [ballot.voter for ballot in backward] == voters[::-1]
-    some = Ballot.key.all("p").between("v010", "v019x").descending()
-    assert [ballot.voter for ballot in walk(book, some, limit=3)] == voters[19:9:-1]
-    start = Ballot.key.under("p").starting_with("v02")
-    assert [ballot.voter for ballot in walk(book, start, limit=3)] == voters[20:30]
-
-
 def test_a_cursor_belongs_to_a_range_and_a_direction(notes: Shelf) -> None:
     book, query = notes.book(), Note.staged("open")
     others = [
@@ -159,31 +124,3 @@ def walk_from(shelf: Shelf, query: ListQuery[Any], cursor: str | None) -> list[A
         items += page.items
         cursor = page.cursor
     return items
-
-
-def test_expired_items_and_copies_in_a_reversed_list(shelf: Shelf) -> None:
-    book = shelf.book()
-    for number in range(4):
-        book.create(Visit(id=f"v{number}", at=NOON, kind="k"))
-        book.create(Copied(id=f"c{number}", group="g"))
-        shelf.tick(minutes=20)
-    book = shelf.caught_up()
-    assert [visit.id for visit in walk(book, Visit.newest("k").ascending(), limit=1)] == [
-        "v2",
-        "v3",
-    ]
-    assert [visit.id for visit in walk(book, Visit.key.all().reversed(), limit=1)] == ["v3", "v2"]
-    names = ("id",)
-    views = book.views(Copied.of_group("g").ascending(), names=names, limit=3)
-    assert [view.values["id"] for view in views.items] == ["c0", "c1", "c2"]
-    views = book.views(Copied.of_group("g").ascending(), names=names, limit=3, cursor=views.cursor)
-    assert [view.values["id"] for view in views.items] == ["c3"]
-
-
-def test_lists_of_two_directions_have_no_common_order(shelf: Shelf) -> None:
-    with pytest.raises(TypeError, match="same direction"):
-        shelf.book().page(Note.staged("a"), Note.staged("b").reversed())
-    with pytest.raises(Invalid):
-        shelf.book().page(Note.staged("a").between("x", None))
-    with pytest.raises(TypeError, match="no prefix"):
-        shelf.book().page(Token.of_owner("o").starting_with("2026"))

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho import Entity, Key, ref, uid
-from daicho.declare.compiler import compile_entity
-from daicho.errors import DeclarationError, Invalid, NotFound, ReferenceNotFound
+from daicho.errors import Invalid, NotFound, ReferenceNotFound
 from daicho.storage.table import Table
 from tests.support.meter import Meter
 from tests.support.sample_entities import Link, Note, Poll, Remark, Shelf
@@ -120,14 +118,3 @@ def test_it_is_four_write_units_and_two_read_units(shelf: Shelf) -> None:
     with meter.counting() as consumed:
         book.create(Link(a="n", b="none"))
     assert consumed.reads == 0
-
-
-def test_what_no_single_id_tells_cannot_be_asked_for() -> None:
-    class Reply(Entity):
-        remark: str = ref(Remark, must_exist=True)
-        id: str = uid()
-
-        key = Key(remark, id)
-
-    with pytest.raises(DeclarationError, match=r"Reply\.remark refers to Remark by one id"):
-        compile_entity(Reply)

@@ -9,28 +9,12 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.declare.queries import ListQuery
 from daicho.errors import PreconditionFailed
 from daicho.storage.table import Table
-from daicho.web.http.endpoint import Execution
+from daicho.web.http.endpoint import Endpoint
 from daicho.web.http.operation import Operation, QueryVariant, Reply
 from daicho.web.http.request import HttpRequest
-from tests.support.sample_entities import Link, Note, Shelf
-
-
-def test_a_page_is_bounded_by_its_size(shelf: Shelf) -> None:
-    book = shelf.book()
-    for n in range(9):
-        size = 390_000 if n % 2 else 350_000
-        book.create(Note(id=f"n{n}", tags={"all"}, extra={"x": "y" * size}))
-        book.create(Link(a="a", b=f"b{n}", note="y" * size))
-    book = shelf.caught_up()
-    questions: list[ListQuery[Any]] = [Note.tagged("all"), Link.key.all("a")]
-    for many in questions:
-        page = book.page(many)
-        assert len(page.items) == 5
-        rest = book.page(many, cursor=page.cursor)
-        assert (len(rest.items), rest.cursor) == (4, None)
+from tests.support.sample_entities import Note, Shelf
 
 
 class Repeating(Table):
@@ -81,8 +65,8 @@ def test_a_transaction_of_one_write_is_done_once(shelf: Shelf) -> None:
     request = HttpRequest(
         {"requestContext": {"authorizer": {"jwt": {"claims": {"custom:tenant": "t"}}}}}
     )
-    execution = Execution(operation, request, {}, {}, None, lambda _: shelf.book())
-    assert execution.run().status == 204
+    endpoint = Endpoint(operation, lambda _: shelf.book())
+    assert endpoint(request).status == 204
     found = shelf.book().get(Note.key("n"))
     assert (found.priority, found.version) == (2, 2)
 

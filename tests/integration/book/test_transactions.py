@@ -18,14 +18,11 @@ from daicho.errors import (
     PreconditionFailed,
     Raced,
     ReferenceNotFound,
-    TransactionFailedError,
     UnansweredError,
 )
-from daicho.storage.item_key import get_key
-from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 from daicho.storage.table import Table
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
-from tests.support.sample_entities import NOON, Ballot, Link, Note, Poll, Shelf, Token, Visit
+from tests.support.sample_entities import Ballot, Link, Note, Shelf
 
 DONE = StoredAnswer(200, {}, "done")
 
@@ -107,43 +104,6 @@ def test_what_it_refuses(shelf: Shelf) -> None:
             write(t)
         assert type(raised.value) is error
     assert len(shelf.everything()) == 1
-
-
-def test_what_is_copied_may_be_of_the_same_transaction(shelf: Shelf) -> None:
-    book = shelf.book()
-    with book.transaction() as t:
-        poll = t.create(Poll(id="p", shards=4))
-        ballot = t.create(Ballot(poll="p", voter="v", candidate="c"))
-    assert (ballot.shards, ballot.salt) == (4, poll.salt)
-    assert shelf.book().get(Ballot.key("p", "v")) == ballot
-
-
-def test_a_replaced_item_keeps_what_is_set_once(shelf: Shelf) -> None:
-    book = shelf.book()
-    first = book.create(Token(id="t", owner="ann"))
-    key = {"PK": {"S": "one#Token#t"}, "SK": {"S": "-"}}
-    before = shelf.dynamodb.get_item(TableName=shelf.table_name, Key=key)["Item"]
-    shelf.tick(minutes=5)
-    with book.transaction() as t:
-        t.put(Token(id="t", owner="bob"))
-    after = shelf.dynamodb.get_item(TableName=shelf.table_name, Key=key)["Item"]
-    assert book.get(Token.key("t")).owner == first.owner == "ann"
-    assert after == before | {"version": {"N": "2"}}
-
-
-def test_what_has_expired(shelf: Shelf) -> None:
-    book = shelf.book()
-    book.create(Token(id="t", owner="ann"))
-    book.create(Visit(id="v", at=NOON, kind="k"))
-    shelf.tick(hours=2)
-    with book.transaction() as t:
-        assert t.find(Token.key("t")) is None
-        fresh = t.create(Token(id="t", owner="bob"))
-    assert (fresh.version, book.get(Token.key("t")).owner) == (1, "bob")
-    for replace in (False, True):
-        with pytest.raises(Conflict, match="archive"), book.transaction() as t:
-            visit = Visit(id="v", at=NOON, kind="k")
-            t.put(visit) if replace else t.create(visit)
 
 
 class Meddling(Table):
@@ -245,46 +205,6 @@ def test_a_transaction_has_its_limits(shelf: Shelf, recorded: bool) -> None:
             t.create(Note(extra={"x": "x" * 390_000}))
 
 
-def test_a_request_is_done_once(shelf: Shelf) -> None:
-    def create(book: Book) -> StoredAnswer:
-        made = book.create(Note())
-        book.change(Note.key(made.id), {"text": "2"})
-        return StoredAnswer(201, {"ETag": '"1"'}, made.id)
-
-    first = shelf.book().once(asked(), lambda: create(shelf.book()))
-    assert first.body
-    book = shelf.book()
-    second = book.once(asked("other"), lambda: create(book))
-    again = shelf.book()
-    assert again.once(asked("other"), lambda: create(again)) == second
-    with pytest.raises(Invalid):
-        again.once(asked("other", body='{"x": 1}'), lambda: create(again))
-    theirs = shelf.book("two")
-    assert theirs.once(asked("other"), lambda: create(theirs)) != second
-    assert theirs.get(Note.key(theirs.once(asked("other"), lambda: DONE).body or "")).version == 2
-    shelf.tick(hours=24)
-    late = shelf.book()
-    assert late.once(asked("other"), lambda: create(late)) != second
-    later = shelf.book()
-    with pytest.raises(Invalid):
-        later.once(asked("other", body="[]"), lambda: DONE)
-
-
-def test_nothing_is_kept_of_a_request_that_fails(shelf: Shelf) -> None:
-    book = shelf.book()
-
-    def fail() -> StoredAnswer:
-        book.create(Note())
-        raise Conflict("no")
-
-    with pytest.raises(Conflict):
-        book.once(asked(), fail)
-    assert not shelf.everything()
-    assert shelf.book().once(asked(body="[]"), lambda: DONE) == DONE
-    # A request that found nothing to do is done all the same.
-    assert shelf.book().once(asked(body="[]"), fail) == DONE
-
-
 def test_a_request_whose_answer_was_lost(shelf: Shelf, meddling: Meddling) -> None:
     book = shelf.book()
 
@@ -349,38 +269,3 @@ def test_nothing_is_lost_or_made_between_many(shelf: Shelf) -> None:
     assert set(sums) == {300}
     versions = [shelf.book().get(Note.key(f"n{number}")).version for number in range(3)]
     assert sum(versions) == 3 + 2 * moved
-
-
-def test_writes_of_ones_own(shelf: Shelf) -> None:
-    """What a feature builds itself goes the same way: alone, together, or in who opened it."""
-    book = shelf.book()
-    writer = book._tools.writer
-    image = {"PK": {"S": "one#x"}, "SK": {"S": "-"}, "n": {"N": "1"}}
-    there, nowhere = "attribute_exists(PK)", "attribute_not_exists(PK)"
-    key = Put(image, nowhere)
-    writer.commit([key])
-    with pytest.raises(TransactionFailedError) as alone:
-        writer.commit([key])
-    assert alone.value.refused == {0: image}
-    other = {**image, "PK": {"S": "one#y"}}
-    with pytest.raises(TransactionFailedError) as both:
-        writer.commit([Put(other), key])
-    assert both.value.refused == {1: image}
-    place = get_key(image)
-    with book.transaction() as t:
-        writer.commit([Update(place, "SET n = :n", there, values={":n": {"N": "2"}})])
-        with pytest.raises(ValueError, match="twice"):
-            writer.commit([Delete(place)])
-        t.create(Note(id="n"))
-    found = {item["PK"]["S"]: item for item in shelf.everything()}
-    assert (found["one#x"]["n"], len(found)) == ({"N": "2"}, 2)
-    with pytest.raises(Raced), book.transaction() as t:
-        writer.commit([ConditionCheck(place, nowhere)])
-        t.create(Note(id="m"))
-    book.once(asked(), lambda: _after(lambda: writer.commit([Delete(place, there)])))
-    assert not shelf.table.get(place)
-
-
-def _after(write: Callable[[], object]) -> StoredAnswer:
-    write()
-    return DONE

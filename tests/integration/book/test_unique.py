@@ -37,22 +37,6 @@ def test_a_value_is_refused_while_another_item_has_it(accounts: Accounts) -> Non
     assert accounts.check().items == 3
 
 
-def test_a_value_is_free_after_a_change_and_a_deletion(accounts: Accounts) -> None:
-    book = accounts.book()
-    book.create(Account(id="1", email="a@x", handle="ada"))
-    book.change(Account.key("1"), {"email": "b@x"})
-    book.create(Account(id="2", email="a@x"))
-    book.delete(Account.key("2"))
-    book.create(Account(id="3", email="a@x"))
-    book.change(Account.key("3"), {"email": None})
-    book.put(Account(id="4", email="A@X"))
-    book.put(Account(id="4", email="c@x"))
-    assert book.find(Account.email_is_unique("a@x")) is None
-    assert book.get(Account.email_is_unique("B@x")).id == "1"
-    assert accounts.check().items == 3
-    assert accounts.check().unowned == []
-
-
 def test_the_scope_and_several_fields_together(accounts: Accounts) -> None:
     book = accounts.book()
     book.create(Account(id="1", org="acme", handle="ada"))
@@ -146,13 +130,6 @@ def test_a_reservation_without_owner_is_taken_over(accounts: Accounts) -> None:
     book.create(Account(id="2", email="b@x"))
     book.change(Account.key("2"), {"email": "a@x"})
     assert accounts.check().unowned == []
-
-
-def test_the_reservation_expires_with_its_item(accounts: Accounts) -> None:
-    accounts.book().create(Pass(id="1", number=1))
-    ttls = {image["ttl"]["N"] for image in accounts.list_images()}
-    assert len(accounts.list_images()) == 2
-    assert len(ttls) == 1
 
 
 def test_a_takeover_fails_if_the_owner_comes_back(

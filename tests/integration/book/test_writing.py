@@ -34,33 +34,6 @@ def test_what_is_created_is_got(shelf: Shelf) -> None:
         book.get(Note.key("m"))
 
 
-def test_a_put_keeps_creation_and_raises_the_version(shelf: Shelf) -> None:
-    book = shelf.book()
-    first = book.put(Note(id="n", text="one", stage="open"))
-    shelf.tick(minutes=1)
-    second = book.put(Note(id="n", text="two"))
-    assert (first.version, second.version) == (1, 2)
-    assert second.created_at == first.created_at == NOON
-    assert book.get(Note.key("n")) == second
-    assert second.stage is None
-    assert "stage" not in shelf.everything()[0]
-
-
-def test_preconditions_of_a_put(shelf: Shelf) -> None:
-    book = shelf.book()
-    with pytest.raises(PreconditionFailed):
-        book.put(Note(id="n"), if_match=1)
-    assert shelf.everything() == []
-    book.put(Note(id="n"), if_none_match=True)
-    shelf.tick(seconds=1)
-    with pytest.raises(PreconditionFailed):
-        book.put(Note(id="n"), if_none_match=True)
-    assert book.put(Note(id="n", text="2"), if_match=1).version == 2
-    with pytest.raises(PreconditionFailed, match="version 2"):
-        book.put(Note(id="n", text="3"), if_match=1)
-    assert book.get(Note.key("n")).text == "2"
-
-
 def test_frozen_and_copied_fields_stay(shelf: Shelf) -> None:
     book = shelf.book()
     book.create(Poll(id="p", title="first"))
@@ -101,16 +74,6 @@ def test_change(shelf: Shelf) -> None:
     assert book.change(Note.key("n"), {"id": "n", "origin": "here"}).version == 4
     with pytest.raises(NotFound):
         book.change(Note.key("m"), {"text": "x"})
-
-
-def test_delete(shelf: Shelf) -> None:
-    book = shelf.book()
-    book.create(Note(id="n"))
-    with pytest.raises(PreconditionFailed):
-        book.delete(Note.key("n"), if_match=2)
-    book.delete(Note.key("n"), if_match=1)
-    with pytest.raises(NotFound):
-        book.delete(Note.key("n"))
 
 
 def test_nothing_that_cannot_be_derived_is_written(shelf: Shelf) -> None:

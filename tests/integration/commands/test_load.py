@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +18,6 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
-from daicho_cli.checkpoint import CheckpointError
 from daicho_cli.load.batch_writer import BatchWriter, interleave_by_partition
 from daicho_cli.load.checkpoint import LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader
@@ -31,7 +25,6 @@ from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import read_rows
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
-from tests.support.repository import ROOT
 from tests.support.sample_domains.music import Artist, Song
 from tests.support.sample_project import LEDGER
 
@@ -140,16 +133,6 @@ def test_rows_of_one_partition_are_spread() -> None:
     assert order[3] == items[-1]
 
 
-def test_a_rate_is_kept_by_all_writers_together() -> None:
-    now, slept = [0.0], list[float]()
-    pace = RateLimiter(100, clock=lambda: now[0], sleep=slept.append)
-    for _ in range(4):
-        pace.wait(25)
-    assert slept == [0.25, 0.5, 0.75]
-    RateLimiter(None, sleep=slept.append).wait(1000)
-    assert len(slept) == 3
-
-
 class Cut(Exception):
     """The process was ended."""
 
@@ -222,65 +205,6 @@ def test_rows_with_numbers_that_would_change_are_rejected_as_they_are(
     assert (state.loaded, state.rejected) == (1, 5)
 
 
-SLOWER = """
-from daicho_cli.checkpoint import CheckpointFile
-from daicho_cli.main import app
-from daicho.runtime.rate_limit import RateLimiter
-
-save = CheckpointFile.save
-
-def saved(checkpoint, progress):
-    save(checkpoint, progress)
-    if progress.loaded:
-        RateLimiter.wait = wait
-
-def wait(pace, items):
-    pace.sleep(items)
-
-CheckpointFile.save = saved
-app()
-"""
-"""The command, which after its first block is in no danger of ending before it is killed."""
-
-
-def test_a_load_that_was_killed_goes_on(
-    daicho: Run,
-    dynamo: str,
-    dynamodb: DynamoDBClient,
-    table_name: str,
-    project: Path,
-    tmp_path: Path,
-) -> None:
-    rows = [{"name": f"n{n}"} for n in range(6_000)]
-    file = written(tmp_path / "artists.ndjson", rows)
-    command = [sys.executable, "-c", SLOWER, "load", "Artist", str(file), "--tenant", "acme"]
-    process = subprocess.Popen(
-        [*command, "--table", table_name, "--endpoint", dynamo],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 120
-
-    def loaded() -> int:
-        found = next(tmp_path.glob("*.load-*.json"), None)
-        return int(json.loads(found.read_text())["loaded"]) if found else 0
-
-    while not loaded() and time.monotonic() < until and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert loaded() == 2_500
-    result = daicho("Artist", file)
-    assert result.exit_code == 0, result.output
-    assert "6,000 items loaded" in result.output
-    found = stored(dynamodb, table_name)
-    assert sorted(item["name"]["S"] for item in found.values()) == sorted(
-        row["name"] for row in rows
-    )
-
-
 def test_twice_is_once_and_a_changed_file_is_noticed(
     daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
@@ -298,25 +222,6 @@ def test_twice_is_once_and_a_changed_file_is_noticed(
     assert stored(dynamodb, table_name)["1"]["name"] == {"S": "Two"}
 
 
-def test_each_target_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:
-    file = written(tmp_path / "a.ndjson", [])
-    names = {
-        LoadTarget(endpoint, table, tenant, entity).render_checkpoint_path(file)
-        for endpoint in "ab"
-        for table in "ab"
-        for tenant in "ab"
-        for entity in "ab"
-    }
-    assert len(names) == 16
-    path = next(iter(names))
-    checkpoint = open_checkpoint(path, file, NOON)
-    checkpoint.save(checkpoint.progress)
-    assert open_checkpoint(path, file, "later") == checkpoint
-    file.write_text("{}")
-    with pytest.raises(CheckpointError):
-        open_checkpoint(path, file, NOON)
-
-
 def test_what_dynamodb_leaves_undone_stops_the_load(
     daicho: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,12 +233,6 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
     result = daicho("Artist", written(tmp_path / "a.ndjson", [{"name": "n"}]))
     assert result.exit_code == 1
     assert "continues from there" in result.output
-
-
-def test_an_unknown_entity_is_named_with_those_there_are(daicho: Run, tmp_path: Path) -> None:
-    result = daicho("Sing", written(tmp_path / "a.ndjson", []))
-    assert result.exit_code == 1
-    assert "no entity is called Sing; there are Article, Artist, Ballot" in result.output
 
 
 def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.table import Table
 from tests.integration.commands.test_load import NOON, loader, stored, written
 from tests.support.sample_domains.music import Download, Song
-from tests.support.sample_domains.polls import Ballot, Poll
 
 
 def test_what_is_copied_is_read_once(
@@ -42,21 +41,3 @@ def test_what_is_copied_is_read_once(
     assert found["now"]["at"] == {"S": NOON}
     aside = (tmp_path / "d.ndjson.rejected.ndjson").read_text().splitlines()
     assert {json.loads(line)["error"]["field"] for line in aside} == {"song"}
-
-
-def test_a_ballot_is_not_loaded_into_a_shard_where_nobody_looks(
-    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
-) -> None:
-    table = Table(dynamodb, table_name)
-    poll = {"id": "p", "candidates": ["a", "b"], "counting": "exact", "shards": 4, "salt": "s"}
-    loader(table, written(tmp_path / "polls.ndjson", [poll]), Poll).run()
-    rows = [
-        {"poll": "p", "voter": "v1", "candidate": "a", "shards": 4, "salt": "s"},
-        {"poll": "p", "voter": "v2", "candidate": "a", "shards": 5},
-        {"poll": "p", "voter": "v3", "candidate": "a"},
-    ]
-    state = loader(table, written(tmp_path / "ballots.ndjson", rows), Ballot).run()
-    assert (state.loaded, state.rejected) == (2, 1)
-    (line,) = (tmp_path / "ballots.ndjson.rejected.ndjson").read_text().splitlines()
-    rejected = json.loads(line)
-    assert (rejected["line"], rejected["error"]["field"]) == (2, "shards")

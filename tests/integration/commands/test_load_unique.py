@@ -60,14 +60,3 @@ def test_rows_with_a_value_that_is_taken_are_refused(
     }
     assert rejected == {61: "email", 62: "email", 63: "handle"}
     assert accounts.check().items == 61
-
-
-def test_a_load_may_be_repeated_and_replaces_items(load: Run, accounts: Accounts) -> None:
-    rows = [{"id": str(number), "email": f"{number}@x"} for number in range(5)]
-    assert load(rows).exit_code == 0
-    assert load(rows, "--again").exit_code == 0
-    swapped = [{"id": str(number), "email": f"{(number + 1) % 5}@x"} for number in range(4)]
-    result = load([{"id": "4", "email": "free@x"}, *reversed(swapped)], "--again")
-    assert result.exit_code == 0, result.output
-    assert accounts.check().items == 5
-    assert accounts.check().unowned == []

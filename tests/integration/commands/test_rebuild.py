@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage.table import Table
@@ -85,28 +84,6 @@ def read_job(table: Table) -> RebuildJob:
     return job
 
 
-def test_a_dry_run_prints_what_would_be_touched_and_writes_nothing(
-    run: Run, table: Table, started: list[Any]
-) -> None:
-    for options in ["--rate", "5"], ["--rate", "5", "--scan", "--yes"]:
-        result = run("--dry-run", *options)
-        assert result.exit_code == 0, result.output
-        lines = result.stdout.splitlines()
-        assert lines[0] == "User  items of generation 1 -> 2"
-        assert lines[1].startswith(
-            "  rebuild of by_country, search: 25 items: ~25 write units of touches, "
-        )
-        assert "25 items, <$0.01, <1 min at 5 units/s. Most expensive: User.search@2" in lines[2]
-        assert lines[-1] == "Nothing was written."
-    assert find_job(table) is None
-    assert started == []
-
-
-def test_a_dry_run_excludes_other_actions(run: Run) -> None:
-    assert run("--dry-run", "--pause").exit_code == 2
-    assert run("--scan").exit_code == 2
-
-
 def test_a_rebuild_is_started_changed_paused_and_resumed(
     run: Run, table: Table, started: list[Any]
 ) -> None:
@@ -125,13 +102,3 @@ def test_a_rebuild_is_started_changed_paused_and_resumed(
     assert (resumed.state, resumed.rate) == ("running", 900)
     assert [each["job"] for each in started] == [first.id, resumed.id]
     assert json.loads(run("--status", "--json").stdout)["state"] == "running"
-
-
-@pytest.mark.usefixtures("started")
-def test_nothing_is_started_if_every_declaration_is_complete(run: Run, table: Table) -> None:
-    table.batch_write([BackfillState("User", 2, 2).to_item()])
-    result = run("--dry-run")
-    assert (result.exit_code, "nothing to rebuild" in result.stdout) == (0, True)
-    result = run("--no-wait")
-    assert (result.exit_code, "nothing to rebuild" in result.stdout) == (0, True)
-    assert find_job(table) is None

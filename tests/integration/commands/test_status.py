@@ -76,17 +76,6 @@ def test_instances_serve_build_and_retire(project: ChangingProject, run: Run, ta
     }
 
 
-def test_a_reader_sees_a_table(project: ChangingProject, run: Run, table: Table) -> None:
-    first = project.write(FIRST)
-    record_release(table, project.ledger)
-    result = run(first)
-    assert result.exit_code == 0
-    rows = [line.replace("│", " ").split() for line in result.stdout.splitlines()]
-    assert ["User.newest@1", "listing", "1", "serving", "100", "%"] in rows
-    assert ["User.search@1", "search", "1", "serving", "100", "%"] in rows
-    assert "the stage has" not in result.stdout
-
-
 def test_tallies_that_wait_for_a_recount_are_counted(
     project: ChangingProject, run: Run, table: Table
 ) -> None:
@@ -96,46 +85,3 @@ def test_tallies_that_wait_for_a_recount_are_counted(
         apply_update(table, build_recount_mark(tally, "1", None, NOW))
     assert "User.all@2: 2 tallies wait for a recount" in run(first).stdout
     assert json.loads(run(first, "--json").stdout)["recounts"] == {"User.all@2": 2}
-
-
-def test_another_generation_than_the_checkout_is_reported(
-    project: ChangingProject, run: Run, table: Table
-) -> None:
-    first = project.write(FIRST)
-    record_release(table, project.ledger)
-    write_users(table, project.ledger, [ADA])
-    second = project.write(SECOND)
-    result = run(second)
-    assert "User: the stage has generation 1, this checkout generation 2" in result.stdout
-    assert "User.newest@1" in result.stdout
-    record_release(table, project.ledger)
-    result = run(first)
-    assert result.exit_code == 0
-    assert "User: the stage has generation 2, this checkout generation 1" in result.stdout
-
-
-def test_a_table_without_backfill_items(project: ChangingProject, run: Run, table: Table) -> None:
-    project.write(FIRST)
-    write_users(table, project.ledger, [ADA])
-    second = project.write(SECOND)
-    assert read_states(run(second, "--json"))["User.by_country@2"] == "serving, may lack items"
-    assert "User: the table has no backfill item" in run(second).stdout
-
-
-def test_without_a_table_nothing_is_deployed(
-    project: ChangingProject, run: Run, table_name: str
-) -> None:
-    first = project.write(FIRST)
-    result = run(first, "--table", f"{table_name}-other")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "nothing is deployed" in result.stderr
-    result = run(first)
-    assert result.exit_code == 0
-    assert "User: this checkout declares it, and the stage does not have it" in result.stdout
-
-
-def test_a_table_that_does_not_answer_is_one_line(project: ChangingProject, run: Run) -> None:
-    result = run(project.write(FIRST), "--endpoint", "http://127.0.0.1:9")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("status could not run: ")
-    assert len(result.stderr.splitlines()) == 1

@@ -8,17 +8,12 @@ from typing import Any
 import pytest
 
 from daicho.archive.audit import AuditPartition, AuditRound
-from daicho.archive.forget_requests import request_update
 from daicho.archive.verification_report import VerifyFinding
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
-from daicho.operations.action_log import LOG, RETENTION
 from daicho.rebuild.requests import find_job, request_rebuild
 from daicho.release.states import build_record_update
-from daicho.storage import keys
-from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import apply_update
-from daicho.tenants.lifecycle import Tenants
 from tests.support.api_client import Client
 from tests.support.operator_stack import OperatorStack
 from tests.support.redrive_setup import BEGAN, build_song_with_artist
@@ -59,22 +54,6 @@ def test_health_has_what_is_stored_and_nulls_with_a_reason(
     songs = [each for each in health["declarations"] if each["entity"] == "Song"]
     assert {each["state"] for each in songs} >= {"building"}
     assert {each["rebuild"] for each in songs} == {None}
-
-
-def test_a_table_without_a_release_leaves_nulls_with_the_reason(operator: Client) -> None:
-    health = operator.good("GET", "/ops/health")
-    assert health["declarations"] is None
-    assert "release" in health["unknown"]["declarations"]
-    assert health["open_claims"] == 0
-
-
-def test_generations_have_their_changes(operator: Client) -> None:
-    items = operator.good("GET", "/ops/generations")["items"]
-    songs = [each for each in items if each["entity"] == "Song"]
-    numbers = [each.number for each in LEDGER.list_generations("Song")]
-    assert [each["generation"] for each in songs] == sorted(numbers, reverse=True)
-    assert songs[-1]["changes"] == []
-    assert any(each["changes"] for each in songs)
 
 
 def test_a_rebuild_is_paused_and_resumed_by_another_execution(
@@ -118,38 +97,6 @@ def test_the_audit_shows_its_findings_and_starts_again(
     answer = operator("POST", "/ops/audit")
     assert (answer.status, answer.headers["Location"]) == (202, "/ops/audit")
     assert stack.auditor.started == [{"again": True}]
-
-
-def test_deletions_of_all_tenants_are_listed_by_page(
-    stack: OperatorStack, operator: Client
-) -> None:
-    machine: Any = stack.machine
-    stack.machine.is_paused = True
-    for number, name in enumerate(("acme", "globex", "initech")):
-        stack.house.now = BEGAN + number * HOUR
-        tenants = Tenants(stack.table, ItemCache(lambda: BEGAN), machine, lambda: stack.house.now)
-        tenants.open_admin(name, f"admin of {name}").delete("forget")
-    due = BEGAN + 72 * HOUR
-    apply_update(stack.table, request_update("globex", BEGAN, due))
-    items = operator.everything("/ops/tenants", 1)
-    assert [each["tenant"] for each in items] == ["initech", "globex", "acme"]
-    assert items[1]["forget_due"] == keys.render_instant(due)
-    assert items[0]["forget_due"] is None
-    assert (items[0]["state"], items[0]["asked_by"]) == ("running", "admin of initech")
-    assert operator("GET", "/ops/tenants?cursor=x").status == 400
-
-
-def test_the_log_is_in_order_and_expires(stack: OperatorStack, operator: Client) -> None:
-    for entity in ("Song", "Song", "Song"):
-        stack.house.now += HOUR
-        operator.good("POST", f"/ops/demo/poison?entity={entity}")
-    entries = operator.everything("/ops/log", 1)
-    assert [each["at"] for each in entries] == sorted((e["at"] for e in entries), reverse=True)
-    assert {each["action"] for each in entries} == {"poison on"}
-    stored = [item for key, item in stack.items().items() if key.pk == LOG]
-    assert {int(item["ttl"]["N"]) for item in stored} == {
-        int((BEGAN + number * HOUR + RETENTION).timestamp()) for number in (1, 2, 3)
-    }
 
 
 class FailingTable:

@@ -65,14 +65,6 @@ def search(house: House, keyword: str) -> list[str]:
     return house.stage.list(house.stage.entity.search(keyword))
 
 
-def test_the_upgrade_is_a_new_generation_of_what_is_folded(house: House) -> None:
-    upgrade(house)
-    plan = house.stage.ledger.newest_generation("Invoice").plan
-    since = dict(plan.declared_instances - {("revenue", 1)})
-    assert since == {"search": 2, "named": 2, "by_status": 1, "one": 2, "cased": 1}
-    assert [each.fold_version for each in plan.retiring.searches] == [FIRST_FOLD]
-
-
 def test_the_first_fold_answers_until_the_rebuild_is_complete(house: House) -> None:
     entity = house.stage.entity
     assert search(house, "łodz") == ["1"]

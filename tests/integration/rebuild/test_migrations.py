@@ -136,18 +136,6 @@ def test_an_item_reads_the_same_before_and_after_its_touch(house: House) -> None
     assert "family" not in read_image(house, "single")
 
 
-def test_a_change_of_some_fields_stores_the_migrated_ones_too(house: House) -> None:
-    deploy_migration(house)
-    invoice = house.stage.entity
-    changed = house.stage.book.change(invoice.key("0"), {"amount": 5}, if_match=1)
-    assert (changed.given, changed.family, changed.version) == ("Ada", "Byron", 2)
-    with house.stage.book.transaction() as transaction:
-        transaction.change(invoice.key("1"), {"amount": 5})
-    for id in ("0", "1"):
-        image = read_image(house, id)
-        assert (image["given"]["S"], image["gen"]["N"], image["version"]["N"]) == ("Ada", "2", "2")
-
-
 @pytest.mark.parametrize("is_old_code", [False, True])
 def test_a_write_between_the_read_and_the_touch_wins(house: House, is_old_code: bool) -> None:
     deploy_migration(house)

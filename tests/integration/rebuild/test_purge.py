@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,11 +11,10 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Listing, Search, Sum, month
 from daicho.handlers import project
-from daicho.jobs.lease import ABANDONED_AFTER, JobStore
+from daicho.jobs.lease import JobStore
 from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
-from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge import Purge
 from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
 from daicho.rebuild.purged_items import is_item_of
@@ -204,17 +203,6 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house:
     assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
 
 
-def test_what_is_written_meanwhile_is_not_derived_for_disabled_instances(house: House) -> None:
-    house.finish(house.request().id)
-    put(house.stage, "0", status="late", country="fr")
-    put(house.stage, "new")
-    house.pump.run()
-    assert house.list_disabled_items() == []
-    stage = house.stage
-    stage.set_state(2, 3)
-    assert "new" in stage.list(stage.entity.by_status("open"))
-
-
 def test_a_purge_is_continued_after_a_kill_at_any_write(house: House) -> None:
     put_neighbours(house)
     found, others = house.list_disabled_items(), house.list_others()
@@ -249,44 +237,3 @@ def test_what_older_code_writes_after_an_empty_pass_is_found(house: House) -> No
     job = house.finish(job.id)
     assert (job.state, job.passes, job.finding_pass) == ("succeeded", 3, 2)
     assert house.list_disabled_items() == []
-
-
-def test_the_proving_pass_begins_after_the_attempts_of_older_code(house: House) -> None:
-    apply_update(house.table, build_deployed_update("arn", BEGIN + dt.timedelta(seconds=30)))
-    job = house.finish(house.request().id)
-    assert job.began >= keys.render_instant(BEGIN + dt.timedelta(seconds=30 + SETTLE))
-
-
-def test_a_rebuild_has_priority(house: House) -> None:
-    rebuild = RebuildJob("one", {"Invoice": 3}, keys.render_instant(BEGIN))
-    jobs = JobStore(house.table, lambda: house.now)
-    jobs.save(rebuild)
-    job = house.request()
-    assert house.step(house.build(), job.id).wait == SETTLE
-    stored = find_purge(house.table)
-    assert stored is not None
-    assert (stored.reason, stored.counts) == ("a rebuild has priority", {})
-    # Nobody works on it any more: its execution was never started.
-    house.now += ABANDONED_AFTER
-    assert house.finish(job.id).state == "succeeded"
-
-
-def test_an_older_lock_file_deletes_nothing(house: House) -> None:
-    job = house.request()
-    purge = replace(house.build(), ledger=house.older)
-    before = house.list_disabled_items()
-    house.step(purge, job.id)
-    stored = find_purge(house.table)
-    assert stored is not None
-    assert (stored.state, stored.reason) == ("blocked", "this function has an older lock file")
-    assert house.list_disabled_items() == before
-
-
-def test_another_request_continues_a_purge_that_is_under_way(house: House) -> None:
-    job = house.request()
-    assert house.request().id == job.id
-    house.build().fail_job(job.id, "States.Timeout")
-    again = house.request()
-    assert again.id != job.id
-    assert house.step(house.build(), job.id).done
-    assert house.finish(again.id).state == "succeeded"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from daicho import Listing
 from daicho.errors import BeingBuilt
-from daicho.release.older_writers import OlderWriters
 from daicho.release.states import build_record_update
 from daicho.storage.protocols import apply_update
 from tests.support.rebuilt_invoices import (
     House,
     change_four,
-    change_three,
     deploy_change,
     deploy_projector,
     put,
@@ -37,49 +33,6 @@ def test_all_that_is_new_is_complete_afterwards(house: House) -> None:
     assert stage.book.read(invoice.count("open"), live=True).items == 41
     after = stage.book.get(invoice.key("0"))
     assert after == before
-
-
-def test_readers_switch_when_totals_include_what_was_touched(house: House) -> None:
-    deploy_change(house)
-    house.is_rollup_late = True
-    house.start()
-    for _ in range(10):
-        assert not house.step().done
-    assert "waits for its rollup" in house.find_job().reason
-    invoice = house.stage.entity
-    with pytest.raises(BeingBuilt):
-        house.stage.book.read(invoice.count("open"))
-    house.is_rollup_late = False
-    assert house.finish().state == "succeeded"
-    assert house.stage.book.read(invoice.count("open")).items == 40
-
-
-def test_a_pass_that_touched_something_proves_nothing(house: House) -> None:
-    """Older code writes behind the scan of each pass."""
-    deploy_change(house)
-    house.start()
-    for number in range(3):
-        assert not house.step().done
-        house.stage.roll_back()
-        if number < 2:
-            OlderWriters(house.table, house.stage.ledger, lambda _: None).announce()
-        put(house, f"old {number}", country="fr")
-        house.stage.roll_back(change_three)
-    assert house.read_state().oldest == 1
-    job = house.finish()
-    assert (job.state, job.reason) == ("succeeded", "")
-    assert job.passes >= 4
-    assert len(house.stage.list(house.stage.entity.by_country("fr"), limit=100)) == 23
-
-
-def test_a_killed_step_is_continued(house: House) -> None:
-    deploy_change(house)
-    house.start()
-    steps = 0
-    while not house.step(seconds=20.5).done and steps < 200:
-        steps += 1
-    assert house.read_state().oldest == 2
-    assert len(house.stage.list(house.stage.entity.by_country("fr"), limit=100)) == 20
 
 
 def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:
@@ -133,16 +86,3 @@ def test_a_release_meanwhile_is_followed(house: House) -> None:
     job = house.finish()
     assert (job.state, job.targets) == ("succeeded", {"Invoice": 3})
     assert len(house.stage.list(house.stage.entity.all(), limit=100)) == 40
-
-
-def test_a_paused_rebuild_does_nothing_until_it_is_resumed(house: House) -> None:
-    deploy_change(house)
-    house.start()
-    house.step()
-    job = house.find_job()
-    job.state = "paused"
-    house.rebuild.jobs.save(job)
-    assert house.step().done
-    assert house.read_state().oldest == 1
-    house.rebuild.jobs.save(replace(job, state="running"))
-    assert house.finish().state == "succeeded"

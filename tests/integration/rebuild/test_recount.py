@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from daicho import Aggregate, Sum
 from daicho.plan import Decisions
 from daicho.rebuild.recounts import list_recounts
 from daicho.storage.protocols import apply_update
@@ -71,30 +70,3 @@ def test_a_tally_of_a_declared_instance_blocks_until_it_is_recounted(house: Hous
     assert house.finish().state == "succeeded"
     assert (read_total(house), list_waiting(house)) == (2_000, [])
     assert house.read_state().oldest == 3
-
-
-def test_a_changed_aggregate_keeps_its_entry_because_a_revert_declares_it_again(
-    house: House,
-) -> None:
-    tally = damage(house)
-    house.stage.deploy(lambda body: body.update(revenue=Aggregate(Sum(body["amount"]))))
-    deploy_projector(house)
-    house.start()
-    assert house.finish().state == "succeeded"
-    assert list_waiting(house) == [tally]
-
-
-def test_an_incomplete_instance_is_given_up_by_another_recount(house: House) -> None:
-    """A redrive lists a tally of the new instance, for example."""
-    house.stage.deploy(decisions=RECOUNTED)
-    deploy_projector(house)
-    house.start()
-    house.step()
-    tally = damage(house, since=2)
-    assert tally in run_until_blocked(house)
-    given_up = Decisions(recounted=RECOUNTED.recounted, superseded=RECOUNTED.recounted)
-    house.stage.deploy(decisions=given_up)
-    deploy_projector(house)
-    house.finish_deployment()
-    assert house.finish().state == "succeeded"
-    assert (read_total(house), list_waiting(house)) == (2_000, [])

@@ -10,12 +10,9 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Expires, Sum, changed_at, month, one_of
-from daicho.book.book import Book
 from daicho.rebuild.requests import plan_targets
-from daicho.release.older_writers import OlderWriters
 from daicho.storage.attributes import get_integer
 from daicho.storage.item_key import ItemKey
-from tests.integration.rebuild.test_migrations import make_invoice
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump
@@ -105,52 +102,3 @@ def test_a_touch_gives_existing_items_the_new_expiry(
     assert house.finish().state == "succeeded"
     assert read_ttl(house, "1") == (None if after is None else CREATED + after * DAY)
     assert house.stage.book.get(house.stage.entity.key("1")).version == 1
-
-
-@pytest.mark.parametrize("is_blind", [True, False])
-def test_a_write_by_new_code_gives_an_item_the_new_expiry(house: House, is_blind: bool) -> None:
-    deploy(house, keep_days(7))
-    put(house, "1")
-    deploy(house, keep_days(30))
-    later = Book(house.table, house.stage.ledger, "t", clock=lambda: NOON + dt.timedelta(days=2))
-    if is_blind:
-        later.put(make_invoice(house, "1", amount=5))
-    else:
-        later.change(house.stage.entity.key("1"), {"amount": 5})
-    assert read_ttl(house, "1") == CREATED + 30 * DAY
-    put(house, "1", amount=6)
-    assert read_ttl(house, "1") == CREATED + 30 * DAY
-    with later.transaction() as transaction:
-        transaction.change(house.stage.entity.key("1"), {"amount": 7})
-    assert read_ttl(house, "1") == CREATED + 30 * DAY
-
-
-def test_a_transaction_by_new_code_gives_an_item_the_new_expiry(house: House) -> None:
-    deploy(house, keep_days(7))
-    put(house, "1")
-    deploy(house, keep_days(30))
-    with house.stage.book.transaction() as transaction:
-        transaction.change(house.stage.entity.key("1"), {"amount": 7})
-    assert read_ttl(house, "1") == CREATED + 30 * DAY
-
-
-def test_an_item_that_has_expired_stays_expired(house: House) -> None:
-    deploy(house, keep_days(7))
-    put(house, "1")
-    deploy(house, keep_days(30))
-    house.now = NOON + dt.timedelta(days=8)
-    house.start()
-    assert house.finish().counts["touched"] == 1
-    assert read_ttl(house, "1") == CREATED + 7 * DAY
-
-
-def test_old_code_keeps_the_new_expiry(house: House) -> None:
-    deploy(house, keep_days(7))
-    put(house, "1")
-    deploy(house, keep_days(30))
-    house.start()
-    house.finish()
-    house.stage.roll_back(keep_days(7))
-    OlderWriters(house.table, house.stage.ledger, lambda _: None).announce()
-    put(house, "1", amount=5)
-    assert read_ttl(house, "1") == CREATED + 30 * DAY

@@ -9,24 +9,18 @@ from typing import Any
 import pytest
 
 from daicho.errors import BeingBuilt, ThrottledError
-from daicho.rebuild.rebuild import QUIET_S
 from daicho.release.older_writers import OlderWriters
-from daicho.runtime.clock import ClockReading
 from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import get_key
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import StreamShard
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
-from daicho.stream.claim_writer import put_claim
-from daicho.stream.claims import Claim, ShardClaims, build_shard_key, finish_update
 from tests.support.changed_invoices import Stage
 from tests.support.derived_state import items_of
 from tests.support.killing_table import KilledError, KillingTable
 from tests.support.rebuilt_invoices import (
-    BEGIN,
     House,
     change_four,
-    change_three,
     deploy_change,
     deploy_projector,
     put,
@@ -114,57 +108,6 @@ def test_a_throttled_rebuild_goes_on(house: House) -> None:
         except ThrottledError:
             continue
     assert (house.find_job().state, count_listed(house)) == ("succeeded", 20)
-
-
-def test_a_poison_record_blocks_until_it_is_redriven(house: House) -> None:
-    """Test 5 of the ten hardest: the touch of an item is set aside."""
-    deploy_change(house)
-    claim = Claim("9" * 40, "open", "Invoice", 2, BEGIN)
-    assert put_claim(house.table, SHARD, claim)
-    house.start()
-    for _ in range(8):
-        house.step()
-        if house.find_job().state == "blocked":
-            break
-    assert "1 records are set aside: daicho redrive applies them" in house.find_job().reason
-    with pytest.raises(BeingBuilt):
-        count_listed(house)
-    apply_update(house.table, finish_update(SHARD, claim, house.now))
-    assert house.finish().state == "succeeded"
-    shard = ShardClaims.from_item(SHARD, house.table.get(build_shard_key(SHARD)))
-    assert shard.claims[claim.seq].state == "done"
-
-
-def test_an_earlier_announcement_covers_writes_until_the_pass_begins(house: House) -> None:
-    """Test 4 of the ten hardest: an old writer's request lasts until the proving pass begins."""
-    deploy_change(house)
-    house.start()
-    house.step()
-    house.stage.roll_back()
-    older = OlderWriters(
-        house.table,
-        house.stage.ledger,
-        lambda _: None,
-        clocks=lambda: ClockReading(house.now.timestamp(), house.now.timestamp()),
-    )
-    older.announce()
-    book, entity = house.stage.book, house.stage.entity
-    house.stage.roll_back(change_three)
-    written: list[int] = []
-
-    def write_late(page: int) -> None:
-        # Valid for five seconds; the request takes thirty. A later one announces itself again.
-        if not written:
-            older.announce()
-            written.append(page)
-            book.change(entity.key("0"), {"country": "fr", "status": "late"})
-
-    house.job_table = BusyTable(house, write_late)
-    job = house.finish()
-    assert (job.state, len(written)) == ("succeeded", 1)
-    assert QUIET_S > 35
-    assert {item["gen"]["N"] for item in list_invoices(house)} == {"2"}
-    assert count_listed(house) == 21
 
 
 def test_both_apis_write_while_a_rebuild_is_killed(house: House) -> None:

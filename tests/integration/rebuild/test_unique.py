@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import Listing, Unique
+from daicho import Unique
 from daicho.errors import BeingBuilt, NotUnique
-from daicho.jobs.lease import JobStore
-from daicho.layout.reservations import SIGN
-from daicho.plan import Decisions
-from daicho.rebuild.purge import Purge
-from daicho.rebuild.purge_job import find_purge, list_unpurged, request_purge
-from daicho.release.states import read_stage_states
-from daicho.runtime.retry import RetryBudget
-from daicho.storage.item_key import ItemKey
 from tests.simulator.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.killing_table import KilledError, KillingTable
@@ -57,21 +49,6 @@ def compare(house: House) -> UniqueValues:
 
 def find(house: House, customer: str) -> Any:
     return house.stage.book.find(house.stage.entity.one(customer))
-
-
-def test_lookups_wait_until_every_item_has_its_reservation(house: House) -> None:
-    deploy(house, make_unique)
-    with pytest.raises(BeingBuilt, match=r"Invoice\.one is being built"):
-        find(house, "Ada 1")
-    put(house, "new", customer="Bob")
-    with pytest.raises(NotUnique):
-        put(house, "newer", customer="BOB")
-    house.start()
-    assert house.finish().state == "succeeded"
-    assert find(house, "ada 1").id == "1"
-    assert find(house, "ada 9") is None
-    compared = compare(house)
-    assert (compared.items, compared.differences, compared.unowned) == (6, [], [])
 
 
 def test_two_items_with_one_value_block_until_one_is_changed(house: House) -> None:
@@ -144,44 +121,3 @@ def test_a_rebuild_that_is_killed_reserves_everything(house: House, seed: int) -
     assert house.finish().state == "succeeded"
     compared = compare(house)
     assert (compared.items, compared.differences, compared.unowned) == (5, [], [])
-
-
-def test_a_removed_unique_is_kept_until_it_is_disabled_and_then_purged(house: House) -> None:
-    def list_by_country(body: dict[str, Any]) -> None:
-        body["by_country"] = Listing(body["country"])
-
-    deploy(house, make_unique)
-    house.start()
-    house.finish()
-    deploy(house, list_by_country)
-    with pytest.raises(NotUnique):
-        put(house, "new", customer="ada 1")
-    house.start()
-    house.finish()
-    deploy(house, list_by_country, Decisions(disabled=frozenset({"Invoice.one"})))
-    put(house, "new", customer="ada 1")
-    purge = Purge(
-        table := house.table,
-        house.stage.ledger,
-        JobStore(table, lambda: house.now),
-        lambda: house.now,
-        60,
-        segments=2,
-        parallelism=1,
-    )
-    states = read_stage_states(table).states
-    unpurged = list_unpurged(house.stage.ledger, states)
-    assert unpurged == {"Invoice": ["one@2"]}
-    job = request_purge(table, unpurged, house.now, rate=1e9)
-    for _ in range(9):
-        step = purge.run_step(job.id, RetryBudget.for_seconds(60))
-        house.pause(step.wait)
-    done = find_purge(table)
-    assert done is not None
-    assert done.state == "succeeded"
-    left = [
-        ItemKey(item["PK"]["S"], item["SK"]["S"])
-        for item in house.stage.dynamodb.scan(TableName=house.stage.name)["Items"]
-        if f"#{SIGN}" in item["PK"]["S"]
-    ]
-    assert left == []

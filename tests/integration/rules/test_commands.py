@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from daicho.plan.lockfile import write_lock_file
 from daicho.storage.table import Table
 from daicho_cli.main import app
 from tests.support.repository import ROOT
-from tests.support.ruled_domains.invoices import Customer, Invoice, Line, Parcel
+from tests.support.ruled_domains.invoices import Customer, Invoice, Parcel
 from tests.support.ruled_project import DOMAIN_PACKAGE, LEDGER
 
 Run = Callable[..., Any]
@@ -81,21 +80,6 @@ def test_rows_are_computed_and_checked(run: Run, book: Book) -> None:
     assert book.get(Invoice.key("2")).total == shown.total
 
 
-def test_rows_over_existing_items(run: Run, book: Book) -> None:
-    book.put(Parcel(id="sent"))
-    book.change(Parcel.key("sent"), {"state": "sent"})
-    book.put(Parcel(id="packed"))
-    rows = [{"id": "sent", "state": "packed"}, {"id": "packed", "state": "sent"}]
-    assert load(run, "Parcel", *rows) == [
-        (1, "state", "'sent' cannot become 'packed': it is final")
-    ]
-    assert book.get(Parcel.key("packed")).state == "sent"
-    again = [{"id": "packed", "state": "sent"}, {"id": "new", "state": "sent"}]
-    assert [each[:2] for each in load(run, "Parcel", *again)] == [(2, "state")]
-    assert load(run, "Parcel", *again, options=("--any-state",)) == []
-    assert book.get(Parcel.key("new")).state == "sent"
-
-
 def test_a_row_replaces_only_what_was_checked(
     run: Run, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,28 +100,3 @@ def test_a_row_replaces_only_what_was_checked(
     assert book.get(Parcel.key("p")).state == "sent"
     continued = run("load", "Parcel", str(file))
     assert (continued.exit_code, "cannot become" in continued.output) == (3, True)
-
-
-def test_exported_decimals_are_loaded_as_they_were(run: Run, book: Book) -> None:
-    book.create(Customer(id="c", limit=Decimal("70.100")))
-    lines = [
-        Line(price=Decimal("7.10"), weight=Decimal("0.50")),
-        Line(price=Decimal(1), weight=Decimal("2.5")),
-    ]
-    made = book.create(Invoice(id="i", customer="c", rate=Decimal("0.000"), lines=lines, **DATES))
-    file = Path("out.ndjson")
-    assert run("export", str(file)).exit_code == 0
-    exported = {row["type"]: row["item"] for row in map(json.loads, file.read_text().splitlines())}
-    assert exported["Customer"]["limit"] == "70.100"
-    shown = exported["Invoice"]
-    assert [(line["price"], line["weight"]) for line in shown["lines"]] == [
-        ("7.10", "0.50"),
-        ("1.00", 2.5),
-    ]
-    assert (shown["rate"], shown["total"], shown["gross"]) == ("0.000", "8.10", "8.10000")
-    book.delete(Invoice.key("i"))
-    shown.pop("limit")
-    assert load(run, "Invoice", shown) == []
-    loaded = book.get(Invoice.key("i"))
-    assert loaded == made
-    assert str(loaded) == str(made)

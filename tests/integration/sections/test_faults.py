@@ -7,18 +7,20 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.book.book import Book
 from daicho.errors import DaichoError, ThrottledError, UnansweredError
 from daicho.layout.sections import build_piece_items, split_into_sections
+from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.sweep import Sweep
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from tests.support.sample_domains.documents import Document
 from tests.support.sample_project import LEDGER
 
 ONE = Document.key("d")
+NAME = "daicho"
 Way = Literal["throttled", "answer lost", "dies before", "dies after"]
 WAYS: tuple[Way, ...] = ("throttled", "answer lost", "dies before", "dies after")
 CALLS = ("get", "query", "put", "update", "delete", "transact", "batch_write", "batch_get")
@@ -106,22 +108,26 @@ WRITES: list[tuple[Callable[[Book], None], dict[str, Any] | None]] = [
 ]
 
 
+@pytest.fixture
+def dynamodb() -> MemoryDynamoDB:
+    return MemoryDynamoDB(utc_now)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("write", "becomes"), WRITES, ids=[each[0].__name__ for each in WRITES])
 def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
-    dynamodb: DynamoDBClient,
-    table_name: str,
+    dynamodb: Any,
     monkeypatch: pytest.MonkeyPatch,
     write: Callable[[Book], None],
     becomes: dict[str, Any] | None,
     way: Way,
 ) -> None:
     monkeypatch.setattr("daicho.layout.sections.PIECE_BYTES", 32)
-    whole = Book(Table(dynamodb, table_name), LEDGER, "acme")
+    whole = Book(Table(dynamodb, NAME), LEDGER, "acme", parallelism=1)
     outcomes = set()
     for at in range(1, 100):
         whole.put(Document(id="d", title="old", sections=OLD))
-        faulty = Faulty(dynamodb, table_name)
+        faulty = Faulty(dynamodb, NAME)
         faulty.at, faulty.way = at, way
         answered = True
         try:
@@ -138,8 +144,8 @@ def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
         write_again(whole, write, seen == becomes)
         again = whole.find(ONE)
         assert (None if again is None else again.sections) == becomes
-        swept(Table(dynamodb, table_name))
-        assert left_over(dynamodb, table_name) == 0
+        swept(Table(dynamodb, NAME))
+        assert left_over(dynamodb) == 0
     assert outcomes >= {(True, True), (False, False)}
 
 
@@ -163,23 +169,23 @@ class Dying(Table):
 
 
 def test_nobody_takes_away_the_mark_of_who_replaces_what_he_has_just_written(
-    dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
+    dynamodb: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("daicho.layout.sections.PIECE_BYTES", 32)
-    table = Interrupted(dynamodb, table_name)
-    book = Book(table, LEDGER, "acme")
+    table = Interrupted(dynamodb, NAME)
+    book = Book(table, LEDGER, "acme", parallelism=1)
     book.put(Document(id="d", title="old", sections=OLD))
 
     def other() -> None:
         with pytest.raises(Died):
-            put_a_smaller_section(Book(Dying(dynamodb, table_name), LEDGER, "acme"))
+            put_a_smaller_section(Book(Dying(dynamodb, NAME), LEDGER, "acme", parallelism=1))
 
     table.other = other
     put_section(book)
     assert book.get(ONE).sections == {**OLD, "b": "c"}
-    assert left_over(dynamodb, table_name) > 0
-    swept(Table(dynamodb, table_name))
-    assert left_over(dynamodb, table_name) == 0
+    assert left_over(dynamodb) > 0
+    swept(Table(dynamodb, NAME))
+    assert left_over(dynamodb) == 0
 
 
 def swept(table: Table) -> None:
@@ -196,10 +202,10 @@ def no_bucket() -> Any:
     raise AssertionError("documents have no objects")
 
 
-def left_over(dynamodb: DynamoDBClient, table_name: str) -> int:
+def left_over(dynamodb: Any) -> int:
     """How many items stand there that are neither a head nor made of its sections."""
-    items = dynamodb.scan(TableName=table_name)["Items"]
-    found = Book(Table(dynamodb, table_name), LEDGER, "acme").find(ONE)
+    items = dynamodb.scan(TableName=NAME)["Items"]
+    found = Book(Table(dynamodb, NAME), LEDGER, "acme", parallelism=1).find(ONE)
     if found is None:
         return len(items)
     sections = split_into_sections(found.sections, "sections")

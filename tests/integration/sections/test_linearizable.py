@@ -17,7 +17,6 @@ import pytest
 from daicho.book.book import Book
 from daicho.declare.results import SectionValue
 from daicho.errors import NotFound, UnavailableError
-from daicho.layout import sections
 from daicho.storage.table import Table
 from tests.support.linearizability import ABSENT, Call, History
 from tests.support.sample_domains.documents import Document
@@ -122,12 +121,6 @@ def test_changes_and_what_is_read_meanwhile_are_some_serial_order(
     assert len(left) == len(whole) + 1
 
 
-def test_so_are_those_of_sections_in_pieces(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "PIECE_BYTES", 16)
-    history = together(table, clients=4, calls=60, seed=11, padding="." * 40)
-    assert history.wrong() is None
-
-
 def test_what_is_read_while_it_changes_all_the_time_is_one_state(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,24 +182,6 @@ def test_a_section_is_not_missed_while_the_whole_is_replaced(
     comes_between = True
     assert book.remove_section(at("a")) == 6
     assert not comes_between
-
-
-def test_without_the_check_of_the_head_it_would_not_be(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same readers, made to believe every head: the checker notices."""
-    monkeypatch.setattr(sections.Manifest, "list_changed_since", lambda *_: frozenset())
-    wrong = None
-    for seed in range(20, 60):
-        table._client.delete_item(TableName=table.name, Key=_key("acme#Document#d"))
-        wrong = wrong or together(table, clients=3, calls=40, seed=seed * 10).wrong()
-        if wrong:
-            break
-    assert wrong is not None
-
-
-def _key(pk: str) -> Any:
-    return {"PK": {"S": pk}, "SK": {"S": "-"}}
 
 
 def test_two_sections_changed_at_once_both_hold(table: Table) -> None:

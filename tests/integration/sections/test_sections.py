@@ -58,17 +58,6 @@ def test_a_section_is_read_changed_and_removed_alone(book: Book, table: Table) -
     assert book.get(Document.key("d")).version == 4
 
 
-def test_what_other_fields_say_is_changed_without_the_sections(book: Book, table: Table) -> None:
-    book.put(Document(id="d", title="One", sections=FIRST))
-    stood = sections(table)
-    assert book.change(Document.key("d"), {"title": "Two"}).title == "Two"
-    found = book.get(Document.key("d"))
-    assert (found.title, found.version, found.sections) == ("Two", 2, FIRST)
-    assert sections(table) == stood
-    book.put_section(at("b"), 1)
-    assert book.get(Document.key("d")).title == "Two"
-
-
 def test_a_put_takes_the_place_of_all_sections(book: Book, table: Table) -> None:
     book.put(Document(id="d", title="One", sections=FIRST))
     created = book.get(Document.key("d")).created_at
@@ -81,24 +70,6 @@ def test_a_put_takes_the_place_of_all_sections(book: Book, table: Table) -> None
     assert whole(book) == {}
     assert book.put_section(at("first"), 1).new
     assert whole(book) == {"first": 1}
-
-
-def test_deleted_it_leaves_nothing(book: Book, table: Table) -> None:
-    book.put(Document(id="d", sections=FIRST))
-    book.put(Document(id="other", sections=FIRST))
-    book.delete(Document.key("d"))
-    assert book.find(Document.key("d")) is None
-    for gone in (
-        lambda: book.section(at("b")),
-        lambda: book.put_section(at("b"), 1),
-        lambda: book.remove_section(at("b")),
-        lambda: book.delete(Document.key("d")),
-    ):
-        with pytest.raises(NotFound, match="no Document d"):
-            gone()
-    assert len(items(table)) == len(FIRST) + 1
-    book.delete(Document.key("other"))
-    assert items(table) == []
 
 
 def test_conditions_are_on_the_version_of_what_is_written(book: Book) -> None:
@@ -125,16 +96,6 @@ def test_conditions_are_on_the_version_of_what_is_written(book: Book) -> None:
     assert book.put(Document(id="d", sections={"x": 1}), if_match=2).version == 3
     assert book.section(at("x")).version == 3
     book.delete(one, if_match=3)
-
-
-def test_tenants_have_documents_of_their_own(book: Book, table: Table) -> None:
-    other = Book(table, LEDGER, "globex")
-    book.put(Document(id="d", sections={"s": "acme's"}))
-    other.put(Document(id="d", sections={"s": "globex's"}))
-    book.put_section(at("t"), 1)
-    assert (whole(book), whole(other)) == ({"s": "acme's", "t": 1}, {"s": "globex's"})
-    other.delete(Document.key("d"))
-    assert whole(book) == {"s": "acme's", "t": 1}
 
 
 def test_several_megabytes_and_sections_larger_than_an_item(book: Book, table: Table) -> None:

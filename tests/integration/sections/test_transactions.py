@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from daicho.book.book import Book
 from daicho.declare.results import SectionValue
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.storage.table import Table
-from daicho.write.transaction import Transaction
 from tests.support.sample_domains.documents import Document
 from tests.support.sample_project import LEDGER
 from tests.support.stored_sections import FIRST, at, sections, whole
@@ -20,18 +18,6 @@ from tests.support.stored_sections import FIRST, at, sections, whole
 @pytest.fixture
 def book(table: Table) -> Book:
     return Book(table, LEDGER, "acme")
-
-
-def test_a_split_item_is_no_part_of_a_transaction(book: Book) -> None:
-    book.put(Document(id="old", sections=FIRST))
-    writes: tuple[Callable[[Transaction], object], ...] = (
-        lambda transaction: transaction.create(Document(id="d", sections={})),
-        lambda transaction: transaction.delete(Document.key("old")),
-    )
-    for write, message in zip(writes, ("by the Book, on its own", "by Book.delete"), strict=True):
-        with pytest.raises(TypeError, match=message), book.transaction() as t:
-            write(t)
-    assert whole(book, "old") == FIRST
 
 
 def test_sections_are_changed_together_in_one_transaction(book: Book, table: Table) -> None:
@@ -107,26 +93,3 @@ def test_an_item_is_not_changed_after_its_sections_in_one_transaction(
         book.put_section(at("b", "other"), 1)  # another document may be
         then(book)
     assert (whole(book), whole(book, "other")) == (FIRST, FIRST)
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        lambda book: book.put(Document(id="d", sections={"new": 1})),
-        lambda book: book.change(Document.key("d"), {"title": "Two"}),
-    ],
-)
-def test_a_section_is_not_changed_after_its_item_in_one_transaction(book: Book, first: Any) -> None:
-    book.put(Document(id="d", sections=FIRST))
-    with pytest.raises(Invalid, match="section by section"), book.transaction():
-        first(book)
-        book.put_section(at("b"), 1)
-    assert whole(book) == FIRST
-
-
-def test_what_a_transaction_puts_is_not_read_in_it(book: Book) -> None:
-    for read in (lambda: book.section(at("b")), lambda: whole(book)):
-        with pytest.raises(Invalid, match="section by section"), book.transaction():
-            book.put(Document(id="d", sections=FIRST))
-            read()
-    assert book.find(Document.key("d")) is None

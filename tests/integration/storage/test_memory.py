@@ -316,15 +316,6 @@ def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(
     assert tables.item(ItemKey("t", "b")) is None
 
 
-def test_batches_are_done_alike(tables: ComparedTables) -> None:
-    puts = [{"PutRequest": {"Item": key_of(ItemKey("b", sk))}} for sk in "xyz"]
-    tables.ask("batch_write_item", {"RequestItems": {"": puts}})
-    tables.ask("batch_write_item", {"RequestItems": {"": [puts[0], puts[0]]}})
-    keys = [key_of(ItemKey("b", sk)) for sk in "xyw"]
-    tables.ask("batch_get_item", {"RequestItems": {"": {"Keys": keys, "ConsistentRead": True}}})
-    tables.ask("batch_get_item", {"RequestItems": {"": {"Keys": [keys[0], keys[0]]}}})
-
-
 def test_a_condition_on_what_is_not_there_is_refused_without_an_item(
     tables: ComparedTables,
 ) -> None:

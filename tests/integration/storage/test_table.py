@@ -9,7 +9,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from daicho.errors import (
-    ConditionFailedError,
     ContendedError,
     RefusedError,
     StoreError,
@@ -30,32 +29,6 @@ from tests.support.memory_stores import MemoryTable
 
 def item(pk: str, sk: str, **values: str) -> Image:
     return {"PK": {"S": pk}, "SK": {"S": sk}} | {name: {"S": v} for name, v in values.items()}
-
-
-def test_what_is_put_is_got_with_its_numbers_exact(table: Table) -> None:
-    digits = "12345678901234567890123456789012345678"
-    stored = {**item("a", "b"), "n": {"N": digits}}
-    assert table.put(stored) is None
-    assert table.get(ItemKey("a", "b"), consistent=True) == stored
-    assert table.get(ItemKey("a", "c")) is None
-
-
-def test_a_refused_put_brings_the_item_that_stands_there(table: Table) -> None:
-    table.put(item("a", "b", name="first"))
-    with pytest.raises(ConditionFailedError) as refused:
-        table.put(item("a", "b", name="second"), condition="attribute_not_exists(PK)")
-    assert refused.value.item == item("a", "b", name="first")
-
-
-def test_update_and_delete_give_what_they_are_asked_for(table: Table) -> None:
-    key = ItemKey("a", "b")
-    values = {":n": {"N": "2"}}
-    new = table.update(key, "ADD #n :n", names={"#n": "n"}, values=values, returns="ALL_NEW")
-    assert new == {**item("a", "b"), "n": {"N": "2"}}
-    with pytest.raises(ConditionFailedError):
-        table.delete(key, condition="#n = :n", names={"#n": "n"}, values={":n": {"N": "3"}})
-    assert table.delete(key) == new
-    assert table.delete(key) is None
 
 
 def test_a_transaction_does_all_or_nothing(table: Table) -> None:
@@ -114,68 +87,6 @@ def test_why_a_transaction_was_cancelled(codes: list[str], error: type[StoreErro
 def test_a_transaction_in_the_way(code: str, error: type[StoreError]) -> None:
     answer: Any = {"Error": {"Code": code, "Message": "x"}}
     assert type(translate_error(ClientError(answer, "PutItem"), "a write")) is error
-
-
-@pytest.mark.dynoxide("capacity units")
-def test_what_requests_take_is_counted(table: Table) -> None:
-    metered = table.with_metering()
-    metered.put(item("a", "1"))
-    metered.transact([Put(item("a", "2")), Put(item("a", "3"))])
-    metered.get(ItemKey("a", "1"), consistent=True)
-    assert list(metered.query_pages(Query("a", consistent=True)))
-    assert metered.units.take_total() == (2.0, 5.0)
-    assert table.units.take_total() == (0.0, 0.0)
-
-
-def test_pages_follow_each_other_to_the_end(table: Table) -> None:
-    table.batch_write([item("p", f"{n:03d}", pad="x") for n in range(57)])
-    pages = list(table.query_pages(Query("p", limit=20, consistent=True)))
-    assert [page.count for page in pages] == [20, 20, 17]
-    assert pages[-1].last is None
-    assert [each["SK"]["S"] for page in pages for each in page.items] == [
-        f"{n:03d}" for n in range(57)
-    ]
-    assert pages[0].units > 0
-
-
-@pytest.mark.parametrize(
-    ("bounds", "found"),
-    [
-        ({"prefix": "b"}, ["b1", "b2"]),
-        ({"low": "b1", "high": "b2"}, ["b1", "b2"]),
-        ({"low": "b2"}, ["b2", "c"]),
-        ({"high": "b1"}, ["a", "b1"]),
-        ({"below": "b1"}, ["a"]),
-        ({"forward": False, "limit": 2}, ["c", "b2"]),
-        ({"attributes": ("SK",)}, ["a", "b1", "b2", "c"]),
-    ],
-)
-def test_bounds_of_a_query(table: Table, bounds: dict[str, Any], found: list[str]) -> None:
-    table.batch_write([item("p", sk, GSI1PK="q", GSI1SK=sk) for sk in ("a", "b1", "b2", "c")])
-    for index in (None, "GSI1"):
-        page = table.query(Query("q" if index else "p", index=index, **bounds))
-        assert [each["SK"]["S"] for each in page.items] == found
-        assert page.count == len(found)
-
-
-def test_a_count_reads_no_items(table: Table) -> None:
-    table.batch_write([item("p", sk) for sk in "abc"])
-    page = table.query(Query("p", count_only=True))
-    assert (page.count, page.items) == (3, ())
-
-
-def test_bounds_that_exclude_each_other_are_refused() -> None:
-    with pytest.raises(ValueError, match="prefix"):
-        Query("p", prefix="a", high="b").to_request()
-
-
-def test_batches_of_any_size(table: Table) -> None:
-    keys = [ItemKey("p", f"{n}") for n in range(230)]
-    table.batch_write([item(key.pk, key.sk) for key in keys])
-    found = table.batch_get([*keys, keys[0], ItemKey("p", "none")], consistent=True)
-    assert set(found.require_all()) == set(keys)
-    table.batch_write(deletes=keys[:200])
-    assert set(table.batch_get(keys).items) == set(keys[200:])
 
 
 def test_no_server_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

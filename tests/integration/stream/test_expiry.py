@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -106,12 +105,6 @@ def test_stopped_between_mark_and_removal_it_is_delivered_once(
     assert len(removals(dynamo, dynamodb, table_name)) == 1
 
 
-def test_more_than_a_page_expires(dynamodb: DynamoDBClient, table_name: str) -> None:
-    for number in range(30):
-        put(dynamodb, table_name, f"message {number}", NOW - 1, text="x" * 100_000)
-    assert delete_expired(dynamodb, table_name, NOW) == 30
-
-
 def test_days_are_played_ahead_one_after_the_other(
     dynamo: str, dynamodb: DynamoDBClient, table_name: str
 ) -> None:
@@ -127,14 +120,3 @@ def test_days_are_played_ahead_one_after_the_other(
         for old in removals(dynamo, dynamodb, table_name)
     ]
     assert told == [("a", DAY), ("b", 3 * DAY), ("c", 3 * DAY)]
-
-
-def test_days_are_played_ahead_of_now_if_nothing_else_is_said(
-    dynamodb: DynamoDBClient, table_name: str
-) -> None:
-    now = int(time.time())
-    put(dynamodb, table_name, "soon", now + DAY // 2, type="Message")
-    put(dynamodb, table_name, "later", now + 2 * DAY, type="Message")
-    put(dynamodb, table_name, "heartbeat", now + DAY // 2, type="~heartbeat", heartbeat="Message")
-    assert list(run_process(dynamodb, table_name, 1)) == [1]
-    assert names(dynamodb, table_name) == {"later", "heartbeat"}

@@ -12,18 +12,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from daicho.derive.contributions import Amount
 from daicho.errors import SettingsError
 from daicho.handlers import archive, project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.stream_consumer import NotDoneError
 from daicho.project import FUNCTIONS
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally import reader
+from tests.support.memory_stores import MemoryBucket
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_tally_key
 
 TESTS = Path(__file__).parents[2]
@@ -121,44 +121,22 @@ def test_the_emulated_stream_is_told_by_an_exception(environ: Mapping[str, str])
         handler(event("stream"), Ending())
 
 
-@pytest.fixture
-def bucket() -> Iterator[Any]:
-    with mock_aws():
-        made = boto3.resource("s3").create_bucket(Bucket=BUCKET)
-        yield made
-
-
 @pytest.mark.parametrize(("name", "emulated"), [("expiry", "false"), ("emulated", "true")])
 def test_the_archive_holds_what_expired_once(
-    environ: Mapping[str, str], bucket: Any, name: str, emulated: str
+    environ: Mapping[str, str], name: str, emulated: str
 ) -> None:
-    handler = archive.build({**environ, "EMULATED_STREAM": emulated}, LEDGER)
+    bucket = MemoryBucket()
+    dependencies = Dependencies(bucket=lambda *_, **__: bucket)
+    handler = archive.build({**environ, "EMULATED_STREAM": emulated}, LEDGER, dependencies)
     for _ in range(2):
         answer = handler(event(name), Context())
         assert answer == {"state": {}, "batchItemFailures": []}
-    (found,) = bucket.objects.all()
-    assert found.key.startswith("entity=Download/dt=2026-11-21/")
-    (line,) = gzip.decompress(found.get()["Body"].read()).splitlines()
+    ((name, (body, _)),) = bucket.objects.items()
+    assert name.startswith("entity=Download/dt=2026-11-21/")
+    (line,) = gzip.decompress(body).splitlines()
     row = json.loads(line)
     assert (row["tenant"], row["item"]["id"]) == ("acme", {"S": "1"})
     assert "_ttl_expired" not in row["item"]
-
-
-def test_an_existing_link_is_met_on_the_bucket_too(
-    environ: Mapping[str, str], bucket: Any, table: Table
-) -> None:
-    handler = archive.build(environ, LEDGER)
-    handler(event("expiry"), Context())
-    for item in [
-        i for page in table.query_pages(Query(archive_key(), limit=9)) for i in page.items
-    ]:
-        table.batch_write([{**item, "seq": {"S": "0"}}])
-    handler(event("expiry"), Context())
-    assert len(list(bucket.objects.all())) == 1
-
-
-def archive_key() -> str:
-    return f"#archive#{event('expiry')['shardId']}#Download"
 
 
 # The function `release` reads its settings at an event, so that it can answer what is wrong.

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-from decimal import Decimal
 from typing import Any
 
-import pytest
-
-from daicho.derive.contributions import Amount
 from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.protocols import StreamShard
@@ -60,34 +55,6 @@ class Deployed:
     @property
     def slots(self) -> set[str]:
         return {slot["SK"]["S"] for slot in reader.read_slots(self.table, COUNT)}
-
-
-def test_the_slots_of_a_retired_shard_are_folded_and_its_repeats_change_nothing(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
-    deployed = Deployed(table.with_metering())
-    deployed.project("s", "b", first=1)
-    deployed.roll_up()
-    deployed.shards = (StreamShard("s", None, is_closed=True), StreamShard("child", "s"))
-    deployed.project("child", "c", first=2)
-    deployed.now += dt.timedelta(hours=1)
-    capsys.readouterr()
-    deployed.roll_up()
-    assert json.loads(capsys.readouterr().out)["ShardsRetired"] == 1
-    shard_item = claims.ShardClaims.from_item("s", table.get(claims.build_shard_key("s")))
-    assert shard_item.retired_at == deployed.now
-    assert deployed.slots == {"slot#s", "slot#child"}
-
-    deployed.now += dt.timedelta(seconds=SETTLE_S)
-    deployed.project("child", "d", first=3)
-    assert deployed.roll_up()["slots_folded"] == 1
-    assert deployed.slots == {"slot#child"}
-
-    deployed.project("s", "b", first=1)  # late
-    deployed.roll_up()
-    assert deployed.slots == {"slot#child"}
-    assert reader.read_live_amount(table, COUNT).items == 3
-    assert reader.read_rolled_up_amount(table, COUNT, consistent=True) == Amount(3, Decimal(3))
 
 
 def test_without_a_settle_time_no_shard_is_retired_and_no_slot_is_folded_early(

@@ -83,30 +83,30 @@ def stored(client: Client) -> None:
     client.good("PUT", "/folders/f", {"lines": {}})
 
 
-@pytest.mark.parametrize("number", ROUNDED)
 @pytest.mark.parametrize(("method", "path", "body", "field"), [*PLACES, *JSON_PLACES])
 def test_a_number_that_would_be_rounded_is_refused(
-    client: Client, method: str, path: str, body: str, field: str, number: str
+    client: Client, method: str, path: str, body: str, field: str
 ) -> None:
-    assert_refused(client(method, path, raw=body % number), field, number)
+    for number in ROUNDED:
+        assert_refused(client(method, path, raw=body % number), field, number)
     assert client.good("GET", "/products/p")["name"] == "kept"
 
 
-@pytest.mark.parametrize("text", WRONG_TEXTS)
 @pytest.mark.parametrize(("method", "path", "body", "field"), PLACES)
 def test_text_that_is_a_number_for_python_only_is_refused(
-    client: Client, method: str, path: str, body: str, field: str, text: str
+    client: Client, method: str, path: str, body: str, field: str
 ) -> None:
-    quoted = json.dumps(text, ensure_ascii=False)
-    assert_refused(client(method, path, raw=body % quoted), field, quoted)
+    for text in WRONG_TEXTS:
+        quoted = json.dumps(text, ensure_ascii=False)
+        assert_refused(client(method, path, raw=body % quoted), field, quoted)
 
 
-@pytest.mark.parametrize("value", ["true", "[]", "{}"])
-def test_what_is_no_number_is_refused_without_a_word_of_python(client: Client, value: str) -> None:
-    for method, path, body, field in (*PLACES[:3], ("PUT", "/products/p", '{"ratio":%s}', "ratio")):
-        answer = client(method, path, raw=body % value)
-        assert (answer.status, answer.fields) == (422, {field}), answer.text
-        assert not any(word in answer.text for word in PYTHON), answer.text
+def test_what_is_no_number_is_refused_without_a_word_of_python(client: Client) -> None:
+    for value in ("true", "[]", "{}"):
+        for method, path, body, field in (*PLACES[:3], JSON_PLACES[2]):
+            answer = client(method, path, raw=body % value)
+            assert (answer.status, answer.fields) == (422, {field}), answer.text
+            assert not any(word in answer.text for word in PYTHON), answer.text
 
 
 @pytest.mark.parametrize("number", ["9007199254740993", "1" * 40])
@@ -137,7 +137,7 @@ def one() -> Client:
     return serve_in_memory(domain).client
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     NUMBERS,
     st.sampled_from(

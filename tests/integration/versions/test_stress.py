@@ -94,21 +94,6 @@ def test_editors_who_name_what_they_know_build_on_it(kept: Kept, entity: Any) ->
     assert refused.total() >= EDITORS - 1
 
 
-def test_of_all_who_create_one_does(kept: Kept, entity: Any) -> None:
-    def make(editor: int) -> int:
-        try:
-            made: int = (
-                kept.book().put(entity(id="m", text=str(editor)), if_none_match=True).version
-            )
-        except PreconditionFailed:
-            return 0
-        return made
-
-    with ThreadPoolExecutor(EDITORS) as pool:
-        assert sorted(pool.map(make, range(EDITORS))) == [0] * (EDITORS - 1) + [1]
-    assert len(histories(kept, entity)) == 1
-
-
 def test_deleting_and_making_anew_at_once_gives_no_number_twice(kept: Kept, entity: Any) -> None:
     done: Counter[str] = Counter()
 

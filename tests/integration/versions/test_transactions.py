@@ -6,23 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
-from tests.support.versioned_entities import Guide, Kept, Memo, numbers
-
-
-def test_both_kinds_are_written_together(kept: Kept) -> None:
-    book = kept.book()
-    with book.transaction() as t:
-        memo = t.create(Memo(id="m", text="one"))
-        t.create(Guide(id="g", text=memo.text))
-    with book.transaction() as t:
-        t.change(Guide.key("g"), {"text": f"{t.get(Memo.key('m')).text} more"})
-        t.delete(Memo.key("m"))
-    assert book.get(Guide.key("g")).text == "one more"
-    assert book.find(Memo.key("m")) is None
-    assert numbers(book, Guide.versions("g")) == [2, 1]
-    assert book.get(Memo.versions.at("m", version=1)).text == "one"
-    assert book.restore(Memo.versions.at("m", version=1)).version == 3
+from daicho.errors import Invalid, Raced
+from tests.support.versioned_entities import Kept, numbers
 
 
 def test_what_is_written_twice_has_two_versions(kept: Kept, entity: Any) -> None:
@@ -42,19 +27,6 @@ def test_what_is_written_twice_has_two_versions(kept: Kept, entity: Any) -> None
     assert book.get(entity.key("m")).text == "anew"
 
 
-def test_all_of_it_or_nothing(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    book.create(entity(id="m", text="one"))
-    before = kept.stands()
-    with pytest.raises(NotFound), book.transaction() as t:
-        t.change(entity.key("m"), {"text": "two"})
-        t.change(entity.key("none"), {"text": "two"})
-    with pytest.raises(PreconditionFailed), book.transaction() as t:
-        t.create(entity(id="n", text="x"))
-        t.put(entity(id="m", text="two"), if_match=2)
-    assert kept.stands() == before
-
-
 def test_others_who_are_faster_are_noticed(kept: Kept, entity: Any) -> None:
     book, other = kept.book(), kept.book()
     book.create(entity(id="m", text="one"))
@@ -72,18 +44,6 @@ def test_others_who_are_faster_are_noticed(kept: Kept, entity: Any) -> None:
     assert book.get(entity.key("m")).text == "theirs, at delete"
 
 
-def test_a_part_that_fails_leaves_the_rest(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    book.create(entity(id="m", text="one"))
-    with book.transaction() as t:
-        t.change(entity.key("m"), {"text": "two"})
-        with pytest.raises(Invalid), book.transaction():
-            t.change(entity.key("m"), {"text": "three"})
-            t.change(entity.key("m"), {"text": 4})
-        assert t.change(entity.key("m"), {"text": "five"}).version == 3
-    assert [each.text for each in book.page(entity.versions("m")).items] == ["five", "two", "one"]
-
-
 def test_fifty_versions_are_a_transaction(kept: Kept, entity: Any) -> None:
     book = kept.book()
     with book.transaction() as t:
@@ -94,16 +54,3 @@ def test_fifty_versions_are_a_transaction(kept: Kept, entity: Any) -> None:
         for number in range(51):
             t.create(entity(id=f"n{number}", text="x"))
     assert len(kept.stands()) == 100
-
-
-def test_many_are_found_at_once(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    book.create(entity(id="m", text="one"))
-    with book.transaction() as t:
-        known, none = t.find_all([entity.key("m"), entity.key("n")])
-        assert none is None
-        assert known is not None
-        assert t.change(entity.key("m"), {"text": f"{known.text}, two"}).version == 2
-        t.create(entity(id="n", text=known.text))
-    assert [each.text for each in book.page(entity.versions("m")).items] == ["one, two", "one"]
-    assert book.get(entity.key("n")).text == "one"

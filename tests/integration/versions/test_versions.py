@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from daicho import Domain, Entity, Key, Listing, Versioned, uid
+from daicho import Domain, Entity, Key, Versioned, uid
 from daicho.book.book import Book
-from daicho.declare.queries import ItemRef
 from daicho.declare.registry import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.query.version_history import MAX_FORGOTTEN, read_pointed_contents
 from daicho.storage.item_key import get_key
-from tests.support.derived_state import derive_all
-from tests.support.versioned_entities import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
+from tests.support.versioned_entities import LEDGER, NOON, Guide, Kept, numbers
 
 
 def revised(book: Book, entity: Any, times: int, id: str = "m") -> None:
@@ -49,48 +46,6 @@ def test_every_version_can_be_read(kept: Kept, entity: Any) -> None:
         book.page(entity.versions("other"))
 
 
-def test_versions_come_in_the_order_of_their_numbers(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    revised(book, entity, 103)
-    book.create(entity(id="m#", text="another"))
-    newest_first = list(range(103, 0, -1))
-    for limit in (1, 7, 100):
-        assert numbers(book, entity.versions("m"), limit) == newest_first
-    assert book.get(entity.versions.at("m", version=9)).text == "text 9"
-    page = book.page(entity.versions("m"), limit=3)
-    book.change(entity.key("m"), {"text": "later"})
-    rest = book.page(entity.versions("m"), limit=3, cursor=page.cursor)
-    assert [each.version for each in rest.items] == [100, 99, 98]
-    with pytest.raises(BadCursor):
-        book.page(entity.versions("m#"), cursor=page.cursor)
-    with pytest.raises(BadCursor):
-        kept.book("two").page(entity.versions("m"), cursor=page.cursor)
-    with pytest.raises(TypeError, match="one item at a time"):
-        book.page(entity.versions("m"), entity.versions("m#"))
-
-
-def test_what_stands_in_the_table(kept: Kept) -> None:
-    book = kept.book()
-    for each in BOTH:
-        revised(book, each, 2)
-    stands = kept.stands()
-    assert sorted(stands) == [
-        ("one#@Guide##m", "0000000000000000001"),
-        ("one#@Guide##m", "0000000000000000002"),
-        ("one#@Memo#m#-", "0000000000000000001"),
-        ("one#@Memo#m#-", "0000000000000000002"),
-        ("one#Guide", "m"),
-        ("one#Memo#m", "-"),
-    ]
-    assert stands["one#Memo#m", "-"]["text"] == {"S": "text 2"}
-    assert set(stands["one#Guide", "m"]) == {
-        "PK", "SK", "id", "type", "version", "gen", "created_at", "_bytes",
-    }  # fmt: skip
-    assert [each for each, item in stands.items() if "type" in item] == [
-        each for each in stands if "@" not in each[0]
-    ]
-
-
 def test_writes_hold_to_the_version_that_is_known(kept: Kept, entity: Any) -> None:
     book = kept.book()
     revised(book, entity, 2)
@@ -113,16 +68,6 @@ def test_writes_hold_to_the_version_that_is_known(kept: Kept, entity: Any) -> No
         book.change(entity.key("none"), {"text": "x"})
     assert numbers(book, entity.versions("m")) == [2, 1]
     assert book.put(entity(id="m", text="x"), if_match=2).version == 3
-
-
-def test_what_is_set_once_stays(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    revised(book, entity, 1)
-    assert book.put(entity(id="m", text="x", origin="there")).origin == "here"
-    with pytest.raises(Invalid) as error:
-        book.change(entity.key("m"), {"origin": "there"})
-    assert error.value.field == "origin"
-    assert book.restore(entity.versions.at("m", version=1)).origin == "here"
 
 
 def test_restoring_makes_a_new_version(kept: Kept, entity: Any) -> None:
@@ -187,29 +132,6 @@ def test_history_may_be_forgotten(kept: Kept, entity: Any, monkeypatch: Any) -> 
         book.forget(entity.key("none"))
 
 
-def test_lists_show_whole_items(kept: Kept) -> None:
-    book = kept.book()
-    for number in range(5):
-        revised(book, Guide, 2, f"g{number}")
-        revised(book, Memo, 2, f"m{number}")
-        kept.tick()
-    book.delete(Guide.key("g2"))
-    book = kept.caught_up()
-    expected = ["g4", "g3", "g1", "g0"]
-    newest = book.page(Guide.newest())
-    assert [(each.id, each.text, each.version) for each in newest.items] == [
-        (id, "text 2", 2) for id in expected
-    ]
-    assert [each.text for each in book.page(Guide.key.all()).items] == ["text 2"] * 4
-    ones: list[ItemRef[Any]] = [Guide.key("g0"), Guide.key("g2"), Memo.key("m0")]
-    found = [getattr(each, "text", None) for each in book.find_all(ones)]
-    assert found == ["text 2", None, "text 2"]
-    assert [each.id for each in book.page(Memo.search("text 2")).items] == [
-        "m4", "m3", "m2", "m1", "m0",
-    ]  # fmt: skip
-    assert book.page(Memo.search("text 1")).items == []
-
-
 def test_tenants_have_histories_of_their_own(kept: Kept, entity: Any) -> None:
     revised(kept.book("one"), entity, 3)
     other = kept.book("two")
@@ -269,25 +191,6 @@ def test_a_version_takes_up_to_400_kilobytes(kept: Kept, entity: Any) -> None:
     assert numbers(book, entity.versions("m")) == [7, 6, 5, 4, 3, 2, 1]
 
 
-def test_rows_that_copy_items_tell_the_time_of_their_version(kept: Kept) -> None:
-    class Leaf(Entity):
-        id: str = uid()
-        text: str
-        key = Key(id)
-        newest = Listing(copies=all)
-        versions = Versioned("copy")
-
-    ledger = Daicho(Domain("t", Leaf)).append_generations(Ledger())
-    book = kept.book(ledger=ledger)
-    book.create(Leaf(id="m", text="one"))
-    kept.tick()
-    changed = book.change(Leaf.key("m"), {"text": "two"})
-    derive_all(kept.dynamodb, kept.table_name, ledger)
-    (found,) = book.page(Leaf.newest()).items
-    assert found == changed
-    assert found.versioned_at == kept.now
-
-
 def test_a_pointer_that_is_out_of_date_shows_what_is_newest(kept: Kept) -> None:
     book = kept.book()
     for id in ("m", "gone"):
@@ -302,28 +205,6 @@ def test_a_pointer_that_is_out_of_date_shows_what_is_newest(kept: Kept) -> None:
     book.forget(Guide.key("gone"))
     (found,) = read_pointed_contents(kept.table, LEDGER, stale).values()
     assert (found["text"], found["version"]) == ({"S": "later"}, {"N": "3"})
-
-
-def test_a_page_of_pointers_is_bounded_by_what_they_point_at(kept: Kept) -> None:
-    book = kept.book()
-    for number in range(7):
-        book.create(Guide(id=f"g{number}", text="x", tags=["y" * 390_000]))
-    for many in (Guide.newest(), Guide.key.all()):
-        book = kept.caught_up()
-        page = book.page(many)
-        assert len(page.items) == 5
-        rest = book.page(many, cursor=page.cursor)
-        assert (len(rest.items), rest.cursor) == (2, None)
-
-
-def test_time_of_the_item_and_of_its_versions(kept: Kept, entity: Any) -> None:
-    book = kept.book()
-    revised(book, entity, 1)
-    kept.tick(60)
-    assert book.change(entity.key("m"), {"text": "x"}).created_at == NOON
-    first, second = reversed(book.page(entity.versions("m")).items)
-    assert second.versioned_at - first.versioned_at == dt.timedelta(seconds=60)
-    assert LEDGER.current_generation(entity.__name__).plan.versions is not None
 
 
 def test_versions_in_a_range_and_oldest_first(kept: Kept, entity: Any) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.errors import ContendedError, UnansweredError
 from daicho.handlers.wiring.dependencies import Dependencies
@@ -15,10 +17,18 @@ from daicho.storage.table import Table
 from daicho.web.http import endpoint
 from daicho.write import sender
 from tests.support.api_client import Client
-from tests.support.deployment import Served
+from tests.support.deployment import Served, serving_on
 from tests.support.described_routes import items_of
+from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
+
+
+@pytest.fixture(scope="module")
+def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
+    """Over a real interface: requests come at once, and their units are counted."""
+    with serving_on(dynamo, dynamodb, DOMAIN_PACKAGE, LEDGER) as deployed:
+        yield deployed
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -48,42 +58,6 @@ def test_whatever_is_changed_is_changed_once(served: Served, key: str) -> None:
     assert once(
         "POST", "/artists", {"name": "Kate Bush"}, idempotency_key=f"POS{key}"[:255]
     ).json == (made.json)
-
-
-def test_a_functions_changes_are_one(served: Served) -> None:
-    once = served.client("functions")
-    asked = {"candidates": ["a", "b"]}
-    poll = once("POST", "/polls", asked, idempotency_key="open")
-    assert once("POST", "/polls", asked, idempotency_key="open").json == poll.json
-    url = f"/polls/{poll.json['id']}"
-    for _ in range(2):
-        assert once("PUT", f"{url}/votes/ann", {"candidate": "a"}, idempotency_key="v").json == (
-            once.good("GET", f"{url}/votes/ann")
-        )
-    once.good("DELETE", f"{url}/votes/ann")
-    assert once("PUT", f"{url}/votes/ann", {"candidate": "a"}, idempotency_key="v").status == 201
-    assert once("GET", f"{url}/votes/ann").status == 404
-    # An anonymous vote's key is the voter: it pays for no record.
-    before = len(items_of(served, "functions"))
-    for _ in range(2):
-        answer = once("POST", f"{url}/votes", {"candidate": "a"}, idempotency_key="anonymous")
-        assert answer.status == 201
-    assert len(items_of(served, "functions")) == before + 1
-
-
-def test_members_of_a_set(served: Served) -> None:
-    once = served.client("sets")
-    category = once.good("POST", "/categories", {"name": "x"})["id"]
-    contact = once.good("POST", "/contacts", {"name": "y"})["id"]
-    url = f"/contacts/{contact}/categories/{category}"
-    assert once("PUT", url, idempotency_key="in").status == 204
-    assert once("DELETE", url, idempotency_key="out").status == 204
-    assert once("PUT", url, idempotency_key="in").status == 204
-    assert once.good("GET", f"/contacts/{contact}")["categories"] == []
-    assert once("DELETE", url, idempotency_key="nothing to do").status == 204
-    once.good("PUT", url)
-    assert once("DELETE", url, idempotency_key="nothing to do").status == 204
-    assert once.good("GET", f"/contacts/{contact}")["categories"] == [category]
 
 
 def test_what_is_refused_is_not_remembered(served: Served) -> None:

@@ -56,11 +56,3 @@ def test_a_value_in_the_path_is_one_item(acme: Client) -> None:
     missing = acme("GET", "/articles/by-slug/none")
     assert missing.status == 404
     assert missing.json["detail"] == "no Article of slug none"
-
-
-def test_a_retry_under_an_idempotency_key_is_no_conflict(acme: Client) -> None:
-    body = {"email": "twice@example.com"}
-    first = acme("POST", "/accounts", body, idempotency_key="k2")
-    again = acme("POST", "/accounts", body, idempotency_key="k2")
-    assert (first.status, again.status) == (201, 201)
-    assert first.json == again.json

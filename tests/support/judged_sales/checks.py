@@ -22,11 +22,22 @@ Bounds = tuple[dt.datetime, dt.datetime]
 
 
 class FigureChecks:
-    """Compares all figures of the sales. ``years``: the local years that have sales."""
+    """Compares all figures of the sales. ``years``: the local years that have sales.
+
+    ``hours_of``: of so many months all hours are compared; ``ranges``: so many ranges of hours.
+    """
 
     def __init__(
-        self, book: Book, judge: Judge, years: Sequence[int], shops: Sequence[str]
+        self,
+        book: Book,
+        judge: Judge,
+        years: Sequence[int],
+        shops: Sequence[str],
+        *,
+        hours_of: int | None = None,
+        ranges: int = 40,
     ) -> None:
+        self.hours_of, self.ranges = hours_of, ranges
         self.book, self.judge, self.years, self.shops = book, judge, years, shops
         self.comparison = Comparison()
 
@@ -43,6 +54,7 @@ class FigureChecks:
         hours, days = SERIES[zone]
         quarters = list(pairwise(self._list_quarters(zone)))
         months = [bounds for quarter in quarters for bounds in _split_months(zone, quarter)]
+        months = months[: self.hours_of]
         whole = (quarters[0][0], quarters[-1][1])
         by_year = list(pairwise(self._list_quarters(zone)[::4]))
         steps: tuple[tuple[Step, Sequence[Bounds]], ...] = (
@@ -89,7 +101,7 @@ class FigureChecks:
 
     def _compare_ranges(self, zone: str, hours: Any, days: Any, whole: Bounds) -> None:
         """Sums over ranges that begin and end at any hour, and extremes over some weeks."""
-        for place in range(40):
+        for place in range(self.ranges):
             since = whole[0] + dt.timedelta(days=7 * place, hours=5 * place)
             until = since + dt.timedelta(days=1 + 4 * place, hours=3)
             if until > whole[1]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import ThrottledError, UnansweredError
 from daicho.handlers import api
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.table import Table
@@ -80,86 +79,6 @@ def test_a_cart_that_changes_during_its_checkout(served: Served, acme: Client, k
                 assert (bought, left) == ({"milk": 1}, {("wish", "tea"): 2})
             case _:
                 assert (bought, left) == ({"milk": 1, "tea": 2}, {("active", "new"): 1})
-
-
-class Died(BaseException):
-    """The process ends."""
-
-
-class Failing(Table):
-    """A table of whose calls one fails, before or after it was carried out."""
-
-    calls = 0
-    fails_at = 0
-    before = False
-    error: BaseException | None = None
-
-    def _called(self, call: Callable[[], Any]) -> Any:
-        self.calls += 1
-        failing = self.error if self.calls == self.fails_at else None
-        if failing is not None and self.before:
-            raise failing
-        answer = call()
-        if failing is not None:
-            raise failing
-        return answer
-
-    def get(self, *given: Any, **named: Any) -> Any:
-        return self._called(lambda: super(Failing, self).get(*given, **named))
-
-    def query(self, *given: Any, **named: Any) -> Any:
-        return self._called(lambda: super(Failing, self).query(*given, **named))
-
-    def batch_get(self, *given: Any, **named: Any) -> Any:
-        return self._called(lambda: super(Failing, self).batch_get(*given, **named))
-
-    def transact(self, *given: Any, **named: Any) -> Any:
-        return self._called(lambda: super(Failing, self).transact(*given, **named))
-
-
-@pytest.mark.parametrize(
-    ("error", "before"),
-    [
-        (Died(), True),
-        (Died(), False),
-        (UnansweredError("silence"), True),
-        (UnansweredError("silence"), False),
-        (ThrottledError("busy"), True),
-    ],
-)
-def test_whatever_fails_a_repeat_finds_it_done_or_does_it(
-    served: Served, acme: Client, error: BaseException, before: bool
-) -> None:
-    table = Failing(served.dynamodb, served.table.name)
-    dependencies = Dependencies(table=lambda *_, **__: table)
-    client = Client(api.build(environment(table.name), dependencies=dependencies), "acme")
-    for fails_at in range(1, 20):
-        user = f"kim{type(error).__name__}{before}{fails_at}"
-        for sku in ("tea", "milk"):
-            put(acme, user, sku, quantity=2)
-        table.calls, table.fails_at, table.before, table.error = 0, fails_at, before, error
-
-        def check_out(user: str = user) -> Any:
-            return client("POST", f"/carts/{user}/checkout", idempotency_key=user)
-
-        try:
-            first = check_out()
-        except Died:
-            first = None
-        failed = table.calls >= fails_at
-        table.error = None
-        answer = check_out()
-        assert answer.status == 201
-        assert {line["sku"] for line in answer.json["lines"]} == {"tea", "milk"}
-        if first is not None and first.status == 201:
-            assert first.text == answer.text
-        elif first is not None:
-            assert (first.status, first.headers["Retry-After"]) in ((503, "1"), (429, "1"))
-        assert cart(acme, user) == {}
-        assert [each["id"] for each in orders(served, acme, user)] == [answer.json["id"]]
-        if not failed:
-            return
-    raise AssertionError("it never came to its end")
 
 
 def test_nothing_is_lost_or_doubled_between_many(served: Served) -> None:
