@@ -12,10 +12,8 @@ from tests.console.browser import check_accessibility
 from tests.console.stack import TENANTS, ConsoleStack
 
 HOSTILE = {
-    "markup": "<img src=x onerror=\"document.title='attacked'\"><b>bold</b>",
-    "script": "</script><script>document.title='attacked'</script>",
+    "markup": "<img src=x onerror=\"document.title='attacked'\"></script><script>alert(1)</script>",
     "right to left": "\u202eevil\u202c \u2067مرحبا\u2069",
-    "template": "${alert(1)} {{7*7}} &amp; %00",
 }
 
 
@@ -39,8 +37,9 @@ def open_item(page: Page, contact: dict[str, Any]) -> None:
     page.get_by_role("button", name="Edit").wait_for()
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_are_text(page: Page, server: ConsoleStack, text: str) -> None:
+@pytest.mark.parametrize("name", ["markup", "right to left"])
+def test_hostile_texts_are_text(page: Page, server: ConsoleStack, name: str) -> None:
+    text = HOSTILE[name]
     made = call(server, "POST", "/contacts", {"name": text[:256], "email": text})
     open_item(page, made)
     expect(page.locator("dd").get_by_text(text[:20], exact=False).first).to_be_visible()

@@ -16,6 +16,10 @@ from tests.e2e.changing_stack import ChangingStack
 from tests.support.changing_project import ChangingProject, render_kinds
 from tests.support.dynoxide import free_port
 from tests.support.repository import PROGRAMS, PROJECT, ROOT
+from tests.support.trials import IS_TRIAL
+
+# Jobs wait until whatever may still write has ended: here nothing does that long.
+os.environ.setdefault("SFN_WAIT_SCALE", "0.02")
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +27,7 @@ def place() -> Iterator[LocalInstance | None]:
     """The copy that was brought up for the tests; None if they run on another one.
 
     It has its own folder and port, so that the user's stays as it is. Its log files stay behind.
+    Only a trial loads the sample data: the commands of the README do so in any case.
     """
     if os.environ.get("DAICHO_STACK"):
         yield None
@@ -30,7 +35,7 @@ def place() -> Iterator[LocalInstance | None]:
     place = LocalInstance(PROGRAMS / "e2e", free_port(), PROJECT)
     lifecycle.reset(place, print)
     try:
-        lifecycle.up(place, print)
+        lifecycle.up(place, print, with_sample=IS_TRIAL)
         yield place
     finally:
         lifecycle.down(place, print)

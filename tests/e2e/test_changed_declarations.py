@@ -27,7 +27,8 @@ from tests.support.trials import IS_TRIAL
 
 CUSTOMERS = ("Yamada Taro", "Suzuki Hana", "Sato Ken")
 COUNTRIES = ("jp", "fr")
-OLD_INVOICES = 6
+OLD_INVOICES = 4
+READ_PAUSE_S = 0.5
 MAX_LAG_S = 10.0
 BEING_BUILT = "being-built"
 CHANGED = tuple(kind.name for kind in KINDS if kind.name != "Unchanged")
@@ -184,6 +185,7 @@ class Trial:
                             if answer.startswith("wrong")
                         )
                     rounds[0] += 1
+                    over.wait(READ_PAUSE_S)
 
         with ThreadPoolExecutor(1) as pool:
             asking = pool.submit(ask)
