@@ -64,8 +64,9 @@ def test_a_long_value_is_shown_in_part(page: Page, server: ConsoleStack) -> None
 
 
 def test_a_conflict_shows_both_sides_and_each_field_is_chosen(
-    page: Page, server: ConsoleStack, contact: dict[str, Any]
+    fresh_page: Page, server: ConsoleStack, contact: dict[str, Any]
 ) -> None:
+    page = fresh_page
     open_item(page, contact)
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Name").fill("Mine")
@@ -91,8 +92,9 @@ def test_a_conflict_shows_both_sides_and_each_field_is_chosen(
 
 @pytest.mark.parametrize("fault", ["busy", "offline"])
 def test_a_failure_keeps_what_was_typed(
-    page: Page, server: ConsoleStack, contact: dict[str, Any], fault: str
+    fresh_page: Page, server: ConsoleStack, contact: dict[str, Any], fault: str
 ) -> None:
+    page = fresh_page
     open_item(page, contact)
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Name").fill("Kept")
@@ -110,8 +112,9 @@ def test_a_failure_keeps_what_was_typed(
 
 
 def test_an_expired_session_keeps_the_edit(
-    page: Page, server: ConsoleStack, contact: dict[str, Any]
+    fresh_page: Page, server: ConsoleStack, contact: dict[str, Any]
 ) -> None:
+    page = fresh_page
     open_item(page, contact)
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Name").fill("After the login")
