@@ -109,6 +109,7 @@ def sign_in(page: Page, url: str, user: str, password: str = PASSWORD) -> None:
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(re.compile(re.escape(url) + r"(#.*)?$"))
+    page.locator(".user small").wait_for()  # until then it may open the address of before
 
 
 def check_accessibility(page: Page, themes: Sequence[str] = THEMES) -> None:

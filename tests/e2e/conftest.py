@@ -18,9 +18,6 @@ from tests.support.dynoxide import free_port
 from tests.support.repository import PROGRAMS, PROJECT, ROOT
 from tests.support.trials import IS_TRIAL
 
-# Jobs wait until whatever may still write has ended: here nothing does that long.
-os.environ.setdefault("SFN_WAIT_SCALE", "0.02")
-
 
 @pytest.fixture(scope="session")
 def place() -> Iterator[LocalInstance | None]:
@@ -34,11 +31,14 @@ def place() -> Iterator[LocalInstance | None]:
         return
     place = LocalInstance(PROGRAMS / "e2e", free_port(), PROJECT)
     lifecycle.reset(place, print)
-    try:
-        lifecycle.up(place, print, with_sample=IS_TRIAL)
-        yield place
-    finally:
-        lifecycle.down(place, print)
+    with pytest.MonkeyPatch.context() as patch:
+        # Jobs wait until whatever may still write has ended: here nothing writes that long.
+        patch.setenv("SFN_WAIT_SCALE", "0.25")
+        try:
+            lifecycle.up(place, print, with_sample=IS_TRIAL)
+            yield place
+        finally:
+            lifecycle.down(place, print)
 
 
 @pytest.fixture(scope="session")
