@@ -50,11 +50,12 @@ def stack(place: LocalInstance | None) -> dict[str, Any]:
     return given
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def changing_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChangingStack]:
     """A stack of a project whose declarations change: the kinds of invoices, and the example.
 
-    Each test leaves domain files that declare the newest generation, deployed or not.
+    Each test leaves domain files that declare the newest generation, deployed or not. It ends with
+    its module: a local AWS takes processor time even if nobody uses it.
     """
     example = (ROOT / "examples/invoices.py").read_text("utf-8")
     changing = ChangingProject.create(
