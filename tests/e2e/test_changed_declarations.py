@@ -29,7 +29,7 @@ CUSTOMERS = ("Yamada Taro", "Suzuki Hana", "Sato Ken")
 COUNTRIES = ("jp", "fr")
 OLD_INVOICES = 4
 READ_PAUSE_S = 0.2
-MAX_LAG_S = 10.0
+MAX_LAG_S = 20.0
 BEING_BUILT = "being-built"
 CHANGED = tuple(kind.name for kind in KINDS if kind.name != "Unchanged")
 NOT_REVERTED = tuple(name for name in CHANGED if name not in REVERTED)
