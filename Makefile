@@ -109,15 +109,16 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 
 ##@ Test
 .PHONY: test test-console lint format unit models property package docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
-# Two suites at a time, the longest ones first, so that both are busy to the end. Three at a time took
-# no less on two processors. What each suite prints comes in one piece, where make can do that (GNU
+# Three suites at a time, the longest ones first. One of them is over HTTP, as long as there is one:
+# it waits half of its time for schedules, streams and deployments, and the other two keep both
+# processors busy meanwhile. What each suite prints comes in one piece, where make can do that (GNU
 # make 4). INSTALLED: the programs are there. If suites still waited for them, make
 # would begin with the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e-demonstration integration e2e-projects unit lint delivery test-console infra docs-check property package
+SUITES := e2e-demonstration integration unit e2e-projects lint test-console delivery infra property docs-check package
 PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
-	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
+	@$(MAKE) --jobs=3 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
 
 .PHONY: check
 check: $(TOOLS) ## What to run after each edit: ruff, mypy with its cache, quick tests, a few planted faults
@@ -165,7 +166,7 @@ delivery: $(TOOLS) ## The stream path under faults
 .PHONY: trials delivery-soak
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
-	@TRIALS=1 $(PYTEST) tests/trials tests/integration/values/test_drawn_requests.py -q
+	@TRIALS=1 $(PYTEST) tests/trials tests/package/test_layer.py tests/integration/values/test_drawn_requests.py -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py -q
 	@test ! -d tests/demonstration/e2e || TRIALS=1 $(PYTEST) tests/demonstration/e2e/test_followed_pages.py -q
 
@@ -199,7 +200,7 @@ infra: $(TOOLS) ## The synthesised template
 
 e2e: e2e-projects e2e-demonstration ## Over HTTP, on local stacks of their own
 
-e2e-projects: $(TOOLS) $(PROGRAMS) ## Projects that are made, changed and upgraded
+e2e-projects: $(TOOLS) $(PROGRAMS) | $(if $(INSTALLED),e2e-demonstration) ## Projects that are made, changed and upgraded
 	@$(call timed,$(PYTEST) tests/e2e -q)
 
 e2e-demonstration: $(TOOLS) $(PROGRAMS) ## The demonstration, unless it has been removed

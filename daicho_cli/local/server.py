@@ -95,7 +95,10 @@ def is_healthy(instance: LocalInstance) -> bool:
 
 def _settings(instance: LocalInstance) -> dict[str, str]:
     own_variables = {
-        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+        # The last one shortens the waits of state machines, for tests.
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "SFN_WAIT_SCALE")
+        if name in os.environ
     }
     return {
         **own_variables,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -75,6 +75,13 @@ class Watch:
 @contextmanager
 def open_page(browser: Browser, **options: Any) -> Iterator[Page]:
     """A page in a fresh context; at the end it must have reported nothing."""
+    with watch_page(browser, **options) as (page, _):
+        yield page
+
+
+@contextmanager
+def watch_page(browser: Browser, **options: Any) -> Iterator[tuple[Page, Watch]]:
+    """The same, with what it has reported until now."""
     settings = {"locale": "en-US", "timezone_id": "UTC", **options}
     context = browser.new_context(**settings)
     context.set_default_timeout(SECONDS)
@@ -84,7 +91,7 @@ def open_page(browser: Browser, **options: Any) -> Iterator[Page]:
     page = context.new_page()
     watch.observe(page)
     try:
-        yield page
+        yield page, watch
         watch.check()
     finally:
         context.close()
@@ -102,14 +109,15 @@ def sign_in(page: Page, url: str, user: str, password: str = PASSWORD) -> None:
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(re.compile(re.escape(url) + r"(#.*)?$"))
+    page.locator(".user small").wait_for()  # until then it may open the address of before
 
 
-def check_accessibility(page: Page) -> None:
-    """Assert that axe finds nothing in the page, light and dark.
+def check_accessibility(page: Page, themes: Sequence[str] = THEMES) -> None:
+    """Assert that axe finds nothing in the page, by default light and dark.
 
     The page's policy refuses a script tag: the source is evaluated, and its value is not wanted.
     """
-    for theme in THEMES:
+    for theme in themes:
         page.emulate_media(color_scheme="light" if theme == "light" else "dark")
         page.evaluate(read_axe() + ";0")
         found = page.evaluate(

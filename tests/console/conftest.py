@@ -9,7 +9,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from tests.console import install
-from tests.console.browser import launch, open_page, sign_in
+from tests.console.browser import Watch, launch, open_page, sign_in, watch_page
 from tests.console.stack import TENANTS, ConsoleStack, serve_console
 
 
@@ -53,7 +53,33 @@ def anonymous(browser: Browser, server: ConsoleStack) -> Iterator[Page]:
 
 
 @pytest.fixture
-def page(anonymous: Page, server: ConsoleStack) -> Page:
-    """The console, signed in as a user of the first tenant."""
+def fresh_page(anonymous: Page, server: ConsoleStack) -> Page:
+    """The console, signed in as a user of the first tenant, with nothing of another test."""
     sign_in(anonymous, server.url, TENANTS[0])
     return anonymous
+
+
+@pytest.fixture(scope="module")
+def signed_in(browser: Browser, stack: ConsoleStack) -> Iterator[tuple[Page, Watch]]:
+    """The console, signed in once for all tests of a module."""
+    with watch_page(browser) as (page, watch):
+        sign_in(page, stack.url, TENANTS[0])
+        yield page, watch
+
+
+@pytest.fixture
+def page(signed_in: tuple[Page, Watch], server: ConsoleStack) -> Iterator[Page]:
+    """The console at its start; what another test had typed is dropped."""
+    page, watch = signed_in
+    assert server.url
+    page.emulate_media(color_scheme=None)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.evaluate("location.hash = '#/'; 0")
+    leave = page.get_by_role("button", name="Leave")
+    home = page.get_by_role("heading", name="Home", level=1)
+    home.or_(leave).first.wait_for()
+    if leave.count():
+        leave.click()
+        home.wait_for()
+    yield page
+    watch.check()

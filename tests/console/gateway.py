@@ -71,6 +71,8 @@ class Gateway:
     switches: Switches = field(default_factory=Switches)
     calls: list[str] = field(default_factory=list)
     """Method and path with query of each request, in order."""
+    writes: int = 0
+    """How many requests may have changed something."""
 
     def start(self, port: int = 0) -> ThreadingHTTPServer:
         """Serve; close the server afterwards."""
@@ -116,6 +118,7 @@ class _Requests(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         target = self.path.removeprefix(PREFIX) or "/"
         self.gateway.calls.append(f"{self.command} {target}")
+        self.gateway.writes += self.command not in ("GET", "HEAD")
         if self.gateway.switches.offline:
             self.close_connection = True
             return

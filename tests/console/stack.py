@@ -39,6 +39,8 @@ TENANTS = ("acme", "globex")
 OPERATOR, ADMIN = "operator", "admin"
 SECONDS_BETWEEN_READS = 0.05
 SECONDS_BETWEEN_ROLLUPS = 0.25
+SECONDS_OF_WORK = 3.0
+"""How long after a write there may be something to do. To look for it costs processor time."""
 SECONDS_TO_STOP = 30
 
 
@@ -174,8 +176,12 @@ class ConsoleStack:
             self.pump.run()
 
     def _work(self) -> None:
-        rolled_up = 0.0
+        rolled_up, written, until = 0.0, -1, 0.0
         while not self._stopped.wait(SECONDS_BETWEEN_READS):
+            if written != self.gateway.writes or self.machine.open:
+                written, until = self.gateway.writes, time.monotonic() + SECONDS_OF_WORK
+            if time.monotonic() > until:
+                continue
             try:
                 with self._working:
                     self.pump.run()

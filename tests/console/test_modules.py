@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 import subprocess
 import unicodedata
@@ -133,37 +132,39 @@ def test_texts_are_folded_as_the_api_folds_them(page: Page) -> None:
     assert len(wrong) <= len(cases) // 200, (len(wrong), sorted(names)[:40])
 
 
-@pytest.mark.parametrize(
-    ("text", "keyword", "expected"),
-    [
-        ("Yamada Hanako", "ya", ["Ya"]),
-        ("Led Zeppelin", "zep", ["Zep"]),
-        ("ledger Zeppelin", "ledzep", []),
-        ("Led Zeppelin", "ledzep", ["Led Zep"]),
-        ("ヤマダ", "やま", ["ヤマ"]),
-        ("ﾔﾏﾀﾞ", "やまだ", ["ﾔﾏﾀﾞ"]),
-        ("José Müller", "jose mull", ["José Müll"]),
-        ("José Anna Müller", "jose mull", ["José", "Müll"]),
-        ("株式会社サンプル", "サンプル", ["サンプル"]),
-        ("090-1111-2222", "0901111", ["090-1111"]),
-        ("<b>bold</b>", "<b", ["<b"]),
-        ("Jean-Luc Picard", "luc", ["Luc"]),
-        ("Jean-Luc Picard", "jeanluc", ["Jean-Luc"]),
-        ("O’Brien", "o'brien", ["O’Brien"]),
-        ("Łódź", "lodz", ["Łódź"]),
-        ("AC/DC", "dc", ["DC"]),
-        ("at&t b", "b", ["b"]),
-        ("שָׁלוֹם", "שלום", ["שָׁלוֹם"]),
-        ("٠٣١٢٣٤٥", "031", ["٠٣١"]),
-        ("+44 (0)20 7946 0018", "004420", ["44 (0)20"]),
-        ("+44 (0)20 7946 0018", "020", ["0)20"]),
-        ("+81 3 1234", "03 1", ["3 1"]),
-    ],
-)
-def test_matches_are_marked(page: Page, text: str, keyword: str, expected: list[str]) -> None:
-    parts = page.evaluate(
-        "async (given) => (await import('console/normalise.js')).markMatches(...given)",
-        [text, keyword],
+MARKED = [
+    ("Yamada Hanako", "ya", ["Ya"]),
+    ("Led Zeppelin", "zep", ["Zep"]),
+    ("ledger Zeppelin", "ledzep", []),
+    ("Led Zeppelin", "ledzep", ["Led Zep"]),
+    ("ヤマダ", "やま", ["ヤマ"]),
+    ("ﾔﾏﾀﾞ", "やまだ", ["ﾔﾏﾀﾞ"]),
+    ("José Müller", "jose mull", ["José Müll"]),
+    ("José Anna Müller", "jose mull", ["José", "Müll"]),
+    ("株式会社サンプル", "サンプル", ["サンプル"]),
+    ("090-1111-2222", "0901111", ["090-1111"]),
+    ("<b>bold</b>", "<b", ["<b"]),
+    ("Jean-Luc Picard", "luc", ["Luc"]),
+    ("Jean-Luc Picard", "jeanluc", ["Jean-Luc"]),
+    ("O’Brien", "o'brien", ["O’Brien"]),
+    ("Łódź", "lodz", ["Łódź"]),
+    ("AC/DC", "dc", ["DC"]),
+    ("at&t b", "b", ["b"]),
+    ("שָׁלוֹם", "שלום", ["שָׁלוֹם"]),
+    ("٠٣١٢٣٤٥", "031", ["٠٣١"]),
+    ("+44 (0)20 7946 0018", "004420", ["44 (0)20"]),
+    ("+44 (0)20 7946 0018", "020", ["0)20"]),
+    ("+81 3 1234", "03 1", ["3 1"]),
+]
+
+
+def test_matches_are_marked(page: Page) -> None:
+    marked = page.evaluate(
+        "async (cases) => { const { markMatches } = await import('console/normalise.js');"
+        " return cases.map(([text, keyword]) => markMatches(text, keyword)); }",
+        MARKED,
     )
-    assert "".join(part["text"] for part in parts) == text
-    assert [part["text"] for part in parts if part["isMatch"]] == expected, json.dumps(parts)
+    for (text, keyword, expected), parts in zip(MARKED, marked, strict=True):
+        assert "".join(part["text"] for part in parts) == text
+        found = [part["text"] for part in parts if part["isMatch"]]
+        assert found == expected, (text, keyword)

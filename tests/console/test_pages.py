@@ -33,25 +33,24 @@ PAGES = {
 @pytest.mark.parametrize("hash_", PAGES.values(), ids=PAGES)
 def test_every_page_is_accessible_and_fits_narrow_screens(page: Page, hash_: str) -> None:
     page.evaluate(f"location.hash = {hash_!r}; 0")
-    page.wait_for_timeout(200)
     expect(page.locator("main h1:not(.visually-hidden)")).to_be_visible()
     expect(page.locator("main .skeleton")).to_have_count(0)
     check_accessibility(page)
     page.set_viewport_size({"width": 320, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") == 320
     assert page.evaluate("document.querySelector('main').scrollWidth") <= 320
-    check_accessibility(page)
     page.get_by_role("button", name="Navigation").click()
-    check_accessibility(page)
+    check_accessibility(page, themes=("light",))
+    page.get_by_role("button", name="Navigation").click()
 
 
 def test_a_list_reads_its_next_pages_while_it_is_scrolled(page: Page, server: ConsoleStack) -> None:
     made = [call(server, "POST", "/manuals", {"title": f"Manual {n}", "text": "."})
-            for n in range(130)]  # fmt: skip
+            for n in range(70)]  # fmt: skip
     server.catch_up()
     server.gateway.calls.clear()
     page.evaluate("location.hash = '#/list/list_manuals'; 0")
-    page.get_by_role("link", name="Manual 129").wait_for()
+    page.get_by_role("link", name="Manual 69").wait_for()
     expect(page.get_by_role("table").first).to_have_attribute("aria-rowcount", "-1")
     for _ in range(40):
         page.get_by_role("region").evaluate("(element) => element.scrollBy(0, 2_000)")
@@ -59,9 +58,9 @@ def test_a_list_reads_its_next_pages_while_it_is_scrolled(page: Page, server: Co
         if page.get_by_role("link", name="Manual 0", exact=True).count():
             break
     expect(page.get_by_role("link", name="Manual 0", exact=True)).to_be_visible()
-    expect(page.get_by_role("table").first).to_have_attribute("aria-rowcount", "131")
+    expect(page.get_by_role("table").first).to_have_attribute("aria-rowcount", "71")
     reads = [line for line in server.gateway.calls if line.startswith("GET /manuals?")]
-    assert len(reads) == 3
+    assert len(reads) == 2
     assert all("limit=50" in line for line in reads)
     assert page.locator(".body .row").count() < 80, "rows out of sight are not in the document"
     for item in made:
@@ -112,19 +111,6 @@ def test_a_vote_moves_the_bars(page: Page, server: ConsoleStack) -> None:
     expect(votes).to_have_text("2")
 
 
-def test_a_poll_is_read_less_often_after_errors(page: Page, server: ConsoleStack) -> None:
-    poll = call(server, "POST", "/polls", {"candidates": ["A", "B"]})
-    page.evaluate(f"location.hash = '#/polls/{poll['id']}'; 0")
-    expect(page.locator(".total")).to_have_text("0")
-    server.switches.fail(f"/polls/{poll['id']}", times=99, status=500)
-    expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.get_by_text("Reads again every")).to_be_visible()
-    expect(page.locator(".total")).to_have_text("0")
-    server.switches.reset()
-    page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("alert")).to_have_count(0)
-
-
 def test_a_theme_is_remembered(browser: Browser, server: ConsoleStack) -> None:
     def read_background(page: Page) -> str:
         return str(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
@@ -152,7 +138,8 @@ def test_charts_are_drawn_again_for_a_theme_and_leave_nothing(page: Page) -> Non
     expect(canvas).to_have_count(0)
 
 
-def test_the_whole_page_works_by_keyboard(page: Page) -> None:
+def test_the_whole_page_works_by_keyboard(fresh_page: Page) -> None:
+    page = fresh_page
     page.locator("main .card a").first.wait_for()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -172,7 +159,8 @@ def test_curl_has_no_token(page: Page, server: ConsoleStack) -> None:
     assert "eyJ" not in json.dumps(kept)
 
 
-def test_signing_out_forgets_the_user(page: Page) -> None:
+def test_signing_out_forgets_the_user(fresh_page: Page) -> None:
+    page = fresh_page
     page.get_by_role("heading", name="Home", level=1).wait_for()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()

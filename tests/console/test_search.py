@@ -34,13 +34,6 @@ def test_typed_letters_are_one_search_and_matches_are_marked(
     check_accessibility(page)
 
 
-def test_matches_are_marked_as_the_api_finds_them(page: Page) -> None:
-    open_search(page)
-    page.get_by_role("searchbox").fill("jose mul")
-    expect(page.get_by_role("link", name="José Müller")).to_be_visible()
-    expect(page.locator("mark")).to_have_text(["José Mül"])
-
-
 def test_a_late_answer_of_an_older_search_is_ignored(page: Page, server: ConsoleStack) -> None:
     open_search(page)
     server.switches.slow, server.switches.delay_seconds = r"q=yama\b", 0.8
@@ -70,7 +63,8 @@ def test_no_search_is_sent_during_a_composition(page: Page, server: ConsoleStack
     assert len(list_searches(server)) == 1
 
 
-def test_slash_goes_to_the_search_but_not_while_typing(page: Page) -> None:
+def test_slash_goes_to_the_search_but_not_while_typing(fresh_page: Page) -> None:
+    page = fresh_page
     page.get_by_role("heading", name="Home", level=1).wait_for()
     page.keyboard.press("/")
     box = page.get_by_role("searchbox")

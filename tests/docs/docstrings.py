@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from inspect import cleandoc
-from pathlib import Path
 
 from tests.docs.pages import Block, read_blocks
 
@@ -15,12 +14,12 @@ SECTION = re.compile(r"(?:Args|Attributes|Returns|Raises|Yields):")
 ENTRY = re.compile(r" {4}([\w.*, ]+): (.*)")
 
 
-def list_docstring_blocks(path: Path) -> Iterator[Block]:
-    """The blocks of a module's docstrings: of itself, its classes, functions and attributes.
+def list_docstring_blocks(module: str) -> Iterator[Block]:
+    """The blocks of the docstrings of a module, which is given as its text, and of its parts.
 
     The lines are those of the file. The kind of each block is ``docstring``.
     """
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(ast.parse(module)):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 for block in read_blocks(convert_to_markdown(text)):

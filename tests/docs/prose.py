@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,19 +31,33 @@ def read_banned_words(path: Path = HERE / "banned-words.txt") -> tuple[BannedWor
     return tuple(BannedWord(re.compile(pattern.strip()), word.strip()) for pattern, word in pairs)
 
 
-def list_blocks(path: Path) -> Iterator[Block]:
+@cache
+def join_patterns(banned: tuple[BannedWord, ...]) -> re.Pattern[str]:
+    """A pattern that matches where any of them does: most sentences need no other one."""
+    texts = (each.pattern.pattern for each in banned)
+    groups = ((text, "") if text[:4] != "(?i)" else (text[4:], "i") for text in texts)
+    return re.compile("|".join(f"(?{flag}:{text})" for text, flag in groups))
+
+
+def list_blocks(path: Path) -> tuple[Block, ...]:
     """The blocks of prose of a page, or of a module's docstrings."""
-    if path.suffix == ".py":
-        return list_docstring_blocks(path)
-    return read_blocks(path.read_text("utf-8"))
+    return _parse_blocks(path, path.read_text("utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _parse_blocks(path: Path, text: str) -> tuple[Block, ...]:
+    """The blocks of the file that was read last: each check reads them."""
+    is_module = path.suffix == ".py"
+    return tuple(list_docstring_blocks(text) if is_module else read_blocks(text))
 
 
 def find_banned_words(page: Path) -> Iterator[str]:
     """The banned words of a page or a module, one message each."""
     for block in list_blocks(page):
         is_text = block.kind not in ("heading", "docstring")
+        words = read_banned_words()
         for sentence in block.sentences():
-            for banned in read_banned_words():
+            for banned in words if join_patterns(words).search(sentence) else ():
                 # "What is promised" is a good heading, and a good docstring of a value.
                 if not is_text and banned.pattern.pattern.startswith("^"):
                     continue

@@ -14,7 +14,7 @@ from tests.support.followed_project import FollowedProject, StepFailed
 from tests.support.how_to_page import DOCS, PAGES, HowToPage
 from tests.support.repository import ROOT
 
-SCHEDULES = 20
+SCHEDULES = 5
 """How many schedules of faults the tests of each project play."""
 INVOICES = "examples/invoices.py"
 WITH_STEPS = [ROOT / "README.md", *sorted((DOCS / "tutorial").glob("*.md")), *PAGES.glob("*.md")]

@@ -15,6 +15,8 @@ TIMEOUT = 60.0
 PATIENCE = 300.0
 """Seconds, for a machine that is busy with other things: nobody waits for them unless it fails."""
 
+MIN_PAUSE, MAX_PAUSE = 0.1, 1.6
+"""Seconds between two readings. Each costs processor time, of which the functions have the rest."""
 PROCESS_ENDED = "Worker process "
 
 
@@ -29,8 +31,10 @@ def client(stack: dict[str, Any], tenant: str) -> Iterator[httpx.Client]:
 def eventually(read: Callable[[], T], holds: Callable[[T], bool], seconds: float = PATIENCE) -> T:
     """What ``read`` gives once it ``holds``; what it gave last, after ``seconds``."""
     until = time.monotonic() + seconds
+    pause = MIN_PAUSE
     while not holds(found := read()) and time.monotonic() < until:
-        time.sleep(0.3)
+        time.sleep(pause)
+        pause = min(2 * pause, MAX_PAUSE)
     return found
 
 

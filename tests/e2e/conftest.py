@@ -16,6 +16,7 @@ from tests.e2e.changing_stack import ChangingStack
 from tests.support.changing_project import ChangingProject, render_kinds
 from tests.support.dynoxide import free_port
 from tests.support.repository import PROGRAMS, PROJECT, ROOT
+from tests.support.trials import IS_TRIAL
 
 
 @pytest.fixture(scope="session")
@@ -23,17 +24,21 @@ def place() -> Iterator[LocalInstance | None]:
     """The copy that was brought up for the tests; None if they run on another one.
 
     It has its own folder and port, so that the user's stays as it is. Its log files stay behind.
+    Only a trial loads the sample data: the commands of the README do so in any case.
     """
     if os.environ.get("DAICHO_STACK"):
         yield None
         return
     place = LocalInstance(PROGRAMS / "e2e", free_port(), PROJECT)
     lifecycle.reset(place, print)
-    try:
-        lifecycle.up(place, print)
-        yield place
-    finally:
-        lifecycle.down(place, print)
+    with pytest.MonkeyPatch.context() as patch:
+        # Jobs wait until whatever may still write has ended: here nothing writes that long.
+        patch.setenv("SFN_WAIT_SCALE", "0.25")
+        try:
+            lifecycle.up(place, print, with_sample=IS_TRIAL)
+            yield place
+        finally:
+            lifecycle.down(place, print)
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +50,12 @@ def stack(place: LocalInstance | None) -> dict[str, Any]:
     return given
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def changing_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChangingStack]:
     """A stack of a project whose declarations change: the kinds of invoices, and the example.
 
-    Each test leaves domain files that declare the newest generation, deployed or not.
+    Each test leaves domain files that declare the newest generation, deployed or not. It ends with
+    its module: a local AWS takes processor time even if nobody uses it.
     """
     example = (ROOT / "examples/invoices.py").read_text("utf-8")
     changing = ChangingProject.create(

@@ -21,10 +21,11 @@ import pytest
 
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.followed_requests import follow_requests
+from tests.support.changing_project import share_programs
 from tests.support.dynoxide import free_port
 from tests.support.how_to_page import FENCE, HowToPage
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).parent / "uv"
 FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DAICHO_")
 """Variables by their beginning that somebody who clones the project does not have."""
@@ -63,6 +64,7 @@ class Project:
         locked = ("--require-hashes", "-r", "requirements.txt")
         self.run(str(UV), "pip", "install", "--quiet", *locked)
         (environment / ".uv").touch()
+        share_programs(folder / ".local")
 
     def make(self, *arguments: str) -> str:
         """Run make; what it prints."""
@@ -119,7 +121,7 @@ def test_the_commands_of_the_readme(project: Project) -> None:
     assert all(f"{name} written" in printed for name in generated)
 
     shutil.copy(project.folder / "examples/invoicing.py", project.folder / "functions/domains")
-    assert "generations: Invoice 1" in project.make("generate")
+    assert "generations: Invoice 1" in project.make("generation")
     project.variables["PORT"] = str(free_port())
     printed = paste("make up")
     stack: dict[str, Any] = json.loads((project.folder / ".local/stack.json").read_text("utf-8"))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,13 @@ if NODE.exists():
     os.environ.setdefault("JSII_NODE", str(NODE))
 os.environ.setdefault("JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION", "1")
 
-from tests.infra.synthesis import Synthesis, synthesise  # noqa: E402
+from tests.infra.synthesis import (  # noqa: E402
+    LEDGER,
+    OPTIONS,
+    OWN_ISSUER,
+    Synthesis,
+    synthesise,
+)
 
 STAGES = ("local", "dev", "prod")
 
@@ -40,10 +47,29 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
 
 
 @pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
-    """Production with a table whose throughput was bought, and with a replica index."""
-    folder = tmp_path_factory.mktemp("warm")
-    return synthesise("prod", folder, warm_throughput=True, replica_index=True)
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    """Production with every option that adds something.
+
+    Machines, browsers of other origins, a host name with its record, and a key of its own.
+    """
+    return synthesise("prod", tmp_path_factory.mktemp("opened"), **OPTIONS)
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    """A stage whose tokens are those of the team's own issuer.
+
+    Nothing rebuilds by itself, and the table has bought throughput and a replica index.
+    """
+    return synthesise("dev", tmp_path_factory.mktemp("own"), **OWN_ISSUER)
+
+
+@pytest.fixture(scope="session")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    """Stage local without the console, with faults, after its code was rolled back."""
+    folder = tmp_path_factory.mktemp("changed")
+    ledger = replace(LEDGER, written={"Song": 1})
+    return synthesise("local", folder, ledger=ledger, console=False, faults=0.25)
 
 
 @pytest.fixture(params=STAGES)

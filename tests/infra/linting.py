@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-REGIONS = ("us-east-1", "eu-central-1", "ap-northeast-1")
+REGIONS = ("us-east-1", "ap-northeast-1")
 IGNORED = {
     "W3005": "a dependency that a reference implies already: harmless, and the CDK itself writes "
     "each function's on its role"

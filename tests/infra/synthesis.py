@@ -1,16 +1,20 @@
 """Synthesises a stage as ``cdk synth`` would, and finds things in its template."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+import pytest
+from constructs import IConstruct
 
+from daicho.cdk import CognitoPool, Machine, OwnIssuer
+from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import STAGES, Settings
-from daicho.cdk.stack import DaichoStack
 from daicho.plan import (
     AggregatePlan,
     EntityPlan,
@@ -54,14 +58,53 @@ LEDGER = Ledger(
         "Song": (entity("Song", searches=(SEARCH,)),),
     }
 )
+CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/0a-1b"
+OPTIONS: dict[str, Any] = {
+    "identity": CognitoPool(
+        tenant_claim="custom:org",
+        machines=(
+            Machine(name="billing", tenant="acme", roles=("admin", "staff")),
+            Machine(name="report", tenant="globex", roles=("staff",)),
+        ),
+    ),
+    "cors_origins": ("https://app.example.com", "http://localhost:3000"),
+    "domain_name": "api.example.com",
+    "certificate_arn": CERTIFICATE,
+    "hosted_zone_id": "Z0EXAMPLE",
+    "customer_managed_key": True,
+}
+"""Options that each add something."""
+LOGIN = {
+    "console_client": "console",
+    "authorize_url": "https://login.example.com/authorize",
+    "token_url": "https://login.example.com/oauth/token",
+    "logout_url": "https://login.example.com/v2/logout",
+    "revoke_url": "https://login.example.com/oauth/revoke",
+}
+ISSUER = OwnIssuer(
+    issuer="https://login.example.com/",
+    audience=("api", "console"),
+    tenant_claim="https://example.com/org",
+    groups_claim="groups",
+    **LOGIN,
+)
+OWN_ISSUER: dict[str, Any] = {
+    "identity": ISSUER,
+    "domain_name": "api.example.com",
+    "certificate_arn": CERTIFICATE,
+    "rebuild_units": None,
+    "warm_throughput": True,
+    "replica_index": True,
+}
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """What one synthesis has written."""
+    """What one synthesis has written. ``acknowledged``: rules of cdk-nag, and where."""
 
     folder: Path
     name: str
+    acknowledged: frozenset[tuple[str, str]]
 
     @cached_property
     def template(self) -> dict[str, Any]:
@@ -146,18 +189,31 @@ def synthesise(
     folder: Path,
     *,
     ledger: Ledger = LEDGER,
-    also: Callable[[DaichoStack], object] | None = None,
     **changes: Any,
 ) -> Synthesis:
-    """Synthesise a stage into ``folder``; ``also`` may add to the stack what a test is about."""
+    """Synthesise a stage into ``folder``, from the plan ``ledger``."""
     out = folder / "out"
     app = cdk.App(outdir=str(out), analytics_reporting=False)
     settings = settings_of(stage, **changes)
-    stack = build_stack(app, project=PROJECT, settings=settings, generations=ledger)
-    if also:
-        also(stack)
+    with record_acknowledgements() as acknowledged:
+        stack = build_stack(app, project=PROJECT, settings=settings, generations=ledger)
     app.synth()
-    return Synthesis(out, stack.stack_name)
+    return Synthesis(out, stack.stack_name, frozenset(acknowledged))
+
+
+@contextmanager
+def record_acknowledgements() -> Iterator[set[tuple[str, str]]]:
+    """The rule and the construct of each finding that is acknowledged meanwhile."""
+    acknowledged = set[tuple[str, str]]()
+
+    def record(construct: IConstruct, *, rule: str, reason: str) -> None:
+        acknowledged.add((rule, construct.node.path))
+        suppress_finding(construct, rule=rule, reason=reason)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("api", "auth", "functions.python_function", "functions.jobs"):
+            patch.setattr(f"daicho.cdk.{module}.suppress_finding", record)
+        yield acknowledged
 
 
 def list_steps(stage: Synthesis) -> dict[str, str]:

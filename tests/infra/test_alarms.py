@@ -15,7 +15,6 @@ from daicho.cdk import STAGES, DaichoStack
 from daicho.cdk.observability.remedies import REMEDIES
 from daicho.errors import SettingsError
 from daicho.handlers.wiring.metrics import emit
-from daicho.stream.claims import MAX_OPEN_CLAIMS
 from daicho.sweep import Report as SweepReport
 from daicho.tally.rollup import RollupReport
 from tests.docs.links import list_anchors
@@ -180,13 +179,6 @@ def test_stages_share_none_of_their_custom_metrics(dev: Synthesis, prod: Synthes
     assert not custom_metrics(dev) & custom_metrics(prod)
 
 
-def test_a_slow_api_raises_an_alarm_before_the_gateway_gives_up(any_stage: Synthesis) -> None:
-    (alarm,) = watched(any_stage, "Latency")
-    assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p95", 10_000)
-    timeout = any_stage.function("api")["Properties"]["Timeout"]
-    assert alarm["Threshold"] < timeout * 1_000 / 2
-
-
 def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
     any_stage: Synthesis,
 ) -> None:
@@ -199,16 +191,6 @@ def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
     for metric in ("ArchiveAuditAge", "ForgettingOverdue"):
         (alarm,) = watched(any_stage, metric)
         assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 3600
-
-
-def test_little_concurrency_raises_an_alarm(any_stage: Synthesis) -> None:
-    (alarm,) = watched(any_stage, "ClaimedAccountConcurrency")
-    assert "Dimensions" not in alarm
-    assert (alarm["Threshold"], alarm["Statistic"]) == (800, "Maximum")
-
-
-def test_no_alarm_needs_metric_math(any_stage: Synthesis) -> None:
-    assert not [each for each in alarms(any_stage) if "Metrics" in each]
 
 
 def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
@@ -235,59 +217,3 @@ def test_throttles_of_the_table_and_of_each_index_raise_alarms(any_stage: Synthe
         ]
         found = [place.get("GlobalSecondaryIndexName") for place in places]
         assert sorted(found, key=str) == sorted([None, *indexes], key=str)
-
-
-def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis) -> None:
-    for each in watched(any_stage, "IteratorAge"):
-        assert each["Threshold"] <= 3600 * 1000
-        assert each["Statistic"] == "Maximum"
-
-
-def test_claims_that_wait_and_a_shard_full_of_them_raise_an_alarm(any_stage: Synthesis) -> None:
-    waiting, full = sorted(watched(any_stage, "ClaimsOpen"), key=lambda each: each["Threshold"])
-    assert (waiting["Threshold"], waiting["EvaluationPeriods"] * waiting["Period"]) == (1, 3600)
-    assert (full["Threshold"], full["EvaluationPeriods"]) == (MAX_OPEN_CLAIMS, 1)
-    for alarm in (waiting, full):
-        assert (about(alarm, "service"), alarm["Statistic"]) == ("project", "Maximum")
-
-
-def test_what_lambda_discards_raises_an_alarm(any_stage: Synthesis) -> None:
-    (alarm,) = watched(any_stage, "PutRequests")
-    failures = any_stage.bucket_id("Failures")
-    bucket = any_stage.resources("S3::Bucket")[failures]["Properties"]
-    assert about(alarm, "BucketName") == {"Ref": failures}
-    # S3 counts requests only where it is asked to, under this name.
-    # Only what it discarded: what redrive moves to another name is good news.
-    assert bucket["MetricsConfigurations"] == [
-        {"Id": about(alarm, "FilterId"), "Prefix": "aws/lambda/"}
-    ]
-    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
-
-
-def test_an_archive_that_does_not_add_up_raises_an_alarm(any_stage: Synthesis) -> None:
-    (alarm,) = watched(any_stage, "ArchiveMismatches")
-    assert (about(alarm, "service"), alarm["Statistic"]) == ("audit", "Maximum")
-    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
-    # Each run repeats a finding until the next round, so an hour without the metric has none.
-    assert (alarm["Period"], alarm["TreatMissingData"]) == (3600, "notBreaching")
-
-
-def test_an_audit_that_does_not_run_or_end_raises_an_alarm(any_stage: Synthesis) -> None:
-    (alarm,) = watched(any_stage, "ArchiveAuditAge")
-    assert (about(alarm, "service"), alarm["Statistic"]) == ("audit", "Maximum")
-    assert alarm["TreatMissingData"] == "breaching"
-    assert 24 * 3600 < alarm["Threshold"] <= 36 * 3600
-    # What CloudWatch looks back over at most, for periods of an hour or more.
-    assert alarm["Period"] * alarm["EvaluationPeriods"] <= 604_800
-
-
-def test_a_forgetting_that_fails_or_is_overdue_raises_an_alarm(any_stage: Synthesis) -> None:
-    (failed,), (late,) = (
-        watched(any_stage, name) for name in ("ForgettingsFailed", "ForgettingOverdue")
-    )
-    for alarm in (failed, late):
-        assert (about(alarm, "service"), alarm["Statistic"]) == ("forget", "Maximum")
-        assert alarm["Period"] == 3600
-    assert (failed["Threshold"], failed["EvaluationPeriods"]) == (1, 1)
-    # No news is bad news: it is told each hour, also that nothing is due.
-    assert (late["Threshold"], late["TreatMissingData"]) == (24 * 3600, "breaching")

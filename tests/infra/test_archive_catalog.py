@@ -5,18 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daicho.archive.chain import Chain, render_folder
-from daicho.archive.reader import Selection
 from daicho.cdk.archive_sql import QUERIES
 from daicho_cli.archive.duckdb_engine import open_engine
 from daicho_cli.archive.sql import render_literal
-from tests.infra.synthesis import Synthesis, synthesise
-from tests.support.memory_archive import DAY, MIDNIGHT, Kept, build_expired_batch, render_seq
+from tests.infra.synthesis import Synthesis
+from tests.support.memory_archive import DAY, MIDNIGHT, Kept, render_seq
 
 ROW = {"tenant": str, "gen": int, "deleted_at": str, "seq": str, "raw": bool, "item": dict}
 HIVE = {str: "string", int: "int", bool: "boolean", dict: "string"}
@@ -61,14 +59,6 @@ def test_the_columns_are_those_of_a_row(any_stage: Synthesis, changed: dict[str,
     assert {name: type(value) for name, value in written.items() if name != "entity"} == ROW
 
 
-def test_a_row_without_a_generation_is_null_there(any_stage: Synthesis) -> None:
-    kept = Kept()
-    kept.append(1, gen={"S": "odd"})
-    (row,) = kept.rows()
-    assert json.loads(row.line)["gen"] is None
-    assert columns(any_stage)["gen"] == "int"
-
-
 def test_lines_are_text_of_gzip_objects(any_stage: Synthesis) -> None:
     described = table(any_stage)["StorageDescriptor"]
     assert described["SerdeInfo"] == {
@@ -102,27 +92,6 @@ def test_every_entity_that_was_ever_archived_is_projected(any_stage: Synthesis) 
     assert described["projection.entity.values"].split(",") == ["Message", "Reading"]
 
 
-def test_every_day_is_projected_up_to_tomorrow(any_stage: Synthesis) -> None:
-    described = parameters(any_stage)
-    assert described["projection.dt.type"] == "date"
-    assert described["projection.dt.format"] == "yyyy-MM-dd"
-    assert (described["projection.dt.interval"], described["projection.dt.interval.unit"]) == (
-        "1",
-        "DAYS",
-    )
-    first, last = described["projection.dt.range"].split(",")
-    assert dt.date.fromisoformat(first) <= dt.date(2026, 11, 1)
-    assert last == "NOW+1DAY"
-
-
-def test_a_day_is_selected_as_the_projection_writes_it() -> None:
-    (record,) = build_expired_batch(1).records
-    chain = Chain.from_key(record)
-    since = dt.datetime.combine(chain.day, dt.time(), dt.UTC)
-    assert chain.day in Selection(since=since).days
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", chain.day.isoformat())
-
-
 def test_answers_are_encrypted_and_go_where_they_expire(any_stage: Synthesis) -> None:
     found = configuration(any_stage)
     assert found["EnforceWorkGroupConfiguration"] is True
@@ -131,20 +100,6 @@ def test_answers_are_encrypted_and_go_where_they_expire(any_stage: Synthesis) ->
     assert answers["ExpectedBucketOwner"] == {"Ref": "AWS::AccountId"}
     joined = answers["OutputLocation"]["Fn::Join"][1]
     assert joined == ["s3://", {"Ref": any_stage.bucket_id("Results")}, "/answers/"]
-
-
-def test_answers_are_encrypted_with_a_key_of_ones_own(tmp_path: Path) -> None:
-    stage = synthesise("prod", tmp_path, customer_managed_key=True)
-    (key,) = stage.resources("KMS::Key")
-    assert configuration(stage)["ResultConfiguration"]["EncryptionConfiguration"] == {
-        "EncryptionOption": "SSE_KMS",
-        "KmsKey": {"Fn::GetAtt": [key, "Arn"]},
-    }
-
-
-def test_a_query_that_would_read_too_much_is_ended(dev: Synthesis, prod: Synthesis) -> None:
-    limits = [configuration(each)["BytesScannedCutoffPerQuery"] for each in (dev, prod)]
-    assert limits == [10_000_000_000, 100_000_000_000]
 
 
 def test_saved_queries_name_what_there_is(on_aws: Synthesis, local: Synthesis) -> None:
@@ -191,12 +146,3 @@ def test_saved_queries_answer() -> None:
     (row,) = ask("HistoryOfAKey", kept, "Download", first, last, key.pk, key.sk)
     assert row[1] == render_seq(2)
     assert ask("HistoryOfAKey", kept, "Download", last, last, key.pk, key.sk) == []
-
-
-def test_the_outputs_say_where_to_ask(any_stage: Synthesis) -> None:
-    outputs = any_stage.template["Outputs"]
-    (database,) = any_stage.resources("Glue::Database")
-    (workgroup,) = any_stage.resources("Athena::WorkGroup")
-    assert outputs["ArchiveDatabaseName"]["Value"] == {"Ref": database}
-    assert outputs["ArchiveTableName"]["Value"] == table(any_stage)["Name"]
-    assert outputs["ArchiveWorkgroupName"]["Value"] == {"Ref": workgroup}

@@ -1,38 +1,17 @@
 """The console: its client of the user pool, its login pages, its routes, and the setting."""
 
 from graphlib import TopologicalSorter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from daicho.cdk import OwnIssuer
 from daicho.cdk.api import CONSOLE_PATHS
 from daicho.cdk.api_access import CONSOLE_OPTIONS, get_origin
 from daicho.cdk.settings import Settings
 from daicho.errors import SettingsError
-from tests.infra.synthesis import API_URL, Synthesis, synthesise
+from tests.infra.synthesis import API_URL, ISSUER, LOGIN, Synthesis
 
 CLIENT = "Cognito::UserPoolClient"
-LOGIN = {
-    "console_client": "console",
-    "authorize_url": "https://login.example.com/authorize",
-    "token_url": "https://login.example.com/oauth/token",
-    "logout_url": "https://login.example.com/v2/logout",
-    "revoke_url": "https://login.example.com/oauth/revoke",
-}
-OWN = OwnIssuer(
-    issuer="https://login.example.com/",
-    audience=("api", "console"),
-    tenant_claim="org",
-    groups_claim="groups",
-    **LOGIN,
-)
-
-
-@pytest.fixture(scope="module")
-def without(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
-    return synthesise("dev", tmp_path_factory.mktemp("without"), console=False)
 
 
 def find_client(stage: Synthesis) -> tuple[str, dict[str, Any]]:
@@ -62,26 +41,11 @@ def test_users_cannot_change_their_tenant_through_the_console(any_stage: Synthes
     assert {*client["ReadAttributes"]} == {"email", "custom:tenant"}
 
 
-def test_the_gateway_accepts_the_tokens_of_the_console(any_stage: Synthesis) -> None:
-    id, _ = find_client(any_stage)
-    authorizer = any_stage.only("ApiGatewayV2::Authorizer")["Properties"]
-    assert {"Ref": id} in authorizer["JwtConfiguration"]["Audience"]
-
-
 def test_the_page_is_sent_back_to_its_own_address(dev: Synthesis, local: Synthesis) -> None:
     (url,) = find_client(dev)[1]["CallbackURLs"]
     (api,) = dev.resources("ApiGatewayV2::Api")
     assert url == {"Fn::Join": ["", [{"Fn::GetAtt": [api, "ApiEndpoint"]}, "/console"]]}
     assert find_client(local)[1]["CallbackURLs"] == [f"{API_URL}/console"]
-
-
-def test_the_login_pages_have_a_domain_and_the_style_of_cognito(dev: Synthesis) -> None:
-    id, _ = find_client(dev)
-    domain = dev.only("Cognito::UserPoolDomain")["Properties"]
-    assert domain["ManagedLoginVersion"] == 2
-    style = dev.only("Cognito::ManagedLoginBranding")["Properties"]
-    assert style["ClientId"] == {"Ref": id}
-    assert style["UseCognitoProvidedValues"] is True
 
 
 def test_the_local_aws_has_its_login_pages_at_its_own_address(local: Synthesis) -> None:
@@ -102,25 +66,24 @@ def test_the_function_reads_how_to_sign_in(dev: Synthesis) -> None:
     assert dev.template["Outputs"]["ConsoleUrl"]["Value"] == find_client(dev)[1]["CallbackURLs"][0]
 
 
-def test_a_stack_without_the_console_has_no_client_and_no_routes_for_it(without: Synthesis) -> None:
+def test_a_stack_without_the_console_has_no_client_and_no_routes_for_it(changed: Synthesis) -> None:
     keys = {
         each["Properties"]["RouteKey"].partition(" ")[2]
-        for each in without.resources("ApiGatewayV2::Route").values()
+        for each in changed.resources("ApiGatewayV2::Route").values()
     }
     assert not keys & {*CONSOLE_PATHS}
-    assert len(without.resources(CLIENT)) == 1
-    assert not without.resources("Cognito::UserPoolDomain")
-    environment = without.environment("api")
+    assert len(changed.resources(CLIENT)) == 1
+    assert not changed.resources("Cognito::UserPoolDomain")
+    environment = changed.environment("api")
     assert [name for name in environment if name.startswith("CONSOLE")] == ["CONSOLE"]
     assert environment["CONSOLE"] == "false"
-    assert "ConsoleUrl" not in without.template["Outputs"]
+    assert "ConsoleUrl" not in changed.template["Outputs"]
 
 
-def test_an_own_issuer_signs_people_in_at_its_own_endpoints(tmp_path: Path) -> None:
-    own = synthesise("dev", tmp_path, identity=OWN)
+def test_an_own_issuer_signs_people_in_at_its_own_endpoints(own: Synthesis) -> None:
     given = {name: value for name, value in own.environment("api").items() if "CONSOLE" in name}
     assert given == {
-        "CONSOLE_ISSUER": OWN.issuer,
+        "CONSOLE_ISSUER": ISSUER.issuer,
         "CONSOLE_CLIENT": "console",
         "CONSOLE_AUTHORIZE": LOGIN["authorize_url"],
         "CONSOLE_TOKEN": LOGIN["token_url"],
@@ -141,7 +104,7 @@ def test_an_own_issuer_signs_people_in_at_its_own_endpoints(tmp_path: Path) -> N
 def test_wrong_endpoints_of_an_own_issuer_are_refused(
     changed: dict[str, Any], problem: str
 ) -> None:
-    options = {"issuer": OWN.issuer, "audience": "api,console", "tenant_claim": "org"}
+    options = {"issuer": ISSUER.issuer, "audience": "api,console", "tenant_claim": "org"}
     given = {**options, "groups_claim": "groups", **LOGIN, **changed}
     with pytest.raises(SettingsError, match=problem):
         Settings.from_context(given.get)

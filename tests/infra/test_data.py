@@ -1,13 +1,11 @@
 """What holds data: the table, the buckets, the logs, the users."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daicho.cdk.table import WARM_INDEX, WARM_TABLE
-from tests.infra.synthesis import Resource, Synthesis, synthesise
+from tests.infra.synthesis import Resource, Synthesis
 from tests.support.repository import ROOT
 
 DATA_RESOURCE_TYPES = (
@@ -81,25 +79,6 @@ def test_no_retained_resource_has_a_name_that_a_second_creation_would_take_again
         assert name is None or {"Ref": "AWS::StackId"} in list_parts(name), f"{id}: {name}"
 
 
-def test_a_creation_that_fails_removes_its_buckets_and_logs(prod: Synthesis) -> None:
-    kept = [
-        each["Type"]
-        for each in prod.template["Resources"].values()
-        if each.get("DeletionPolicy") == "Retain"
-    ]
-    # The first two have a deletion protection of their own; a version of a layer has no name.
-    assert sorted(kept) == [
-        "AWS::Cognito::UserPool",
-        "AWS::DynamoDB::Table",
-        "AWS::Lambda::LayerVersion",
-    ]
-
-
-def test_other_stages_go_with_their_stack(local: Synthesis, dev: Synthesis) -> None:
-    for each in (*holders(local), *holders(dev)):
-        assert each["DeletionPolicy"] == "Delete", each["Type"]
-
-
 @pytest.mark.parametrize(("stage", "protected"), [("local", False), ("dev", False), ("prod", True)])
 def test_deletion_is_refused_in_prod(
     stage: str, protected: bool, request: pytest.FixtureRequest
@@ -110,36 +89,8 @@ def test_deletion_is_refused_in_prod(
     assert pool["DeletionProtection"] == ("ACTIVE" if protected else "INACTIVE")
 
 
-def test_the_table_streams_both_images_and_expires_by_ttl(any_stage: Synthesis) -> None:
-    properties = table(any_stage)
-    assert properties["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
-    assert properties["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
-    assert properties["BillingMode"] == "PAY_PER_REQUEST"
-
-
-def test_the_indexes_project_what_their_readers_need(any_stage: Synthesis) -> None:
-    indexes = {each["IndexName"]: each for each in table(any_stage)["GlobalSecondaryIndexes"]}
-    assert {name: each["Projection"] for name, each in indexes.items()} == {
-        "GSI1": {"ProjectionType": "ALL"},
-        "GSI2": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["copy"]},
-        "GSI3": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]},
-    }
-    for name, each in indexes.items():
-        assert [key["AttributeName"] for key in each["KeySchema"]] == [f"{name}PK", f"{name}SK"]
-
-
-def test_backups_go_back_further_in_prod(dev: Synthesis, prod: Synthesis) -> None:
-    assert [table(each)["PointInTimeRecoverySpecification"] for each in (dev, prod)] == [
-        {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": days} for days in (1, 35)
-    ]
-
-
-def test_warm_throughput_is_bought_by_an_explicit_option_only(on_aws: Synthesis) -> None:
-    assert "WarmThroughput" not in json.dumps(on_aws.template)
-
-
-def test_no_index_holds_a_warm_table_back(warm: Synthesis) -> None:
-    properties = table(warm)
+def test_no_index_holds_a_warm_table_back(own: Synthesis) -> None:
+    properties = table(own)
     writes = properties["WarmThroughput"]["WriteUnitsPerSecond"]
     assert writes >= 20_000  # votes a second
     indexes = {each["IndexName"]: each for each in properties["GlobalSecondaryIndexes"]}
@@ -178,35 +129,6 @@ def test_buckets_are_reached_over_tls_only(on_aws: Synthesis) -> None:
         assert (denied["Effect"], denied["Action"]) == ("Deny", "s3:*")
 
 
-def test_the_local_buckets_can_be_reached_over_http(local: Synthesis) -> None:
-    assert not local.resources("S3::BucketPolicy")
-
-
-def test_what_others_overwrite_or_delete_of_the_objects_is_kept_for_a_while(
-    any_stage: Synthesis,
-) -> None:
-    assert "CorsConfiguration" not in bucket(any_stage, "Objects")
-    found = rules(any_stage, "Objects")
-    assert found["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
-    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
-    assert not [each for each in found.values() if "ExpirationInDays" in each]
-
-
-def test_pages_of_named_origins_may_put_and_get_objects(tmp_path: Path) -> None:
-    stage = synthesise("dev", tmp_path, cors_origins=("https://app.example.com",))
-    (rule,) = bucket(stage, "Objects")["CorsConfiguration"]["CorsRules"]
-    assert rule["AllowedOrigins"] == ["https://app.example.com"]
-    assert rule["AllowedMethods"] == ["GET", "PUT"]
-
-
-def test_the_archive_moves_to_glacier_and_is_still_read_at_once(any_stage: Synthesis) -> None:
-    found = rules(any_stage, "Archive")
-    assert found["glacier"]["Status"] == "Enabled"
-    assert found["glacier"]["Transitions"] == [
-        {"StorageClass": "GLACIER_IR", "TransitionInDays": 90}
-    ]
-
-
 @pytest.mark.parametrize("name", ["Archive", "Failures"])
 def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) -> None:
     found = rules(any_stage, name)
@@ -221,26 +143,6 @@ def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) 
     assert leftovers["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
 
 
-def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None:
-    found = rules(any_stage, "Results")
-    assert found["answers"]["ExpirationInDays"] == 7
-    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
-
-
-def test_access_logs_of_buckets_are_removed_a_day_after_they_expire(on_aws: Synthesis) -> None:
-    """They contain addresses of clients, so no older version of them may stay for long."""
-    found = rules(on_aws, "AccessLogs")
-    assert found["expire"]["ExpirationInDays"] == LOG_DAYS[on_aws.name]
-    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
-
-
-def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
-    groups = dict(any_stage.resources("Logs::LogGroup"))
-    days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
-    assert len(days) == 13  # the functions, the state machine and the API's access log
-    assert set(days.values()) == {LOG_DAYS[any_stage.name]}
-
-
 def test_logs_that_services_deliver_keep_the_resource_policy_of_the_account_short(
     any_stage: Synthesis,
 ) -> None:
@@ -252,3 +154,16 @@ def test_logs_that_services_deliver_keep_the_resource_policy_of_the_account_shor
     ]
     assert len(delivered) == 2
     assert all(parts[0].startswith("/aws/vendedlogs/") for parts in delivered)
+
+
+def test_backups_go_back_further_in_prod(dev: Synthesis, prod: Synthesis) -> None:
+    assert [table(each)["PointInTimeRecoverySpecification"] for each in (dev, prod)] == [
+        {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": days} for days in (1, 35)
+    ]
+
+
+def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
+    groups = dict(any_stage.resources("Logs::LogGroup"))
+    days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
+    assert len(days) == 13  # the functions, the state machine and the API's access log
+    assert set(days.values()) == {LOG_DAYS[any_stage.name]}

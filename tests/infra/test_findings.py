@@ -1,14 +1,17 @@
-"""cdk-nag: nothing open, and nothing acknowledged that is not found."""
+"""cdk-nag and cfn-lint: nothing open, and nothing acknowledged that is not found."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_sns as sns
-from constructs import IConstruct
+from cdk_nag import AwsSolutionsChecks
 
-from daicho.cdk import nag_suppressions
-from tests.infra.synthesis import Synthesis, synthesise
+from tests.infra.linting import lint
+from tests.infra.synthesis import Synthesis
+from tests.infra.template_limits import check_limits, measure_assets
 
 PACK = "AwsSolutions"
 
@@ -19,36 +22,39 @@ def solutions(stage: Synthesis) -> dict[str, Any]:
     return report
 
 
-def test_nothing_is_open(on_aws: Synthesis) -> None:
-    report = solutions(on_aws)
-    assert report["conclusion"] == "success"
-    assert report["violations"] == []
+def test_nothing_is_open(on_aws: Synthesis, own: Synthesis, opened: Synthesis) -> None:
+    for stage in (on_aws, own, opened):
+        report = solutions(stage)
+        assert report["conclusion"] == "success"
+        assert report["violations"] == []
+        assert report["suppressedViolations"], "no rule was applied"
 
 
 def test_an_open_finding_stops_the_synthesis(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path), analytics_reporting=False)
+    stack = cdk.Stack(app, "Open")
+    sns.Topic(stack, "Open")
+    cdk.Validations.of(stack).add_plugins(AwsSolutionsChecks(stack))
     with pytest.raises(RuntimeError, match=r"ValidationFailed: ERROR .* SNS Topic"):
-        synthesise("dev", tmp_path, also=lambda stack: sns.Topic(stack, "Open"))
+        app.synth()
 
 
-def test_no_option_opens_a_finding(tmp_path: Path) -> None:
-    stage = synthesise("prod", tmp_path, customer_managed_key=True)
-    assert solutions(stage)["violations"] == []
+def test_cloudformation_would_take_the_options(opened: Synthesis, own: Synthesis) -> None:
+    assert lint(opened.folder / f"{opened.name}.template.json") == []
+    for stage in (opened, own):
+        assert check_limits(stage.template, measure_assets(stage.folder)) == []
 
 
-def test_every_acknowledgement_answers_a_finding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: set[tuple[str, str]] = set()
+def test_cfn_lint_would_find_something(tmp_path: Path) -> None:
+    wrong = tmp_path / "Wrong.template.json"
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {"Colour": "red"}}
+    wrong.write_text(json.dumps({"Resources": {"Topic": topic}}))
+    (found,) = lint(wrong, ["us-east-1"])
+    assert found.startswith("E3002 Resources/Topic/Properties/Colour: ")
 
-    def record(construct: IConstruct, *, rule: str, reason: str) -> None:
-        made.add((f"{PACK}::{PACK}-{rule}", construct.node.path))
-        acknowledge(construct, rule=rule, reason=reason)
 
-    acknowledge = nag_suppressions.suppress_finding
-    for module in ("api", "auth", "functions.python_function", "functions.jobs"):
-        monkeypatch.setattr(f"daicho.cdk.{module}.suppress_finding", record)
-    stage = synthesise("prod", tmp_path)
-
-    found = solutions(stage)["suppressedViolations"]
-    assert {(each["acknowledgedId"], each["acknowledgedAt"]) for each in found} == made
+def test_every_acknowledgement_answers_a_finding(opened: Synthesis) -> None:
+    found = solutions(opened)["suppressedViolations"]
+    answered = {(each["acknowledgedId"], each["acknowledgedAt"]) for each in found}
+    assert answered == {(f"{PACK}::{PACK}-{rule}", at) for rule, at in opened.acknowledged}
     assert all(each["reason"].endswith(".") for each in found)

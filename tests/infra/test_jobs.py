@@ -1,7 +1,6 @@
 """The state machine of jobs: what it does of each answer, and what of a failure."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from daicho.cdk import STAGES
@@ -10,7 +9,7 @@ from daicho.cdk.functions.jobs import REDRIVES, build_definition
 from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.stream.older_images import NOTED_S
-from tests.infra.synthesis import Synthesis, synthesise
+from tests.infra.synthesis import Synthesis
 from tests.infra.test_permissions import allowed, text
 
 ASL: dict[str, Any] = build_definition("arn:function", "arn:redrive")
@@ -134,15 +133,6 @@ def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
         assert any_stage.environment(function)["JOB_MACHINE"] == arn
 
 
-def test_the_sweep_starts_rebuilds_at_the_rate_of_the_stage(tmp_path: Path) -> None:
-    for units, name in ((70, "some"), (None, "none")):
-        stage = synthesise("dev", tmp_path / name, rebuild_units=units)
-        expected = str(units) if units else None
-        assert stage.environment("sweep").get("REBUILD_UNITS") == expected
-
-
-def test_administrators_and_operators_are_groups_of_the_pool(any_stage: Synthesis) -> None:
-    groups = [each["Properties"] for each in any_stage.resources("Cognito::UserPoolGroup").values()]
-    (pool,) = any_stage.resources("Cognito::UserPool")
-    assert [group["GroupName"] for group in groups] == ["admin", "operator"]
-    assert [group["UserPoolId"] for group in groups] == [{"Ref": pool}] * 2
+def test_the_sweep_starts_rebuilds_at_the_rate_of_the_stage(dev: Synthesis, own: Synthesis) -> None:
+    assert dev.environment("sweep")["REBUILD_UNITS"] == str(STAGES["dev"].rebuild_units)
+    assert "REBUILD_UNITS" not in own.environment("sweep")

@@ -2,14 +2,13 @@
 
 import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daicho.cdk.functions import grants
 from daicho.storage.keys import render
-from tests.infra.synthesis import Synthesis, synthesise
+from tests.infra.synthesis import Synthesis
 
 GRANTED = {
     "api": grants.API,
@@ -180,8 +179,8 @@ def test_a_schedule_may_only_start_its_function(any_stage: Synthesis, name: str)
     }
 
 
-def test_a_customer_managed_key_comes_with_just_its_use(tmp_path: Path) -> None:
-    stage = synthesise("prod", tmp_path, customer_managed_key=True)
+def test_a_customer_managed_key_comes_with_just_its_use(opened: Synthesis) -> None:
+    stage = opened
     (key,) = stage.resources("KMS::Key")
     whole = {"Fn::GetAtt": [key, "Arn"]}
 

@@ -22,18 +22,18 @@ def table(stage: Synthesis) -> dict[str, Any]:
 
 
 def test_the_table_with_a_replica_is_as_committed(
-    warm: Synthesis, request: pytest.FixtureRequest
+    own: Synthesis, request: pytest.FixtureRequest
 ) -> None:
-    found = json.dumps(table(warm), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    found = json.dumps(table(own), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     if request.config.getoption("--snapshot", default=False):
         SNAPSHOT.write_text(found)
     assert SNAPSHOT.read_text() == found, "look, then run pytest --snapshot"
 
 
 def test_it_has_the_keys_of_the_table_and_all_attributes(
-    warm: Synthesis, any_stage: Synthesis
+    own: Synthesis, any_stage: Synthesis
 ) -> None:
-    properties = table(warm)["Properties"]
+    properties = table(own)["Properties"]
     *others, replica = properties["GlobalSecondaryIndexes"]
     assert "WarmThroughput" in properties
     assert replica["KeySchema"] == properties["KeySchema"]
@@ -45,15 +45,15 @@ def test_it_has_the_keys_of_the_table_and_all_attributes(
     assert [each["IndexName"] for each in without] == names
 
 
-def test_its_throttles_are_watched_within_the_free_dashboard(warm: Synthesis) -> None:
+def test_its_throttles_are_watched_within_the_free_dashboard(own: Synthesis) -> None:
     throttled = {
         alarm["Properties"]["MetricName"]
-        for alarm in warm.resources("CloudWatch::Alarm").values()
+        for alarm in own.resources("CloudWatch::Alarm").values()
         for dimension in alarm["Properties"].get("Dimensions", ())
         if dimension["Value"] == "Replica"
     }
     assert throttled == {"ReadThrottleEvents", "WriteThrottleEvents"}
-    (metrics,) = list_dashboards(warm.template)
+    (metrics,) = list_dashboards(own.template)
     assert len(metrics) <= FREE_DASHBOARD_METRICS
 
 

@@ -3,14 +3,12 @@
 import json
 import re
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from daicho.cdk.api import CONSOLE_PATHS, PUBLIC_PATHS
 from daicho.cdk.functions.code import LOCAL_FUNCTIONS
-from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
+from tests.infra.synthesis import Synthesis, list_steps
 
 WATCHED = (
     *("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "ops", "sweep"),
@@ -18,47 +16,6 @@ WATCHED = (
 FUNCTIONS = (*WATCHED, "release")
 SABOTAGE = re.compile(r"PoisonOnPurpose|find_poisoned_entity|\bFAULTS\b|daicho\.local\b")
 """What the code of stage local names and other code does not."""
-OUTPUTS = {
-    "ApiUrl",
-    "ConsoleUrl",
-    "TableName",
-    "ArchiveBucketName",
-    "ArchiveDatabaseName",
-    "ArchiveTableName",
-    "ArchiveWorkgroupName",
-    "FailureBucketName",
-    "ObjectsBucketName",
-    "TenantClaim",
-    "UserPoolId",
-    "UserPoolClientId",
-    "ApiFunctionName",
-    "ProjectFunctionName",
-    "RollupFunctionName",
-    "ArchiveFunctionName",
-    "RedriveFunctionName",
-    "AuditFunctionName",
-    "ForgetFunctionName",
-    "SweepFunctionName",
-    "JobsFunctionName",
-    "OpsFunctionName",
-    "ReleaseFunctionName",
-    "JobMachineArn",
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_is_made_alike(any_stage: Synthesis, name: str) -> None:
-    properties = any_stage.function(name)["Properties"]
-    assert properties["Runtime"] == "python3.14"
-    assert properties["Architectures"] == ["arm64"]
-    assert properties["TracingConfig"] == {"Mode": "Active"}
-    assert properties["LoggingConfig"]["LogFormat"] == "JSON"
-    environment = any_stage.environment(name)
-    (table,) = any_stage.resources("DynamoDB::Table")
-    assert environment["TABLE_NAME"] == {"Ref": table}
-    assert environment["STAGE"] == any_stage.name.removeprefix("Daicho-")
-    assert environment["POWERTOOLS_SERVICE_NAME"] == name
-    assert environment["POWERTOOLS_METRICS_NAMESPACE"] == "Daicho"
 
 
 def test_functions_share_one_package_without_caches(prod: Synthesis) -> None:
@@ -105,12 +62,6 @@ def test_the_layer_of_the_ledger_holds_the_lock_file_and_outlives_its_stack(
     assert [path.name for path in (prod.folder / f"asset.{key}").iterdir()] == ["generations.json"]
 
 
-def test_dirty_marks_are_spread_on_aws(local: Synthesis, prod: Synthesis) -> None:
-    for name in ("api", "project", "rollup", "redrive"):
-        assert local.environment(name)["DIRTY_SHARDS"] == "1"
-        assert prod.environment(name)["DIRTY_SHARDS"] == "16"
-
-
 def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis) -> None:
     (authorizer,) = any_stage.resources("ApiGatewayV2::Authorizer")
     routes = {
@@ -126,25 +77,6 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
         assert each["AuthorizerId"] == {"Ref": authorizer}
 
 
-def test_requests_of_operators_go_to_a_function_of_their_own(any_stage: Synthesis) -> None:
-    (route,) = (
-        each["Properties"]
-        for each in any_stage.resources("ApiGatewayV2::Route").values()
-        if each["Properties"]["RouteKey"] == "ANY /ops/{proxy+}"
-    )
-    integration = route["Target"]["Fn::Join"][1][1]["Ref"]
-    uri = any_stage.template["Resources"][integration]["Properties"]["IntegrationUri"]
-    assert uri == {"Fn::GetAtt": [any_stage.function_id("ops"), "Arn"]}
-
-
-def test_tokens_are_those_of_the_pool_for_its_clients(any_stage: Synthesis) -> None:
-    (pool,) = any_stage.resources("Cognito::UserPool")
-    clients = any_stage.resources("Cognito::UserPoolClient")
-    jwt = any_stage.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]
-    assert jwt["Audience"] == [{"Ref": client} for client in clients]
-    assert {"Ref": pool} in jwt["Issuer"]["Fn::Join"][1]
-
-
 def test_nobody_chooses_their_own_tenant(any_stage: Synthesis) -> None:
     pool = any_stage.only("Cognito::UserPool")["Properties"]
     clients = any_stage.resources("Cognito::UserPoolClient").values()
@@ -157,86 +89,13 @@ def test_nobody_chooses_their_own_tenant(any_stage: Synthesis) -> None:
         assert client["Properties"]["WriteAttributes"] == ["email"]
 
 
-def test_requests_are_throttled_and_logged(any_stage: Synthesis) -> None:
-    stage = any_stage.only("ApiGatewayV2::Stage")["Properties"]
-    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
-    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
-    written = json.loads(stage["AccessLogSettings"]["Format"])
-    assert {"requestId", "route", "status", "tenant"} <= set(written)
-
-
-def test_the_local_api_has_a_fixed_address(local: Synthesis, prod: Synthesis) -> None:
-    assert local.only("ApiGatewayV2::Api")["Properties"]["Tags"] == {"ms-custom-id": "da1c40ed"}
-    assert "Tags" not in prod.only("ApiGatewayV2::Api")["Properties"]
-    assert local.environment("api")["API_URL"] == API_URL
-    assert prod.environment("api")["API_URL"] == ""
-    assert local.template["Outputs"]["ApiUrl"]["Value"] == API_URL
-
-
-def test_the_rollup_runs_each_minute_and_is_not_repeated(any_stage: Synthesis) -> None:
-    schedule = any_stage.schedule("rollup")
-    assert schedule["ScheduleExpression"] == "rate(1 minute)"
-    assert schedule.get("State", "ENABLED") == "ENABLED"
-    assert schedule["Target"]["RetryPolicy"]["MaximumRetryAttempts"] == 0
-    assert repeats(any_stage, "rollup") == 0
-
-
-@pytest.mark.parametrize("name", ["audit", "forget"])
-def test_who_sees_to_the_archive_runs_each_hour_and_has_its_time(
-    any_stage: Synthesis, name: str
+def test_faults_are_asked_for_and_the_projectors_alone(
+    local: Synthesis, changed: Synthesis
 ) -> None:
-    schedule = any_stage.schedule(name)
-    assert schedule["ScheduleExpression"] == "rate(60 minutes)"
-    assert schedule["Target"]["Input"] == "{}"
-    assert repeats(any_stage, name) == 0
-    assert any_stage.function(name)["Properties"]["Timeout"] == 900
-    archive = {"Ref": any_stage.bucket_id("Archive")}
-    assert any_stage.environment(name)["ARCHIVE_BUCKET"] == archive
-
-
-def repeats(stage: Synthesis, name: str) -> Any:
-    """How often Lambda repeats a failed call of a function that nobody waits for."""
-    (found,) = (
-        each["Properties"]["MaximumRetryAttempts"]
-        for each in stage.resources("Lambda::EventInvokeConfig").values()
-        if each["Properties"]["FunctionName"] == {"Ref": stage.function_id(name)}
-    )
-    return found
-
-
-def test_redrive_is_started_by_hand_or_by_jobs_and_has_its_time(any_stage: Synthesis) -> None:
-    function = any_stage.function_id("redrive")
-    speaking = {
-        each["Type"].removeprefix("AWS::")
-        for each in any_stage.template["Resources"].values()
-        if function in json.dumps(each.get("Properties"))
-    }
-    # What watches it, its own settings, and the machine that works on jobs, with its role: no
-    # mapping, no schedule, no permission to call it.
-    watching = {"CloudWatch::Alarm", "CloudWatch::Dashboard", "Lambda::EventInvokeConfig"}
-    assert speaking == {*watching, "StepFunctions::StateMachine", "IAM::Policy"}
-    assert repeats(any_stage, "redrive") == 0
-    assert any_stage.function("redrive")["Properties"]["Timeout"] == 900
-
-
-def test_who_quarantines_and_who_redrives_know_the_bucket(any_stage: Synthesis) -> None:
-    for name in ("project", "redrive"):
-        bucket = {"Ref": any_stage.bucket_id("Failures")}
-        assert any_stage.environment(name)["FAILURE_BUCKET"] == bucket
-    projector = {"Ref": any_stage.function_id("project")}
-    assert any_stage.environment("redrive")["PROJECT_FUNCTION"] == projector
-    archiver = {"Ref": any_stage.function_id("archive")}
-    assert any_stage.environment("redrive")["ARCHIVE_FUNCTION"] == archiver
-    archive = {"Ref": any_stage.bucket_id("Archive")}
-    assert any_stage.environment("redrive")["ARCHIVE_BUCKET"] == archive
-
-
-def test_faults_are_asked_for_and_the_projectors_alone(local: Synthesis, tmp_path: Path) -> None:
     assert "FAULTS" not in local.environment("project")
-    faulty = synthesise("local", tmp_path, faults=0.25)
-    told = [name for name in FUNCTIONS if "FAULTS" in faulty.environment(name)]
+    told = [name for name in FUNCTIONS if "FAULTS" in changed.environment(name)]
     assert told == ["project"]
-    assert faulty.environment("project")["FAULTS"] == "0.25"
+    assert changed.environment("project")["FAULTS"] == "0.25"
 
 
 def test_handlers_that_fail_on_request_are_at_stage_local_alone(any_stage: Synthesis) -> None:
@@ -263,5 +122,28 @@ def test_local_handlers_know_those_of_the_project(local: Synthesis) -> None:
     assert all(find_spec(f"daicho.local.{name}") for name in LOCAL_FUNCTIONS)
 
 
-def test_the_outputs_are_those_that_others_read(any_stage: Synthesis) -> None:
-    assert set(any_stage.template["Outputs"]) == OUTPUTS
+def test_requests_of_operators_go_to_a_function_of_their_own(any_stage: Synthesis) -> None:
+    (route,) = (
+        each["Properties"]
+        for each in any_stage.resources("ApiGatewayV2::Route").values()
+        if each["Properties"]["RouteKey"] == "ANY /ops/{proxy+}"
+    )
+    integration = route["Target"]["Fn::Join"][1][1]["Ref"]
+    uri = any_stage.template["Resources"][integration]["Properties"]["IntegrationUri"]
+    assert uri == {"Fn::GetAtt": [any_stage.function_id("ops"), "Arn"]}
+
+
+def test_tokens_are_those_of_the_pool_for_its_clients(any_stage: Synthesis) -> None:
+    (pool,) = any_stage.resources("Cognito::UserPool")
+    clients = any_stage.resources("Cognito::UserPoolClient")
+    jwt = any_stage.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]
+    assert jwt["Audience"] == [{"Ref": client} for client in clients]
+    assert {"Ref": pool} in jwt["Issuer"]["Fn::Join"][1]
+
+
+def test_requests_are_throttled_and_logged(any_stage: Synthesis) -> None:
+    stage = any_stage.only("ApiGatewayV2::Stage")["Properties"]
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
+    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
+    written = json.loads(stage["AccessLogSettings"]["Format"])
+    assert {"requestId", "route", "status", "tenant"} <= set(written)

@@ -6,13 +6,13 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from daicho.cdk import STAGES, CognitoPool, DaichoStack, Machine, OwnIssuer, Settings
+from daicho.cdk import STAGES, CognitoPool, Machine, OwnIssuer, Settings
 from daicho.cdk.alarm_settings import NO_TOPIC
 from daicho.errors import SettingsError
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.how_to_page import HowToPage
-from tests.support.repository import PROJECT, ROOT
+from tests.support.repository import ROOT
 
 MAX_SETTINGS = 40
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a-1b"
@@ -69,13 +69,6 @@ def test_days_that_cloudwatch_cannot_keep_are_refused(tmp_path: Path) -> None:
         synthesise("dev", tmp_path, log_days=15)
 
 
-def test_a_stage_that_the_functions_do_not_know_is_refused(tmp_path: Path) -> None:
-    settings = replace(STAGES["dev"], stage="staging")
-    app = cdk.App(outdir=str(tmp_path), analytics_reporting=False)
-    with pytest.raises(SettingsError, match="stage is 'staging'; the stages are local, dev, prod"):
-        DaichoStack(app, project=PROJECT, settings=settings)
-
-
 def test_outside_of_stage_local_a_release_waits_until_no_earlier_event_filter_is_used() -> None:
     spreads = {name: settings.filter_spread_seconds for name, settings in STAGES.items()}
     assert spreads == {"local": None, "dev": MIN_FILTER_SPREAD_S, "prod": MIN_FILTER_SPREAD_S}
@@ -111,11 +104,6 @@ def test_the_projector_waits_as_long_as_the_stage_or_the_option_says() -> None:
 def test_memory_of_an_unknown_function_is_refused() -> None:
     with pytest.raises(SettingsError, match="memory has projector; the functions are api, project"):
         replace(STAGES["dev"], memory={"projector": 1024}).check()
-
-
-def test_a_window_that_lambda_refuses_is_refused_by_the_construct(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="project_window_seconds is 301; Lambda takes 0 to 300"):
-        synthesise("dev", tmp_path, project_window_seconds=301)
 
 
 def test_who_signs_tokens_comes_from_the_context() -> None:
@@ -154,11 +142,6 @@ def test_a_list_is_text_with_commas_or_json() -> None:
 def test_alarms_notify_an_address(email: str) -> None:
     with pytest.raises(SettingsError, match=r"^alarm_email is '.*', not an address such as "):
         read(alarm_email=email)
-
-
-def test_wrong_settings_of_the_api_are_refused_by_the_construct(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"cors_origins has 'a\.example'; an origin is https"):
-        synthesise("dev", tmp_path, cors_origins=("a.example",))
 
 
 @pytest.mark.parametrize(

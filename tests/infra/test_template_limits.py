@@ -139,10 +139,10 @@ def test_code_and_layers_that_are_too_large_together_are_found(dev: Synthesis) -
     assert "bytes of code and layers, at most 262,144,000" in findings[0]
 
 
-def test_an_option_creates_or_deletes_one_index_at_most(dev: Synthesis, warm: Synthesis) -> None:
+def test_an_option_creates_or_deletes_one_index_at_most(dev: Synthesis, own: Synthesis) -> None:
     """DynamoDB refuses an update with two: "Cannot perform more than one GSI creation or deletion
     in a single update"."""
-    without, replicated = (find(each.template, "DynamoDB::Table") for each in (dev, warm))
+    without, replicated = (find(each.template, "DynamoDB::Table") for each in (dev, own))
     assert list_index_changes(without, replicated) == ["create Replica"]
     assert list_index_changes(replicated, without) == ["delete Replica"]
     changed = copy.deepcopy(without)

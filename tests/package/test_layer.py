@@ -12,6 +12,7 @@ import pytest
 
 from daicho.cdk.functions import layer
 from daicho.errors import SettingsError
+from tests.support.trials import IS_TRIAL
 
 
 def hash_folder(folder: Path) -> str:
@@ -52,6 +53,7 @@ def test_no_file_names_the_folder(built: Path) -> None:
     assert [path for path in files if place in path.read_bytes()] == []
 
 
+@pytest.mark.skipif(not IS_TRIAL, reason="a trial: make trials")
 def test_pip_builds_the_same_layer(built: Path, tmp_path: Path) -> None:
     """An environment without uv, which has pip: that of ``python -m venv``."""
     environment = tmp_path / "venv"

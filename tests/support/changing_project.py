@@ -47,6 +47,14 @@ domain.resource("/{path}/{{id}}", {name}, "POST GET PATCH")
 '''
 
 
+def share_programs(folder: Path) -> None:
+    """Let a new folder have the installed programs of this repository's local AWS."""
+    folder.mkdir()
+    for program in INSTALLED:
+        (folder / program.name).symlink_to(PROGRAMS / program.name)
+        (folder / f".{program.name}").symlink_to(PROGRAMS / f".{program.name}")
+
+
 def replace_declaration(old: str, *new: str) -> tuple[str, ...]:
     """The declarations with another one, or without one."""
     return tuple(
@@ -127,11 +135,7 @@ class ChangingProject:
         create_project("invoices", folder)
         (folder / "domains/products.py").unlink()
         (folder / ".venv").symlink_to(ROOT / ".venv")
-        local = folder / ".local"
-        local.mkdir()
-        for program in INSTALLED:
-            (local / program.name).symlink_to(PROGRAMS / program.name)
-            (local / f".{program.name}").symlink_to(PROGRAMS / f".{program.name}")
+        share_programs(folder / ".local")
         project = cls(folder)
         project.write_domains(domains)
         project.run("generation", "--unreleased")

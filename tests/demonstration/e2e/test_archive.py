@@ -1,4 +1,4 @@
-"""The archive on the deployed local stack: 200 messages expire, are asked, and brought back."""
+"""The archive on the deployed local stack: 60 messages expire, are asked, and brought back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from daicho_cli.main import app
 from tests.e2e.api import client, eventually, everything
 
 TENANTS = ("acme", "globex")
-EACH = 100
+EACH = 30
 AGES = (1, 2, 3)
 """How many days ago a message was written. They live for seven: so they expire in four to six."""
 SUBJECTS = 5
@@ -71,10 +71,9 @@ class Site:
     def period(self) -> tuple[str, ...]:
         return ("--entity", "Message", "--since", self.days[0], "--until", self.days[-1])
 
-    @property
-    def s3(self) -> Any:
+    def client(self, service: Any) -> Any:
         session = boto3.Session("test", "test", region_name=REGION)
-        return session.client("s3", endpoint_url=self.stack["endpoint"])
+        return session.client(service, endpoint_url=self.stack["endpoint"])
 
 
 RUN = f"run{int(time.time())}"
@@ -91,7 +90,7 @@ def texts(tenant: str, age: int | None = None) -> set[str]:
 def site(
     place: LocalInstance | None, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    """200 messages, written over three days, that have expired on three days."""
+    """60 messages, written over three days, that have expired on three days."""
     file = place.stack_file if place else Path(os.environ["DAICHO_STACK"])
     folder = tmp_path_factory.mktemp("archive")
     # All that follows goes by this moment, the deletions too: loading may take us past midnight.
@@ -140,6 +139,15 @@ def settled(read: Callable[[], int]) -> int:
     return seen[-1]
 
 
+def check_audit(site: Site) -> None:
+    """Call the audit, as its schedule does: nothing is lost."""
+    name = site.stack["functions"]["audit"]
+    answer = site.client("lambda").invoke(FunctionName=name, Payload=b'{"again": true}')
+    report = json.load(answer["Payload"])
+    assert (report["left"], report["given_up"]) == (0, [])
+    assert "lost" not in report["report"]["kinds"]
+
+
 def count(api: httpx.Client) -> int:
     answer = api.get("/messages/count?live=true")
     assert answer.status_code == 200, answer.text
@@ -154,7 +162,7 @@ def test_what_expired_is_asked_verified_and_brought_back(site: Site, tmp_path: P
         return [row for row in found if row["item"]["text"].startswith(RUN)]
 
     found = eventually(rows, lambda rows: len(rows) >= len(wanted))
-    assert len(found) == len(wanted) == 200
+    assert len(found) == len(wanted) == 60
     assert {row["item"]["text"] for row in found} == wanted
     asked = site.archive("query", "-o", "json")
     assert " of 3 partitions, " in asked.err
@@ -170,6 +178,8 @@ def test_what_expired_is_asked_verified_and_brought_back(site: Site, tmp_path: P
     assert (verified.code, verified.out.splitlines()[-1]) == (0, "sound"), verified.out
     counts = site.archive("verify", "--json").told["counts"]
     assert counts["deletions"] == counts["rows"] >= len(wanted)
+
+    check_audit(site)
 
     gone = site("archive", "forget", "--tenant", "globex", "--json")
     assert gone.code == 1

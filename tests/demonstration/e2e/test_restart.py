@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from daicho_cli.local import lifecycle
+from daicho_cli.local import lifecycle, server
 from daicho_cli.local.instance import REGION, LocalInstance
 from tests.e2e.api import TIMEOUT, eventually, everything
 
@@ -19,14 +19,17 @@ def test_a_stop_loses_neither_data_nor_a_stream_record(
         pytest.skip("it stops the local AWS, and this one is somebody's own")
     headers = {"authorization": f"Bearer {stack['tokens']['acme']}"}
     with httpx.Client(base_url=stack["url"], headers=headers, timeout=TIMEOUT) as api:
-        before = api.get("/songs/heroes").json()
+        made = api.put("/artists/before", json={"name": "Before The Stop"})
+        assert made.is_success, made.text
+        eventually(lambda: everything(api, "/artists", name="before"), bool)
+        before = api.get("/artists/before").json()
         _switch_projector(place, stack, on=False)
         try:
             body = {"name": "Zadie Undelivered"}
             assert api.put("/artists/undelivered", json=body).is_success
             lifecycle.down(place, print)
-            lifecycle.up(place, print)
-            assert api.get("/songs/heroes").json() == before
+            server.start(place)
+            assert api.get("/artists/before").json() == before
             assert everything(api, "/artists", name="zadie") == []
         finally:
             _switch_projector(place, stack, on=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +16,7 @@ from typer.testing import CliRunner
 from daicho_cli.local.instance import REGION
 from daicho_cli.main import app
 from daicho_cli.smoke.report import Outcome
-from daicho_cli.smoke.run import SmokeRun
 from daicho_cli.smoke.target import Target, TargetOptions, find_target
-from daicho_cli.terminal import INTERRUPTED
 from tests.e2e.api import PATIENCE
 
 KINDS = {
@@ -82,26 +78,3 @@ def test_the_local_stack_passes(stack: dict[str, Any], stack_file: Path, target:
     with pytest.raises(cognito.exceptions.UserNotFoundException):
         cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=report["run"])
     assert any(report["run"] in line for line in report["left_behind"])
-
-
-def test_an_interrupted_run_removes_its_user_and_its_tenant(
-    stack: dict[str, Any], stack_file: Path, target: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs: list[SmokeRun] = []
-
-    def interrupt(self: SmokeRun, _api: object) -> None:
-        runs.append(self)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    monkeypatch.setattr(SmokeRun, "check_routes", interrupt)
-    before = signal.getsignal(signal.SIGTERM)
-    result = CliRunner().invoke(app, ["smoke", "--stack", str(stack_file)])
-    assert result.exit_code == INTERRUPTED, result.output
-    assert signal.getsignal(signal.SIGTERM) is before
-    (run,) = runs
-    assert [(each.check, each.outcome) for each in run.checks.results] == [
-        ("the tenant is being removed", Outcome.PASSED)
-    ]
-    cognito = target.open_client("cognito-idp")
-    with pytest.raises(cognito.exceptions.UserNotFoundException):
-        cognito.admin_get_user(UserPoolId=stack["user_pool"], Username=run.name)
