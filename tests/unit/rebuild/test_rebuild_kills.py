@@ -176,8 +176,8 @@ def test_a_kill_at_any_write_repeats_at_most_a_round(is_done: bool) -> None:
     whole = Stage()
     whole.run()
     assert (sum(whole.table.touches.values()), whole.list_generations()) == (ITEMS, {"2"})
-    kills = range(1, whole.table.faults.writes + 1)
-    assert len(kills) > ITEMS
+    assert whole.table.faults.writes > ITEMS
+    kills = range(1, whole.table.faults.writes + 1, 3)
     most = PAGE * PARALLELISM
     repeated: list[tuple[int, int]] = []
     for kill in kills:
