@@ -29,24 +29,6 @@ def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "raw"),
-    [
-        ({}, False),
-        ({"extra": {"S": "of no concern"}}, False),
-        ({"gen": {"N": "9"}}, True),
-        ({"gen": {"S": "one"}}, True),
-        ({"song": {"N": "1"}}, True),
-        ({"song": {"S": "2"}}, True),
-        ({"id": {"S": "another"}}, True),
-        ({"type": {"S": "Unheard"}}, True),
-    ],
-)
-def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: bool) -> None:
-    (record,) = build_expired_batch(1, **changed).records
-    assert ArchivedRow.from_record(record, LEDGER).raw is raw
-
-
-@pytest.mark.parametrize(
     "line",
     [
         b"",

@@ -27,7 +27,7 @@ from daicho.declare.registry import Daicho
 from daicho.derive.contributions import compute_contributions
 from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import render_parts
-from daicho.plan import EntityPlan, Ledger
+from daicho.plan import Ledger
 from tests.support.sample_ledger import build_image
 
 BERLIN, SYDNEY = "Europe/Berlin", "Australia/Sydney"
@@ -72,32 +72,6 @@ def test_each_declaration_has_its_own_clock() -> None:
         "by_year": "2027",
         "by_month": "2026-12",
     }
-
-
-def test_a_plan_keeps_its_zones_and_omits_defaults() -> None:
-    plain = PLAN.to_json()
-    parts = {each["name"]: each["by"][0] for each in plain["aggregates"]}
-    assert parts["by_month"].keys() == {"field", "bucket", "folded", "each"}
-    assert (parts["by_day"]["zone"], parts["by_week"]["first_weekday"]) == (BERLIN, 6)
-    assert EntityPlan.from_json(plain) == PLAN
-
-
-def test_another_zone_is_another_instance() -> None:
-    def declare(zone: str) -> Any:
-        class Sale(Entity):
-            id: str = uid()
-            at: dt.datetime = field()
-            key = Key(id)
-            by_day = Aggregate(Count(), day(at, zone))
-
-        return Daicho(Domain("sales", Sale))
-
-    first = declare("UTC").append_generations(Ledger())
-    same = declare("UTC").append_generations(first)
-    other = declare(BERLIN).append_generations(first)
-    assert same.current_generation("Sale").number == 1
-    (aggregate,) = other.current_generation("Sale").plan.aggregates
-    assert aggregate.since == 2
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.layout import components, item_keys
+from daicho.layout import item_keys
 from daicho.plan import EntityPlan, KeyPlan
 from daicho.storage import attributes, keys
 from daicho.storage.item_key import ItemKey
@@ -22,15 +22,6 @@ def test_keys_of_base_items() -> None:
     assert item_keys.build_base_key("acme", category, attributes.to_image({"id": "7"})) == ItemKey(
         "acme#Category", "7"
     )
-
-
-def test_shards_and_salt_may_be_fields() -> None:
-    ballot = EntityPlan("Ballot", {}, KeyPlan(("poll",), ("voter",), "shards", "salt"))
-    values = attributes.to_image({"poll": "p", "voter": "v", "shards": 8, "salt": "s"})
-    shard = keys.compute_shard(8, "s", "p", "v")
-    assert item_keys.build_base_key("acme", ballot, values).pk == f"acme#Ballot#p#{shard}"
-    with pytest.raises(components.UnderivableError, match="number of shards"):
-        item_keys.build_base_key("acme", ballot, attributes.to_image({"poll": "p", "voter": "v"}))
 
 
 @pytest.mark.parametrize(

@@ -26,34 +26,6 @@ PAGE = {
 }
 
 
-def test_a_version_item_has_no_type_and_no_index_keys() -> None:
-    image = laid.split_versioned_image(
-        {**PAGE, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}, 10, LATER
-    )
-    item = laid.build_version_item(image, "Page")
-    assert (item["PK"]["S"], item["SK"]["S"]) == ("t#@Page#p#-", "0000000000000000010")
-    assert set(item) == {
-        "PK", "SK", "id", "title", "version", "versioned_at", "gen", "created_at",
-    }  # fmt: skip
-    assert item["versioned_at"] == {"S": "2026-11-21T13:00:00.000000Z"}
-
-
-def test_a_copy_holds_all_and_a_pointer_its_key_and_number() -> None:
-    image = laid.split_versioned_image(PAGE, 3, NOW)
-    copy = laid.restore_base_item(LEDGER.current_generation("Page").plan, image)
-    assert copy == {**image, "_history": {"N": "3"}}
-    guide = {**image, "shelf": {"S": "s"}, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}
-    pointer = laid.restore_base_item(LEDGER.current_generation("Guide").plan, guide)
-    assert set(guide) - set(pointer) == {"title", "versioned_at"}
-    assert set(pointer) - set(guide) == {"_bytes"}
-    assert laid.get_kept_bytes(pointer) > laid.get_kept_bytes(guide)
-
-
-@given(st.lists(st.integers(1, 10**15), min_size=1))
-def test_versions_stand_in_the_order_of_their_numbers(numbers: list[int]) -> None:
-    assert sorted(numbers) == sorted(numbers, key=laid.render_version_number)
-
-
 @given(st.text(min_size=1, max_size=30), st.text(min_size=1, max_size=30))
 def test_no_two_items_share_a_history(one: str, other: str) -> None:
     from daicho.storage import keys  # noqa: PLC0415

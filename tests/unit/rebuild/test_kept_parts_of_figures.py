@@ -12,9 +12,8 @@ import pytest
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Mean, Variance, day, field
 from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader
-from daicho.declare.aggregates import MAX_STORED_NUMBERS
 from daicho.declare.registry import Daicho
-from daicho.derive.contributions import Amount, compute_contributions, split_parts, sum_amounts
+from daicho.derive.contributions import Amount, compute_contributions, sum_amounts
 from daicho.plan import Ledger
 from daicho.rebuild.kept_parts import KeptParts
 from daicho.storage import keys
@@ -140,12 +139,3 @@ def test_killed_at_any_write_it_adds_each_number_once(fails_at: int, has_effect:
         stage.fill()
     stage.fill()
     stage.check()
-
-
-def test_pieces_of_an_amount_add_up_to_it() -> None:
-    names = [f"{n:02}:h{place}.{at}" for n in range(30) for place in "01" for at in range(25)]
-    amount = Amount(2, Decimal(5), tuple(sorted((name, Decimal(3)) for name in names)))
-    assert len(amount.parts) == MAX_STORED_NUMBERS
-    pieces = split_parts(amount, slots.ARCHIVED_PIECES)
-    assert sum_amounts(pieces) == amount
-    assert max(len(piece.parts) for piece in pieces) < slots.MAX_UPDATE_PARTS

@@ -25,24 +25,6 @@ def test_a_session_is_shared_until_a_library_adds_hooks() -> None:
         BUILTIN_HANDLERS.remove(hook)
 
 
-def test_a_client_is_opened_once_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-
-    class Client:
-        def list_streams(self) -> str:
-            return "streams"
-
-    def open_client(service: str, *_: object, **named: object) -> Client:
-        opened.append((service, named))
-        return Client()
-
-    monkeypatch.setattr(sessions, "open_client", open_client)
-    client = open_on_first_use("dynamodbstreams", Config(), endpoint="http://x", region="r")
-    assert opened == []
-    assert [client.list_streams(), client.list_streams()] == ["streams", "streams"]
-    assert opened == [("dynamodbstreams", {"endpoint": "http://x", "region": "r"})]
-
-
 def test_a_client_that_is_not_opened_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 

@@ -77,11 +77,5 @@ def test_a_ledger_that_derives_nothing_is_refused() -> None:
         check_under_faults(Ledger({"Plain": (Generation(1, plan),)}))
 
 
-@pytest.mark.parametrize("arguments", [{"schedules": 0}, {"first_seed": 0}])
-def test_less_than_one_schedule_is_refused(arguments: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        check_under_faults(LEDGER, **arguments)
-
-
 def test_the_profile_of_the_documentation_is_played() -> None:
     assert check_under_throttling(LEDGER, 10) == []

@@ -65,27 +65,6 @@ def run_pytest(folder: Path, *arguments: str, status: int = 0) -> str:
     return done.stdout
 
 
-def test_the_example_of_the_documentation_passes_and_options_replace_arguments(
-    project: Path,
-) -> None:
-    """In a folder below that of the project, and from the folder above it."""
-    (project / "tests").mkdir()
-    (project / "test_tickets.py").rename(project / "tests/test_tickets.py")
-    (project / "tests/test_more.py").write_text(
-        "from domains.tickets import Ticket\n\n"
-        "def test_figures(daicho_faults):\n"
-        "    assert daicho_faults.check(schedules=9).schedules == 2\n\n"
-        "def test_one(daicho_book):\n"
-        '    daicho_book.create(Ticket(id="1", title="a", team="ops", opened="2026-11-21"))\n\n'
-        "def test_other(daicho_book, daicho_deployment):\n"
-        '    assert daicho_book.find(Ticket.key("1")) is None\n'
-        '    assert daicho_deployment.open_book().tenant == daicho_book.tenant == "tenant"\n'
-    )
-    command = ("--rootdir", str(project), "-c", str(project / "pyproject.toml"))
-    output = run_pytest(project.parent, *command, str(project / "tests"), "--daicho-schedules", "2")
-    assert "6 passed" in output
-
-
 def test_a_project_may_give_the_fixtures_another_ledger(project: Path) -> None:
     (project / "conftest.py").write_text(OTHER_LEDGER)
     output = run_pytest(project, "test_tickets.py", "-k", "exact", status=1)

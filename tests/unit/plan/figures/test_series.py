@@ -12,7 +12,6 @@ from daicho.plan import Part
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.figures.series import (
     CHUNK_BUCKETS,
-    DIVISIBLE_UNITS,
     StoredBucket,
     cover_range,
     get_calendar,
@@ -102,18 +101,3 @@ def test_a_whole_year_of_days_is_twelve_chunks() -> None:
     until = dt.datetime.fromisoformat("2027-01-01T00:00+01:00")
     covered = list(cover_range(part, since, until))
     assert covered == [StoredBucket(f"2026-{month:02}", None) for month in range(1, 13)]
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_steps_consist_of_whole_buckets(unit: CalendarUnit) -> None:
-    part = Part("at", unit, zone="Europe/Berlin")
-    since = dt.datetime.fromisoformat("2024-01-01T00:00+01:00")
-    until = since + dt.timedelta(days=100 if unit == "hour" else 800)
-    edges = {bucket.start for bucket in get_calendar(part).list_buckets(since, until)}
-    for step in UNITS:
-        starts = {
-            bucket.start
-            for bucket in get_calendar(part, step).list_buckets(since, until)
-            if bucket.start > since
-        }
-        assert (starts <= edges) == (step in DIVISIBLE_UNITS[unit]), step

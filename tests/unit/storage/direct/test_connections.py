@@ -72,15 +72,6 @@ def make_request(url: str, body: bytes, **headers: Any) -> AWSPreparedRequest:
     return AWSPreparedRequest("POST", url, given, body, False, {})
 
 
-def test_headers_and_body_are_sent_at_once_on_one_connection(url: str, sizes: list[int]) -> None:
-    session = open_session()
-    for body in (b"one", b"two" * 100_000):
-        assert session.send(make_request(url, body)).content == body
-    assert len(sizes) == 2
-    assert sizes[1] > 300_000
-    session.close()
-
-
 def test_a_request_that_waits_for_100_continue_is_sent_in_two_parts(
     url: str, sizes: list[int]
 ) -> None:

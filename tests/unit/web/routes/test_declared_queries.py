@@ -50,23 +50,6 @@ people = Domain("people", Person)
 people.resource("/people/{id}", Person, "GET")
 
 
-def test_a_search_is_asked_with_the_parameter_that_it_names() -> None:
-    book = FakeBook()
-    client = serve(people, book=book)
-    for query, asked in (
-        ("name=mika", Person.search("mika")),
-        ("Name=mi", Person.by_nick("mi")),
-        ("town=ginza", Person.of_town("ginza")),
-    ):
-        assert client.good("GET", f"/people?{query}&limit=5") == {"items": [], "cursor": None}
-        assert book.asked == [asked, 5, None]
-        book.asked.clear()
-    refused = client("GET", "/people?q=mika")
-    assert refused.status == 400
-    assert refused.fields == {"q"}
-    assert "ask with ?name= or ?Name= or ?town=" in refused.json["detail"]
-
-
 def test_a_problem_of_a_keyword_names_the_parameter() -> None:
     book = FakeBook()
     client = serve(people, book=book)
