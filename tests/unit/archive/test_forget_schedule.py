@@ -268,27 +268,6 @@ def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     assert (house.kept.numbers(), house.mark().again) == ([4], None)
 
 
-def test_who_was_overtaken_by_another_request_changes_nothing(house: House) -> None:
-    house.forget()
-    house.later(73)
-    once = iter([True])
-
-    def ask(_: str) -> None:
-        if next(once, False):
-            house.later(1)
-            assert try_update(
-                house.kept.table,
-                forget_requests.request_update("t", house.now, house.now + SETTLE_PERIOD),
-            )
-
-    house.reading = ask
-    report = house.run()
-    assert [each.finished for each in report.reports] == [False]
-    assert house.mark().again == house.now + SETTLE_PERIOD
-    house.hourly(74)
-    assert (house.kept.numbers(), house.mark().again) == ([4], None)
-
-
 def test_two_who_go_the_same_course_do_no_harm(house: House) -> None:
     house.forget()
     house.later(73)

@@ -15,7 +15,6 @@ from tests.support.memory_archive import (
     MIDNIGHT,
     Kept,
     build_download,
-    render_link_name,
 )
 
 
@@ -73,14 +72,3 @@ def test_an_entity_is_listed_once_whatever_lies_in_its_folder(kept: Kept, name: 
     kept.bucket.create(f"entity=Download/{name}", b"", {})
     found = islice(kept.archive.list_entities(), 5)
     assert list(found) == ["Download", "Gone"]
-
-
-def test_a_broken_object_is_named_and_passed_over(kept: Kept) -> None:
-    kept.bucket.overwrite(render_link_name(0), b"not gzip at all")
-    broken: dict[str, str] = {}
-    rows = kept.archive.read_rows(
-        Selection(), lambda name, error: broken.update({name: str(error)})
-    )
-    assert [int(row.seq.rsplit("#")[-1]) for row in rows] == [3, 4, 5]
-    assert list(broken) == [render_link_name(0)]
-    assert "cannot be unpacked" in broken[render_link_name(0)]

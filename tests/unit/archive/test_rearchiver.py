@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.chain import Chain
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.rearchiver import Rearchiver, RearchiveResult
 from daicho.errors import UnavailableError
@@ -15,20 +14,9 @@ from daicho.runtime.retry import RetryBudget
 from tests.support.memory_archive import (
     Kept,
     build_expired_batch,
-    render_link_name,
     render_side_name,
 )
 from tests.support.sample_ledger import LEDGER
-
-
-def test_what_the_chain_has_not_passed_is_its_next_link() -> None:
-    kept = Kept()
-    kept.append(1)
-    assert kept.rejoin(2, 3) == RearchiveResult(added=2)
-    assert render_link_name(1) in kept.bucket.objects
-    kept.append(4)
-    assert kept.numbers() == [1, 2, 3, 4]
-    assert kept.verify().is_sound
 
 
 def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> None:
@@ -101,17 +89,3 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
         else:
             break
     assert count > 5
-
-
-def test_a_link_whose_rows_were_forgotten_before_its_watermark_counts_them() -> None:
-    """The attempt that wrote the link ended before it advanced the watermark."""
-    kept = Kept()
-    kept.append(1, 2)
-    key = Chain.from_key(build_expired_batch(1).records[0]).watermark_key
-    item = kept.table.items[key]
-    kept.table.items[key] = {name: item[name] for name in item if name not in ("seq", "rows")}
-    kept.grow_old()
-    Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
-    assert kept.rejoin(3, tenant="u") == RearchiveResult(added=1)
-    assert kept.numbers() == [3]
-    assert kept.verify().is_sound

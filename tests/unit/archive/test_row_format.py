@@ -8,24 +8,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.row_format import ArchivedRow, RowError
-from tests.support.memory_archive import build_download, build_expired_batch
+from tests.support.memory_archive import build_expired_batch
 from tests.support.sample_ledger import LEDGER
-
-ODD: list[dict[str, Any]] = [
-    {"n": {"N": "0.12345678901234567890123456789012345678"}, "b": {"B": "AAE="}},
-    {"text": {"S": "台帳 \u2028 \r\n \x00 💿"}},
-    {"text": {"S": "half \ud83d of a pair"}},
-    {"deep": {"M": {"l": {"L": [{"NULL": True}, {"BOOL": False}, {"SS": ["a"]}]}}}},
-]
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
-    (record,) = build_expired_batch(1, **odd).records
-    row = ArchivedRow.from_record(record, LEDGER)
-    assert row.line.count(b"\n") == 1
-    assert ArchivedRow.parse(row.line) == row
-    assert ArchivedRow.parse(row.line).item == {**build_download(1), **odd}
 
 
 @pytest.mark.parametrize(

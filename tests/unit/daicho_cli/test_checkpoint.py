@@ -23,13 +23,6 @@ def open_file(path: Path, identity: object = IDENTITY) -> CheckpointFile[Count]:
     return CheckpointFile.open(path, identity, Count(0), mismatch="another call")
 
 
-def test_a_checkpoint_of_another_call_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "state.json"
-    open_file(path).save(Count(3))
-    with pytest.raises(CheckpointError, match="another call"):
-        open_file(path, {"asked": {"tenant": "u"}})
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,12 +1,6 @@
 """Entities: their fields and declarations, the values that an item admits, and wrong classes."""
 
-import re
-
-import pytest
-from pydantic import ValidationError
-
 from daicho import Entity, Key, Search, field, uid
-from daicho.declare.entity import get_values
 from tests.support.sample_declarations import refused
 
 
@@ -71,16 +65,3 @@ def test_a_pattern_that_the_model_cannot_use_is_refused_where_it_is_declared() -
             id: str = uid()
             code: str = field(pattern=5)
             key = Key(id)
-
-
-def test_patterns_of_rust_and_of_python_are_used() -> None:
-    class C(Entity):
-        id: str = uid()
-        name: str = field(pattern=r"^\p{Lu}")
-        code: str = field(pattern=re.compile("^(?=a)"))
-        key = Key(id)
-
-    assert get_values(C(name="Åsa", code="ab", id="c"))["code"] == "ab"
-    for values in ({"name": "åsa", "code": "ab"}, {"name": "Åsa", "code": "b"}):
-        with pytest.raises(ValidationError):
-            C(**values)

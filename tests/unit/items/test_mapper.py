@@ -12,7 +12,7 @@ from daicho import Entity, Key, field
 from daicho.errors import Invalid
 from daicho.items.mapper import UnreadableError, to_field_image, to_item
 from daicho.plan import Ledger
-from tests.support.item_images import Bag, Thing, image_of
+from tests.support.item_images import Thing, image_of
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,6 @@ def test_instants_that_leave_the_calendar_are_refused() -> None:
     with pytest.raises(Invalid) as error:
         to_field_image(Meeting, {"id": "m", "at": first})
     assert error.value.field == "at"
-
-
-def test_names_inside_json_are_as_long_as_dynamodb_takes() -> None:
-    to_field_image(Bag, vars(Bag(id="b", extra={"n" * 65_535: 1})))
-    for name in ("n" * 65_536, "日" * 30_000):
-        with pytest.raises(Invalid) as error:
-            to_field_image(Bag, vars(Bag(id="b", extra={"x": {name: 1}})))
-        assert error.value.field == "extra"
 
 
 def test_an_item_that_its_entity_cannot_read_is_no_callers_fault() -> None:

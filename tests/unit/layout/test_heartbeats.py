@@ -21,12 +21,6 @@ def test_no_tenant_has_the_key_of_a_heartbeat() -> None:
     assert keys.parse(key.sk) == ("So#ng",)
 
 
-def test_heartbeats_of_one_number_have_one_partition_key() -> None:
-    items = [build_heartbeat(HeartbeatName("r", entity), 3, NOW) for entity in ("A", "B")]
-    assert len({item["PK"]["S"] for item in items}) == 1
-    assert len({get_key(item) for item in items}) == 2
-
-
 def test_an_item_of_an_entity_is_no_heartbeat() -> None:
     song = build_image("Song", {"id": "1", "name": "b", "artist": "x", "heartbeat": "Song"})
     assert not is_heartbeat(song)

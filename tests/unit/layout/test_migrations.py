@@ -39,14 +39,6 @@ def fill(**values: Any) -> dict[str, Any]:
     return from_image(read_migrated(make_ledger(lambda item: values), "Thing", OLD))
 
 
-def test_values_of_all_kinds_are_stored_as_a_write_stores_them() -> None:
-    values = {"text": "a", "count": 2, "price": 3, "day": "2026-11-23", "tags": {"b"}}
-    values |= {"at": "2026-11-23T12:00:00.000000Z", "is_new": False, "more": {"a": [1]}}
-    migrated = fill(**values)
-    assert {**from_image(OLD), **values, "gen": 2} == migrated
-    assert fill(text=None, tags=set()) == {**from_image(OLD), "gen": 2}
-
-
 @pytest.mark.parametrize(
     "values",
     [

@@ -26,12 +26,6 @@ def build_image(generation: Generation = SECOND, **fields: dict[str, str]) -> Im
     return build_base_item("t", generation, {**PLAIN, **fields}, NOON)
 
 
-@pytest.mark.parametrize("name", ["name", "number", "org"])
-def test_an_item_without_one_of_the_values_reserves_nothing(name: str) -> None:
-    image = build_image(**{name: {"NULL": True}})  # type: ignore[arg-type]
-    assert reservations.build_reservations(SECOND.plan, image) == {}
-
-
 def test_a_value_that_is_too_long_names_its_field() -> None:
     with pytest.raises(ReservedValueError, match="because its value is unique") as refused:
         reservations.build_reservations(SECOND.plan, build_image(org={"S": "x" * 2048}))
@@ -54,14 +48,6 @@ def test_texts_that_are_one_value(fold: str, texts: tuple[str, ...], count: int)
     images = [{"name": {"S": text}, "org": {"S": "Org"}} for text in texts]
     found = {reservations.build_reservation_key("t", PLAN, unique, image) for image in images}
     assert len(found) == count
-
-
-def test_what_a_stored_item_may_own_depends_on_its_generation() -> None:
-    (key,) = reservations.build_reservations(SECOND.plan, build_image())
-    assert reservations.list_stored(LEDGER, None) == ({}, True)
-    for generation, is_exact in ((FIRST, False), (SECOND, True), (Generation(3, PLAN), False)):
-        reserved, exact = reservations.list_stored(LEDGER, build_image(generation))
-        assert (list(reserved), exact) == ([key], is_exact)
 
 
 def test_only_a_live_owner_holds_a_value() -> None:

@@ -52,16 +52,6 @@ def standing(base: int | None, kept: int | None, newest: int | None) -> VersionS
     return laid.read_state(item, known, by_pointer=False)
 
 
-def test_a_number_is_never_given_twice() -> None:
-    assert standing(None, None, None).last == 0
-    assert standing(None, None, 7).last == 7  # it was deleted
-    assert (standing(4, 4, None).last, standing(4, 4, None).unkept) == (4, False)
-    assert (standing(4, None, None).last, standing(4, None, None).unkept) == (4, True)
-    assert (standing(6, 4, 4).last, standing(6, 4, 4).unkept) == (6, True)  # old code wrote it
-    assert (standing(1, None, 9).last, standing(1, None, 9).unkept) == (10, True)  # and deleted it
-    assert standing(1, 1, 9).last == 9  # a load replaced it
-
-
 def test_what_had_no_version_item_gets_one() -> None:
     plan = LEDGER.current_generation("Page").plan
     before = standing(6, 4, 4)

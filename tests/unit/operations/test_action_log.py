@@ -52,6 +52,18 @@ def test_a_failure_is_recorded_and_raised(log: ActionLog, error: Exception, deta
     assert list_details(log) == [detail]
 
 
+def test_nothing_is_done_without_an_entry() -> None:
+    class Silent:
+        def put(self, *_: Any, **__: Any) -> None:
+            raise UnavailableError("gone")
+
+    table: Any = Silent()
+    done: list[int] = []
+    with pytest.raises(UnavailableError):
+        ActionLog(table, lambda: NOW).run("olga", "start", "x", lambda: done.append(1))
+    assert done == []
+
+
 def test_pages_join_without_a_gap(log: ActionLog) -> None:
     for number in range(7):
         log.run("olga", "start", str(number), lambda: None)

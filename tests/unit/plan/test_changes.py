@@ -24,7 +24,6 @@ COUNT = AggregatePlan("count", 0, "count", None, (Part("name"),), ())
 VOTES = CounterPlan("votes", 0, (Part("name"),), (), 4)
 PLAIN = EntityPlan("Thing", {"id": "str", "name": "str"}, KeyPlan(("id",), ()))
 THING = replace(PLAIN, listings=(LISTING,), aggregates=(COUNT,), counters=(VOTES,))
-DISABLED = Decisions(disabled=frozenset({"Thing.listed"}))
 
 
 def compare(*plans: EntityPlan, decisions: Decisions = Decisions()) -> list[InstanceChange]:  # noqa: B008
@@ -70,23 +69,6 @@ def test_the_effect_of_a_change(
         for read in [[name for name in plan.list_read_fields() if name in plan.fields]]
     )
     assert [change.effect for change in compare(before, after)] == expected
-
-
-def test_a_declaration_that_comes_back() -> None:
-    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
-    reverted = Decisions(reverted=frozenset({"Thing"}))
-    (change,) = compare(THING, sharded, THING, decisions=reverted)
-    assert change == InstanceChange("Thing", "listed", Effect.REVERTED, old=2, new=1)
-    assert change.sentence == (
-        "Thing.listed is again what it was as @1, which was derived all along: it answers at once"
-    )
-    assert not change.effect.hides_data
-
-
-def test_an_instance_that_retires_no_more() -> None:
-    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
-    (change,) = compare(THING, sharded, sharded, decisions=DISABLED)
-    assert change == InstanceChange("Thing", "listed", Effect.DISABLED, old=1)
 
 
 def test_an_intermediate_generation_answers_nothing_where_it_was_not_deployed() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daicho.plan import Decisions, Ledger, append_generations
-from daicho.plan.disabled import remove_instances
 from daicho.stream.changes import PlannedImage
 from tests.support.sample_members import CHANGED, WITH_LIST, disable, number
 
@@ -46,11 +45,3 @@ def test_what_the_generation_before_declares_may_answer_during_the_deployment() 
     ledger = append_generations([noted], ledger)
     assert ledger.list_disabled("Member") == {("listed", 2)}
     assert list_rows(ledger, 2) == {"listed@1", "search@1"}
-
-
-def test_a_plan_without_instances_keeps_the_rest() -> None:
-    plan = number(WITH_LIST, CHANGED).newest_generation("Member").plan
-    assert remove_instances(plan, {("listed", 3)}) is plan
-    left = remove_instances(plan, {("listed", 1), ("search", 1)})
-    assert left.derived_instances == {("listed", 2)}
-    assert plan.declared_instances == {("search", 1), ("listed", 2)}

@@ -20,27 +20,6 @@ WITH_RANK = replace(
 )
 
 
-def test_a_declaration_that_comes_back_while_it_retires_is_the_same_instance() -> None:
-    ledger = Ledger()
-    for plan in (WITH_LISTING, SONG, WITH_LISTING):
-        ledger = append_generations([plan], ledger)
-    assert len(ledger.list_generations("Song")) == 2  # the code was rolled back
-    reverted = Decisions(reverted=frozenset({"Song"}))
-    ledger = append_generations([WITH_LISTING], ledger, reverted)
-    plans = [generation.plan for generation in ledger.list_generations("Song")]
-    assert [each.retiring.listings for each in plans] == [(), plans[0].listings, ()]
-    assert plans[2] == plans[0]
-
-
-def test_code_that_was_rolled_back_writes_an_earlier_generation() -> None:
-    ledger = append_generations([WITH_LISTING], append_generations([SONG], Ledger()))
-    assert check_locked([WITH_LISTING], ledger) is ledger
-    older = check_locked([SONG], ledger)
-    assert older.current_generation("Song").number == 1
-    assert older.newest_generation("Song").number == 2
-    assert older.find_plan("Song", 2).listings
-
-
 def test_code_from_before_a_change_of_the_same_declaration_is_accepted_while_it_retires() -> None:
     sharded = replace(SONG, searches=(replace(SONG.searches[0], shards=4),))
     ledger = append_generations([sharded], append_generations([SONG], Ledger()))

@@ -41,21 +41,6 @@ FIRST = append(Ledger(), PLAIN)
 SECOND = append(FIRST, MIGRATED, GIVEN)
 
 
-def test_a_migration_makes_a_generation_which_names_what_it_writes() -> None:
-    newest = SECOND.newest_generation("Member")
-    assert (newest.number, newest.plan.migrations) == (
-        2,
-        (MigrationPlan("split", 2, ("given",), added=("given",)),),
-    )
-    assert append(SECOND, MIGRATED, GIVEN) == SECOND
-    assert Ledger.from_json(SECOND.to_json()) == SECOND
-    third = append(SECOND, replace(WITH_LIST, migrations=(SPLIT,)), GIVEN)
-    assert third.newest_generation("Member").plan.migrations == newest.plan.migrations
-    (change,) = compare_ledgers(FIRST, SECOND)
-    assert (change.effect, change.new, change.fields) == (Effect.MIGRATED, 2, ("given",))
-    assert "read with the given that it computes" in change.sentence
-
-
 def test_a_migration_fills_a_required_field() -> None:
     with pytest.raises(DeclarationError, match="or fill it by a migration"):
         append(FIRST, WITH_LIST, GIVEN)

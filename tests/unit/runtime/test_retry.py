@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Barrier
-
 import pytest
 
 from daicho.errors import RefusedError
@@ -44,8 +42,3 @@ def test_threads_return_results_in_order_and_raise_the_first_error() -> None:
     with pytest.raises(ZeroDivisionError):
         map_all(divide, range(20))
     assert sorted(done) == list(range(20))
-
-
-def test_threads_work_at_once() -> None:
-    both = Barrier(2, timeout=10)
-    assert sorted(make_mapper(2)(lambda _: both.wait(), range(2))) == [0, 1]

@@ -7,25 +7,6 @@ import pytest
 
 from daicho.storage import attributes
 
-PLAIN: list[Any] = [
-    "台帳",
-    0,
-    -7,
-    Decimal("0.10"),
-    True,
-    False,
-    [1, "a"],
-    {"a": {"b": 1}},
-    {"a", "b"},
-]
-
-
-@pytest.mark.parametrize("value", PLAIN)
-def test_what_is_written_is_read_back(value: Any) -> None:
-    back = attributes.from_value(attributes.to_value(value))
-    assert back == value
-    assert isinstance(back, bool) == isinstance(value, bool)
-
 
 def test_numbers_are_never_rounded() -> None:
     assert attributes.parse_number("1e100") == Decimal("1e100")

@@ -38,17 +38,6 @@ def test_who_wants_it_fresh_reads_it() -> None:
         assert shop.reads == expected
 
 
-def test_what_is_gone_is_not_remembered_as_it_was() -> None:
-    shop = Shop()
-    memory = ItemCache(shop.clock)
-    memory.get(KEY, 2, shop.read)
-    shop.image = None
-    shop.tick(2)
-    assert memory.get(KEY, 2, shop.read) is None
-    shop.tick(-1)
-    assert memory.get(KEY, 2, shop.read) is None
-
-
 def test_what_was_forgotten_is_read_anew() -> None:
     shop = Shop()
     memory = ItemCache(shop.clock)

@@ -80,26 +80,6 @@ def in_order(items: list[Image]) -> list[Image]:
     return sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))
 
 
-def test_what_is_throttled_is_waited_for_longer_each_time_and_comes_again() -> None:
-    store = Store([30], lambda n: ThrottledError("slow") if n <= 4 else None)
-    time = Time()
-    found, _ = collect(scanning(store), ScanSegments.start(1), time.retry_budget())
-    assert time.slept == [0.025, 0.05, 0.1, 0.2]
-    assert in_order(found) == everything([30])
-
-
-def test_throttling_halves_the_pace() -> None:
-    time = Time()
-    pace = RateLimiter(1000, lambda: time.now, time.sleep)
-    store = Store([1000] * 4, lambda n: ThrottledError("slow") if n == 2 else None)
-    rates: list[float] = []
-    ParallelScan(store, Scan(), lambda page: page, most=1, pace=pace).run(
-        ScanSegments.start(4), time.retry_budget(), lambda _: rates.append(pace.effective or 0)
-    )
-    assert min(rates) < 550
-    assert rates[-1] > min(rates)
-
-
 def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
     store = Store([1000] * 9, lambda n: UnansweredError("lost") if n == 3 else None)
     rounds: list[int] = []

@@ -58,12 +58,3 @@ def test_a_ranking_is_in_order(written: WrittenItems) -> None:
     rows = [total("jp", 2, 3000), total("fr", 1, 5)]
     assert REVENUE.find_fault(rows, written.copy_states()) is None
     assert REVENUE.find_fault(rows[::-1], written.copy_states()) is not None
-
-
-def test_once_settled_only_the_newest_state_is_possible(written: WrittenItems) -> None:
-    written.record("a", None)
-    written.settle()
-    states = written.copy_states()
-    assert OPEN.find_fault([invoice("c", 5)], states) is None
-    assert OPEN.find_fault([invoice("c", 5), invoice("a", 1000)], states) is not None
-    assert written.get_newest("a") is None

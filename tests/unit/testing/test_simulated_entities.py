@@ -54,11 +54,3 @@ def test_every_kind_of_a_key_field_has_several_values(kind: str) -> None:
     entities = simulate(plan({"field": kind}, listings=(listing,)))
     drawn = {str(draw(entities, choice=choice)["field"]) for choice in range(3)}
     assert len(drawn) > 1
-
-
-def test_fields_of_older_generations_are_drawn_too() -> None:
-    entities = simulate(plan({"before": "int"}), plan({"after": "int"}))
-    assert draw(entities).keys() == {"id", "before", "after"}
-    assert entities.first_generation == 2
-    assert entities.list_generations("Item", 2) == [2, 1]
-    assert entities.list_generations("Item", 1) == [1]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from daicho import Domain
 from daicho.declare.queries import ListQuery
 from daicho.errors import (
     BadCursor,
@@ -205,6 +206,25 @@ def test_what_goes_wrong_within(
         (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
         assert record.exc_info
         assert record.__dict__["request_id"] in answer.json["detail"]
+
+
+def test_a_role_is_asked_for() -> None:
+    domain = Domain("admin")
+
+    @domain.route("DELETE", "/tenant", role="admin")
+    def delete(book: Any) -> None:
+        return None
+
+    client = serve(domain)
+    assert client("DELETE", "/tenant").status == 403
+    for claims in ({"custom:role": "admin"}, {"cognito:groups": ["staff", "admin"]}):
+        assert Client(client.handler, "acme", claims)("DELETE", "/tenant").status == 204
+    for claims in (
+        {"custom:role": "administrator"},
+        {"cognito:groups": ["not admin"]},
+        {"cognito:groups": ["adminx"]},
+    ):
+        assert Client(client.handler, "acme", claims)("DELETE", "/tenant").status == 403
 
 
 def test_the_description_needs_no_token_and_the_page_nothing_else(client: Client) -> None:

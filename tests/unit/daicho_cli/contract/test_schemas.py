@@ -222,13 +222,3 @@ def test_what_narrows_requests_widens_the_opposite_answers(name: str) -> None:
         assert opposite in ([BREAKING], [NOTICE])
     else:
         assert opposite == [COMPATIBLE]
-
-
-def test_a_component_may_refer_to_itself() -> None:
-    reference = {"$ref": "#/components/schemas/Node"}
-    nodes = build_object(next=reference, value=TEXT), build_object(next=reference, value=INTEGER)
-    found = judge(Direction.ANSWER, reference, reference, Node=nodes)
-    assert {(severity, subject) for severity, _, subject in found} == {
-        (BREAKING, "Node.value"),
-        (COMPATIBLE, "Node.value"),
-    }

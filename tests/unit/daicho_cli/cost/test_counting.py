@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isclose
 
 import pytest
 
@@ -15,22 +14,6 @@ from daicho_cli.cost.derived_writes import Touches
 from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho_cli.cost.units import Units
 from tests.unit.daicho_cli.cost.plans import CHART, COUNT
-
-BENCH = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1_000, rollups=2))
-EVENTS = 120_000
-
-
-@pytest.mark.parametrize(
-    ("groups", "slots", "rollups"), [(10, 0.011, 0.001), (100, 0.103, 0.008), (1_000, 0.650, 0.075)]
-)
-def test_an_event_costs_what_make_bench_tally_measures(
-    groups: int, slots: float, rollups: float
-) -> None:
-    load = compute_stream_load(BENCH, EVENTS)
-    units = estimate_counting(CHART, FigureTraffic(), Touches(EVENTS), groups, BENCH, load)
-    announced = (units[0].write + load.batches) / EVENTS
-    assert isclose(announced, slots, rel_tol=0.05, abs_tol=0.001)
-    assert isclose(units[1].write / EVENTS, rollups, rel_tol=0.05, abs_tol=0.001)
 
 
 def test_a_total_that_is_rolled_up_at_once_is_written_for_each_batch() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,15 +11,13 @@ from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import build_image
 from daicho_cli.cost.reads import (
     EntityReads,
-    estimate_figures,
 )
-from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
+from daicho_cli.cost.traffic import Assumptions, PageTraffic, TrafficError
 from daicho_cli.cost.units import Units
-from tests.unit.daicho_cli.cost.plans import CHART, OF_ARTIST, REVENUE, TITLED, VALUES, generation
+from tests.unit.daicho_cli.cost.plans import OF_ARTIST, TITLED, VALUES, generation
 
 PLAIN = EntityShape()
 MISSING = Assumptions(cache_misses=1.0)
-TALLY = "tenant-one#+Song.chart#1#2026-11#heroes"
 
 
 def page(
@@ -47,14 +44,6 @@ def make_reads(
     declared: Generation, values: dict[str, Any], shape: EntityShape = PLAIN
 ) -> EntityReads:
     return EntityReads(declared.plan, shape, MISSING, [(values, build_image(declared, values))])
-
-
-def test_a_split_item_costs_its_sections_and_its_head_twice() -> None:
-    document = generation("Document", split="sections")
-    text = "a section of less than a KB. " * 30
-    values = {"sections": {f"section {n:04d}": text for n in range(10)}}
-    assert read(document, values) == 5
-    assert make_reads(document, values).estimate_sections(1) == Units(read=2)
 
 
 def test_a_page_of_items_by_pointer_also_reads_the_versions() -> None:
@@ -89,9 +78,3 @@ def test_versions_of_an_item() -> None:
     values = {"title": "x" * 3_500}
     assert page(generation(versions="pointer"), "versions", values=values, items=20) == 19
     assert page(generation(versions="copy"), "versions", values=values, items=20) == 20
-
-
-def test_a_ranking_of_sums_also_reads_the_totals() -> None:
-    figure = FigureTraffic(tops=1, top_items=10)
-    assert estimate_figures(REVENUE, figure, TALLY, 1).read == 0.5 + 10 * 0.5
-    assert estimate_figures(replace(CHART, shards=4), figure, TALLY, 1).read == 2.0

@@ -10,10 +10,8 @@ from daicho_cli.cost.report import (
     CostReport,
     format_dollars,
     print_report,
-    sum_declarations,
 )
 from daicho_cli.cost.traffic import parse_traffic
-from daicho_cli.cost.units import Units
 from tests.unit.daicho_cli.cost.shop import LEDGER
 
 EXAMPLE = {"title": "chair", "price": "24.90"}
@@ -54,9 +52,3 @@ def test_a_comparison_has_both_sums_and_the_difference(
     text = print_text(report, capsys)
     assert format_dollars(report.other.dollars) in text
     assert f"{report.other.dollars - report.bill.dollars:+,.2f}" in text
-
-
-def test_declarations_are_summed_with_the_stack_at_the_end() -> None:
-    sums = sum_declarations(make_report().bill)
-    assert next(reversed(sums)) == ("stack", "rollup")
-    assert sums["Product", "item: create"] == Units(write=1e6)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daicho.plan import EntityPlan, ExpiryPlan
-from daicho.plan.changes import Effect
 from daicho.release.states import StageStates
 from daicho_cli.plan.assessment import (
     EntityChange,
@@ -17,7 +16,6 @@ from tests.unit.daicho_cli.plan.plans import (
     COUNT,
     LISTED,
     PLAIN,
-    SHARDED,
     make_stage,
 )
 
@@ -49,28 +47,6 @@ def test_an_aggregate_that_keeps_expired_items_needs_the_archive() -> None:
 
 def test_an_equal_ledger_changes_nothing() -> None:
     assert list_entity_changes(number(PLAIN), make_stage({"User": 1}), ROUTES) == []
-
-
-def test_a_rebuild_builds_what_items_may_lack() -> None:
-    change = compare(PLAIN, replace(PLAIN, listings=(LISTED,), aggregates=(COUNT,)))
-    assert change.incomplete == {("listed", 2), ("by_country", 2)}
-
-
-def test_what_an_undeployed_generation_introduced_answers_nothing() -> None:
-    listed = replace(PLAIN, listings=(LISTED,))
-    plans = (PLAIN, listed, replace(PLAIN, listings=(SHARDED,)))
-    skipped = compare(*plans, deployed=1)
-    assert skipped.changes[0].is_being_built
-    assert skipped.incomplete == {("listed", 2), ("listed", 3)}
-    # Items that the stage has may also be of generation 1.
-    followed = compare(*plans, deployed=2)
-    assert followed.changes[0].change.effect is Effect.REPLACED
-    assert followed.changes[0].is_being_built
-    assert "neither @2 nor @3 includes all items" in followed.changes[0].description
-    (complete,) = list_entity_changes(number(*plans), make_stage({"User": 2}, oldest=2), ROUTES)
-    assert not complete.changes[0].is_being_built
-    assert complete.changes[0].description == complete.changes[0].change.description
-    assert complete.incomplete == {("listed", 3)}
 
 
 def test_code_that_was_rolled_back_writes_an_earlier_generation() -> None:

@@ -57,18 +57,6 @@ def test_any_failure_is_answered_with_its_reason(failure: Exception, reason: str
     assert len(json.dumps(answered, ensure_ascii=False).encode()) < 4096
 
 
-def test_an_answer_that_gets_lost_is_sent_again() -> None:
-    sent: list[bytes] = []
-
-    def put(url: str, body: bytes) -> None:
-        sent.append(body)
-        if len(sent) < 3:
-            raise UnavailableError("lost")
-
-    custom_resource_handler(lambda event, context: {}, put)(EVENT, Context())
-    assert len(sent) == 3
-
-
 @pytest.fixture
 def received() -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
     """The address of a server, and its requests: method, content type, body."""

@@ -31,23 +31,6 @@ ZONES = (
 UNITS: tuple[CalendarUnit, ...] = get_args(CalendarUnit)
 
 
-@pytest.mark.parametrize(
-    ("unit", "label", "chunk", "code"),
-    [
-        ("hour", "2026-10-24T22:00Z", "2026-10-25", "24T22:00"),
-        ("day", "2026-10-25", "2026-10", "25"),
-        ("week", "2026-12-28", "2026", "12-28"),
-        ("month", "2026-10", "2026", "10"),
-        ("quarter", "2026-Q4", "2026", "Q4"),
-        ("year", "2026", "2026", "2026"),
-    ],
-)
-def test_a_bucket_has_a_place_in_its_chunk(
-    unit: CalendarUnit, label: str, chunk: str, code: str
-) -> None:
-    assert locate_bucket(Part("at", unit, zone="Europe/Berlin"), label) == (chunk, code)
-
-
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_two_buckets_share_a_place_and_chunks_are_bounded(unit: CalendarUnit, zone: str) -> None:

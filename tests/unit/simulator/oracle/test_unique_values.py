@@ -14,11 +14,6 @@ ITEM = build_image()
 NAMELESS = {name: value for name, value in ITEM.items() if name != "name"}
 
 
-def test_items_with_their_reservations_have_no_difference() -> None:
-    compared = compare_unique_values([RESERVATION, ITEM, {"PK": {"S": "#x"}}], LEDGER, NOW)
-    assert (compared.items, compared.differences, compared.unowned) == (1, [], [])
-
-
 @pytest.mark.parametrize(
     ("images", "reservation"),
     [

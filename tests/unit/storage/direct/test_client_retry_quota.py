@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.storage.direct.client import RETRY_QUOTA, DirectClient
+from daicho.storage.direct.client import RETRY_QUOTA
 from tests.support.direct_clients import FAILED, KEY, call, open_client, open_direct
 from tests.support.stub_wire import StubWire, stub_wire
 
@@ -68,14 +68,6 @@ def count_attempts(wire: StubWire, client: Any) -> int:
 def succeed(client: Any, calls: int) -> None:
     for _ in range(calls):
         client.get_item(TableName="t", Key=KEY)
-
-
-def test_successes_refill_the_quota_of_a_client_that_was_used_before(wire: StubWire) -> None:
-    client = open_client()
-    use_up_quota(wire, client)
-    direct = DirectClient(client, client._get_credentials())
-    succeed(direct, 30)
-    assert count_attempts(wire, direct) == 3
 
 
 def test_successes_refill_a_quota_that_other_methods_have_used_up(wire: StubWire) -> None:

@@ -78,12 +78,3 @@ def test_the_lean_path_is_taken_within_tracers(
     monkeypatch.setattr(direct.botocore_client, "_convert_to_request_dict", None)
     assert direct.scan(TableName="t")["ResponseMetadata"]["RetryAttempts"] == 0
     assert len(seen) >= 2
-
-
-def test_a_replacement_that_is_no_tracer_answers_itself(
-    wire: StubWire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    direct = open_direct(wire)
-    monkeypatch.setattr(BaseClient, "_make_api_call", lambda *given: given[1:])
-    assert direct.scan(TableName="t") == ("Scan", {"TableName": "t"})
-    assert wire.sent == []

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from pydantic import TypeAdapter
 
 from daicho.web.http.operation import Operation
-from daicho.web.openapi.examples import UNKNOWN
 from tests.support.described_routes import DescribedRoutes
 from tests.support.sample_project import SAMPLE_ROUTES
 
 ROUTES = SAMPLE_ROUTES
-
-
-@pytest.mark.operations("served_bodies")
-def test_the_example_of_a_body_can_be_sent(operation: Operation, routes: DescribedRoutes) -> None:
-    example = routes.describe(operation)["requestBody"]["content"]["application/json"]["example"]
-    text = json.dumps(example)
-    assert operation.body is not None
-    operation.body.model_validate_json(text, strict=True, extra="forbid")
-    assert UNKNOWN not in json.dumps(example, ensure_ascii=False), (
-        f"{operation.tag}: {example}: give a value in Domain(examples=...) or field(examples=[...])"
-    )
 
 
 @pytest.mark.operations("served")

@@ -19,9 +19,3 @@ def test_the_policy_admits_neither_other_origins_nor_scripts_in_the_page() -> No
     assert not re.search(r"<script>|<style|\son\w+=|style=", UI.page.text)
     own = SwaggerUi("Own", "").page.headers["Content-Security-Policy"]
     assert "connect-src 'self';" in own
-
-
-def test_the_addresses_of_assets_change_with_their_content() -> None:
-    for name, page in UI.assets.items():
-        assert name.startswith(page.digest)
-        assert "immutable" in page.cache_control

@@ -24,7 +24,7 @@ from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation
 from daicho.web.routes.builder import build_operations
-from tests.support.sample_domain import TOYS, Contact, FakeBook, Order, routes, serve
+from tests.support.sample_domain import TOYS, Contact, Order, routes, serve
 
 
 def test_nothing_else_is_there() -> None:
@@ -49,16 +49,6 @@ class Mixed(Entity):
 
     key = Key(id)
     numbered = Listing(number)
-
-
-class Thing(Entity):
-    id: str = uid()
-    name: str = field()
-    size: int = field()
-
-    key = Key(id)
-    named = Listing(name)
-    sized = Listing(name, size)
 
 
 def test_two_queries_must_be_told_apart() -> None:
@@ -109,21 +99,6 @@ def test_a_search_below_a_variable_needs_a_place() -> None:
     domain.mount("/deep", Deep.search)
     domain.mount("/deep/count", Deep.count)
     assert routes(domain)["GET /deep"] == ["?text="]
-
-
-def test_a_function_replaces_the_query_of_its_parameters() -> None:
-    domain = Domain("things", Thing)
-    domain.resource("/things/{id}", Thing, "GET PUT")
-
-    @domain.route("GET", "/things?name=&size=")
-    def sized(book: Book, name: str, size: int, limit: int) -> Page[Thing]:
-        return book.page(Thing.named(f"{name}{size}"), limit=limit)
-
-    assert routes(domain)["GET /things"] == ["?name=", "?name=&size="]
-    book = FakeBook()
-    client = serve(domain, book=book)
-    assert client.good("GET", "/things?size=5&name=x") == {"items": [], "cursor": None}
-    assert book.asked == [Thing.named("x5"), 100, None]
 
 
 def test_variables_of_one_path_are_called_alike() -> None:

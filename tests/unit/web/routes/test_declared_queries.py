@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, field, refuse, uid
-from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.web.openapi.document import describe_operations
-from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import FakeBook, Order, routes, serve
 
 
@@ -59,12 +56,3 @@ def test_a_problem_of_a_keyword_names_the_parameter() -> None:
         assert (answer.status, answer.fields) == (422, {name})
     book.fails = refuse(422, "no such field", field="fields")
     assert client("GET", "/people?name=x").fields == {"fields"}
-
-
-def test_the_description_has_the_parameter_that_a_search_names() -> None:
-    described = describe_operations(build_operations(Daicho(people)))["paths"]["/people"]["get"]
-    parameters = {each["name"]: each.get("description") for each in described["parameters"]}
-    own = ["name", "limit", "cursor", "Name", "town"]
-    assert list(parameters) == [*own, "from", "to", "order"]
-    assert parameters["name"] == "The beginning of any word of name or nick."
-    assert "- `?name=`: Find Person by the beginning" in described["description"]
