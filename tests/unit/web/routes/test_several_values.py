@@ -33,6 +33,12 @@ bills.resource("/bills/{id}", Bill, "GET LIST")
 bills.mount("/months?month=", Bill.of_month)
 
 
+@bills.route("GET", "/bills?year=")
+def list_year(book: Any, year: int) -> int:
+    """A query that takes one year."""
+    return year
+
+
 @pytest.mark.parametrize(
     ("url", "queries"),
     [
@@ -70,6 +76,18 @@ def test_values_that_are_refused(url: str, name: str, message: str) -> None:
     answer = serve(bills)("GET", url)
     assert (answer.status, answer.fields) == (422, {name}), answer.text
     assert message in answer.text
+
+
+def test_the_shards_of_all_lists_are_limited() -> None:
+    domain = Domain("bills", Bill)
+    domain.mount("/bills?year=&sent=", Bill.of_year)
+    book = FakeBook()
+    client = serve(domain, book=book)
+    client.good("GET", "/bills?year=1,2,3,4,5&sent=true,false")
+    assert len(book.asked) == 12
+    answer = client("GET", "/bills?year=1,2,3,4,5,6&sent=true,false")
+    assert (answer.status, answer.fields) == (422, {"year"})
+    assert "at most 10 values" in answer.text
 
 
 def test_a_path_has_one_value() -> None:
