@@ -56,6 +56,26 @@ def test_the_lines_of_an_entity_by_hand() -> None:
     assert total(estimate).write == pytest.approx(100 + 200 + 0.1 + 1.1 + 3 + times.write)
 
 
+def test_transactions_count_for_each_of_their_entities() -> None:
+    data = {
+        "days": 0.04,
+        "transactions": [
+            {
+                "name": "t",
+                "count": 10,
+                "creates": {"Song": 1},
+                "deletes": {"Cart": 3},
+                "idempotent": 1,
+            }
+        ],
+    }
+    estimate = estimate_units(ledger(SONG, generation("Cart")), parse_traffic(data))
+    assert select(estimate, "Cart", "items") == Units(read=30, write=60)
+    # Its record is counted once, with the first entity that is created.
+    assert select(estimate, "Song", "items") == Units(read=10 + 10, write=20 + 20)
+    assert estimate.requests == 10
+
+
 def test_a_search_reaches_the_names_of_other_items() -> None:
     through = ThroughPlan("artist", "Artist", "title", "text", "of_artist")
     search = SearchPlan("search", 1, ("title",), (1, 2, 3), through=(through,))
