@@ -31,11 +31,9 @@ SUBCOMMANDS = {
     "load": Subcommand(
         "daicho_cli.load.command", "load", "Load the rows of FILE as items of ENTITY."
     ),
-    "export": Subcommand(
-        "daicho_cli.export.command", "export", "Export items into FILE, one item a line."
-    ),
+    "export": Subcommand("daicho_cli.export", "export", "Export items into FILE, one item a line."),
     "redrive": Subcommand(
-        "daicho_cli.redrive.command",
+        "daicho_cli.redrive",
         "redrive",
         "Apply the records that were quarantined or discarded, each exactly once.",
     ),
@@ -55,7 +53,7 @@ SUBCOMMANDS = {
         "Append changed declarations to the lock file of generations, and print the effects.",
     ),
     "rebuild": Subcommand(
-        "daicho_cli.rebuild.command",
+        "daicho_cli.rebuild",
         "rebuild",
         "Bring existing items to the newest generation, so that new declarations answer.",
     ),
@@ -65,22 +63,22 @@ SUBCOMMANDS = {
         "Print what a deployment changes in a stage, what it costs, and what is refused.",
     ),
     "status": Subcommand(
-        "daicho_cli.status.command",
+        "daicho_cli.status",
         "status",
         "Print each instance of each entity in a stage, with its state.",
     ),
     "user": Subcommand(
-        "daicho_cli.user.command",
+        "daicho_cli.user",
         "user",
         "Create a user of a tenant in the user pool, with a password.",
     ),
     "smoke": Subcommand(
-        "daicho_cli.smoke.command",
+        "daicho_cli.smoke.run",
         "smoke",
         "Test a deployed stack: drive one route of each kind.",
     ),
     "destroy": Subcommand(
-        "daicho_cli.destroy.command",
+        "daicho_cli.destroy",
         "destroy",
         "Remove a deployed stage with all its data, if the stage retains none.",
     ),

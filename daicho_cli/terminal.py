@@ -24,6 +24,10 @@ class CommandError(Exception):
     """A command cannot run, or cannot continue. The message is for its caller."""
 
 
+class OptionError(CommandError):
+    """Options without a valid meaning."""
+
+
 _EXPECTED = (CommandError, DaichoError, ClientError, BotoCoreError, OSError)
 
 
@@ -57,3 +61,15 @@ def create_progress_bar(*columns: ProgressColumn) -> Progress:
     """A progress bar on stderr, which disappears at its end; invisible without a terminal."""
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+MINUTE_S, HOUR_S = 60, 3_600
+
+
+def format_duration(seconds: float) -> str:
+    """Minutes, or hours."""
+    if seconds < MINUTE_S:
+        return "<1 min"
+    if seconds < HOUR_S:
+        return f"{seconds / MINUTE_S:.0f} min"
+    return f"{seconds / HOUR_S:,.1f} h"

@@ -15,11 +15,18 @@ from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.tenants.failed_records import FailedRecordRemover, FailedRecordReport
-from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
-from daicho_cli.archive.options import Apply, AsJson, StateFile
-from daicho_cli.archive.session import ArchiveSession, show_progress
-from daicho_cli.options import LOCAL, OptionError, StackFile, Stage, check_tenant
-from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
+from daicho_cli.archive.session import (
+    Apply,
+    ArchiveProgress,
+    ArchiveSession,
+    AsJson,
+    StateFile,
+    open_checkpoint,
+    show_progress,
+    sum_counts,
+)
+from daicho_cli.options import LOCAL, StackFile, Stage, check_tenant
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, OptionError, end_on_errors, print_message
 
 _SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
 TIME_LIMIT_S = 24 * 3600.0

@@ -17,10 +17,10 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.release.commands import CommandAdmission
 from daicho.storage import keys
-from daicho_cli.archive import options
-from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
-from daicho_cli.archive.options import (
+from daicho_cli.archive.session import (
     Apply,
+    ArchiveProgress,
+    ArchiveSession,
     AsJson,
     Entities,
     KeyParts,
@@ -28,13 +28,17 @@ from daicho_cli.archive.options import (
     StateFile,
     Tenant,
     Until,
+    open_checkpoint,
+    parse_selection,
+    show_progress,
+    sum_counts,
 )
-from daicho_cli.archive.session import ArchiveSession, show_progress
-from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.options import LOCAL, StackFile, Stage
 from daicho_cli.terminal import (
     COULD_NOT_RUN,
     INCOMPLETE,
     SUCCESS,
+    OptionError,
     end_on_errors,
     print_message,
 )
@@ -78,7 +82,7 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
         if not (tenant or since or until):
             raise OptionError("select items: --tenant, --since, --until, or --key with its tenant")
         session = ArchiveSession.find(stage, stack)
-        selection = options.parse_selection(
+        selection = parse_selection(
             session.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
         if apply:

@@ -14,11 +14,16 @@ from rich.text import Text
 from daicho.archive.reader import DayRange, Selection
 from daicho.archive.verification_report import KINDS, VerifyReport
 from daicho.archive.verifier import Verifier
-from daicho_cli.archive import options
-from daicho_cli.archive.options import AsJson, Entities
-from daicho_cli.archive.session import ArchiveSession, show_progress
-from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
-from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
+from daicho_cli.archive.session import (
+    ArchiveSession,
+    AsJson,
+    Entities,
+    check_year,
+    parse_entities,
+    show_progress,
+)
+from daicho_cli.options import LOCAL, StackFile, Stage
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, OptionError, end_on_errors, print_message
 
 DAYS = 3
 MAX_DAYS = 3660
@@ -50,7 +55,7 @@ def verify(  # the command's options
     with end_on_errors("archive verify"):
         session = ArchiveSession.find(stage, stack)
         days = _parse_days(since, until, session.now().date())
-        names = options.parse_entities(session.ledger, entity)
+        names = parse_entities(session.ledger, entity)
         if not names:
             # Entities that are no longer declared can have archived objects too.
             names = tuple(
@@ -90,7 +95,7 @@ def _parse_day(text: str | None, option: str) -> dt.date | None:
         day = dt.date.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r} is no day: 2026-11-21") from error
-    options.check_year(day, option)
+    check_year(day, option)
     return day
 
 

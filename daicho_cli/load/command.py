@@ -18,26 +18,21 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
 from daicho.web.routes.builder import list_path_only_fields
-from daicho_cli.aws.connection import Connection
+from daicho_cli.aws import Connection
 from daicho_cli.checkpoint import CheckpointError
-from daicho_cli.load.batch_writer import BatchWriter
-from daicho_cli.load.checked_writer import CheckedWriter
 from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader, read_rejected
-from daicho_cli.load.row_preparer import RowPreparer
-from daicho_cli.load.row_reader import is_array
-from daicho_cli.load.unique_writer import UniqueWriter
-from daicho_cli.options import (
-    LOCAL,
-    Endpoint,
-    OptionError,
-    StackFile,
-    TableName,
-    check_tenant,
-    find_entity,
-)
+from daicho_cli.load.rows import RowPreparer, is_array
+from daicho_cli.load.writers import BatchWriter, CheckedWriter, UniqueWriter
+from daicho_cli.options import LOCAL, Endpoint, StackFile, TableName, check_tenant, find_entity
 from daicho_cli.project import discover_project, load_ledger
-from daicho_cli.terminal import CommandError, create_progress_bar, end_command, print_message
+from daicho_cli.terminal import (
+    CommandError,
+    OptionError,
+    create_progress_bar,
+    end_command,
+    print_message,
+)
 
 FAILED, ROWS_REJECTED = 1, 3
 """Exit codes: nothing was loaded, or not all; all was loaded but the rejected rows."""

@@ -12,11 +12,9 @@ from typing import Any
 from daicho.errors import Refusal
 from daicho.storage.attributes import Image
 from daicho_cli.checkpoint import CheckpointFile
-from daicho_cli.load.batch_writer import BatchWriter
 from daicho_cli.load.checkpoint import LoadProgress
-from daicho_cli.load.row_preparer import RejectedError, RowPreparer
-from daicho_cli.load.row_reader import NumberedRow, read_rows
-from daicho_cli.load.unique_writer import UniqueWriter
+from daicho_cli.load.rows import NumberedRow, RejectedError, RowPreparer, read_rows
+from daicho_cli.load.writers import BatchWriter, UniqueWriter
 
 BLOCK_ROWS = 2_500
 OnProgress = Callable[[int, int], None]

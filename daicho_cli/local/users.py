@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from daicho.runtime.token_claims import OPERATOR
 from daicho_cli.local.instance import LocalInstance
-from daicho_cli.user.pool_user import PoolUser, create_or_update_user
+from daicho_cli.user import PoolUser, create_or_update_user
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient

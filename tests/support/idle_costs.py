@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daicho_cli.cost.bill import Bill
-from daicho_cli.cost.footprint import ALARMS, IDLE_METRICS, MEMORY_MB
+from daicho_cli.cost.bill import ALARMS, IDLE_METRICS, MEMORY_MB, Bill
 
 Template = Mapping[str, Any]
 FREE_ALARMS = FREE_METRICS = 10

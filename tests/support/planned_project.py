@@ -28,7 +28,7 @@ from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.web import openapi
-from daicho_cli.contract.committed import DESCRIPTION
+from daicho_cli.contract.command import DESCRIPTION
 from daicho_cli.main import app
 
 _HEAD = '''"""Users."""

@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from daicho.plan import Ledger
-from daicho_cli.local import lifecycle, logs
+from daicho_cli.local import group as logs
+from daicho_cli.local import lifecycle
 from daicho_cli.local.instance import REGION, LocalInstance
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy

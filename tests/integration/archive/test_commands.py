@@ -13,7 +13,7 @@ from daicho.archive import forgetter
 from daicho.declare.domain import Domain
 from daicho.declare.registry import Daicho
 from daicho_cli.archive.session import ArchiveSession, MeteredBucket
-from daicho_cli.aws.stacks import Stack
+from daicho_cli.aws import Stack
 from daicho_cli.main import app
 from tests.support.archive_deployment import LEDGER, Deployed, Entry, write
 

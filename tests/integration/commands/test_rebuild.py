@@ -15,8 +15,8 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage.table import Table
+from daicho_cli import rebuild as command
 from daicho_cli.main import app
-from daicho_cli.rebuild import command
 from tests.support.planned_project import (
     ChangingProject,
     record_release,

@@ -11,8 +11,8 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from daicho_cli.archive.formatting import print_answer
-from daicho_cli.archive.query_result import QueryResult
+from daicho_cli.archive.engines import QueryResult
+from daicho_cli.archive.query import print_answer
 from daicho_cli.main import app
 from tests.support.archive_commands import LOCAL_STACK, Commanded, commanded
 from tests.support.memory_archive import render_link_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
-from daicho_cli.contract.change import Severity
+from daicho_cli.contract.changes import Severity
 from daicho_cli.contract.operations import compare_descriptions
 from tests.support.sample_project import SAMPLE_ROUTES
 from tests.support.small_api import build_document, users

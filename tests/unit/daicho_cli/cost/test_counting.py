@@ -17,9 +17,9 @@ from daicho_cli.cost.counting import (
     estimate_idle_rollups,
     estimate_votes,
 )
-from daicho_cli.cost.derived_writes import Touches
 from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_write
+from daicho_cli.cost.writes import Touches
 from tests.unit.daicho_cli.cost.plans import CHART, COUNT
 
 BENCH = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1_000, rollups=2))

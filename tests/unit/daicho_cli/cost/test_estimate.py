@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from daicho.plan import CounterPlan, Part, RetiringPlan, SearchPlan, ThroughPlan
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.estimate import STACK, Estimate, Work, estimate_units
 from daicho_cli.cost.examples import ExampleError
 from daicho_cli.cost.traffic import Traffic, TrafficError, parse_traffic
 from daicho_cli.cost.units import Units, sum_units
+from daicho_cli.cost.writes import EntityShape
 from tests.unit.daicho_cli.cost.plans import (
     CHART,
     COUNT,

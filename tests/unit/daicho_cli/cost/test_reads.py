@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from daicho.plan import Generation, KeyPlan
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import build_image
 from daicho_cli.cost.reads import (
     EntityReads,
@@ -17,6 +16,7 @@ from daicho_cli.cost.reads import (
 )
 from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
 from daicho_cli.cost.units import Units
+from daicho_cli.cost.writes import EntityShape
 from tests.unit.daicho_cli.cost.plans import CHART, OF_ARTIST, REVENUE, TITLED, VALUES, generation
 
 PLAIN = EntityShape()

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from daicho.plan import Ledger
-from daicho_cli.cost.default_traffic import build_default_traffic
 from daicho_cli.cost.estimate import estimate_units
 from daicho_cli.cost.traffic import Traffic, TrafficError, TransactionTraffic, parse_traffic
-from daicho_cli.cost.traffic_file import complete_example, read_traffic, select_declared
+from daicho_cli.cost.traffic_file import (
+    build_default_traffic,
+    complete_example,
+    read_traffic,
+    select_declared,
+)
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP, Page, Product, Sale
 
 FILE = """
