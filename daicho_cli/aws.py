@@ -96,7 +96,11 @@ def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
 
 def list_local_outputs(content: Mapping[str, Any]) -> dict[str, str]:
     """The outputs of the local stack by name. ``content``: see `read_local_stack`."""
-    return {output: content[name] for output, name in _LOCAL.items() if name in content}
+    functions = content.get("functions", {})
+    return {
+        **{output: content[name] for output, name in _LOCAL.items() if name in content},
+        **{f"{name.capitalize()}FunctionName": function for name, function in functions.items()},
+    }
 
 
 @dataclass(frozen=True)
@@ -109,16 +113,20 @@ class Stack:
     region: str | None = None
 
     @classmethod
-    def find(cls, stage: str | None, file: Path) -> Stack:
+    def find(
+        cls, stage: str | None, file: Path, *, region: str | None = None, instead: str = "--stage"
+    ) -> Stack:
         """The stack of a stage; without a stage, the local stack that ``file`` describes.
+
+        ``region``: of the stage. ``instead``: the option to use without a local stack.
 
         Raises:
             StackError: the stack does not exist.
             ClientError, BotoCoreError: AWS does not answer the request.
         """
         if stage is not None:
-            return cls(name_stack(stage), read_outputs(stage))
-        content = read_local_stack(file)
+            return cls(name_stack(stage), read_outputs(stage, region), None, region)
+        content = read_local_stack(file, instead=instead)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS accepts any
         try:
@@ -142,6 +150,11 @@ class Stack:
     def is_local(self) -> bool:
         """Whether the stack runs on the local AWS."""
         return self.endpoint is not None
+
+    def open_client(self, service: str, config: Config | None = None) -> Any:
+        """A client of an AWS service."""
+        place = {"endpoint_url": self.endpoint, "region_name": self.region}
+        return boto3.client(service, config=config, **place)  # type: ignore[call-overload]
 
 
 _LOCAL = {
@@ -188,18 +201,8 @@ class Connection:
         """
         if table is not None:
             return cls(table, endpoint, region)
-        if stage is not None:
-            outputs = read_outputs(stage, region)
-            if "TableName" not in outputs:
-                raise StackError(f"the stack of {stage} has no output TableName: deploy it again")
-            return cls(outputs["TableName"], endpoint, region)
-        stack = read_local_stack(stack_file, instead=instead)
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            os.environ.setdefault(name, "test")  # the local AWS accepts any
-        try:
-            return cls(stack["table"], endpoint or stack["endpoint"], region or stack["region"])
-        except KeyError as error:
-            raise StackError(f"{stack_file} knows no {error}: make up once more") from error
+        stack = Stack.find(stage, stack_file, region=region, instead=instead)
+        return cls(stack["TableName"], endpoint or stack.endpoint, region or stack.region)
 
     def open(self, parallelism: int, attempts: int = 5, timeout: float = 30.0) -> Table:
         """Open the table, with retries and timeouts for a program that may wait.
@@ -248,11 +251,10 @@ def read_table_size(connection: Connection) -> TableSize | None:
             region_name=connection.region,
         )
         described = client.describe_table(TableName=connection.table)["Table"]
-    except ClientError as error:
-        if error.response.get("Error", {}).get("Code") == "ResourceNotFoundException":
+    except (ClientError, BotoCoreError) as error:
+        code = error.response["Error"].get("Code") if isinstance(error, ClientError) else ""
+        if code == "ResourceNotFoundException":
             return None
-        raise StackError(f"table {connection.table}: {error}") from error
-    except BotoCoreError as error:
         raise StackError(f"table {connection.table}: {error}") from error
     return TableSize(described.get("ItemCount", 0), described.get("TableSizeBytes", 0))
 
@@ -347,15 +349,14 @@ class LambdaInvoker:
             CallError: the stack has no such function.
             ClientError, BotoCoreError: AWS does not answer the request.
         """
-        if stage is not None:
-            return cls(boto3.client("lambda", config=_make_config()), _get_output(stage, function))
-        stack = read_local_stack(stack_file)
-        name = stack.get("functions", {}).get(function.lower())
+        stack = Stack.find(stage, stack_file)
+        name = stack.resources.get(f"{function}FunctionName")
         if name is None:
-            raise CallError(f"{stack_file} knows no function {function.lower()}: make up once more")
-        session = boto3.Session("test", "test", region_name=stack["region"])
-        client = session.client("lambda", endpoint_url=stack["endpoint"], config=_make_config())
-        return cls(client, name)
+            raise CallError(f"{stack.name} has no function {function.lower()}")
+        config = Config(
+            read_timeout=SECONDS_PER_CALL, tcp_keepalive=True, retries={"total_max_attempts": 1}
+        )
+        return cls(stack.open_client("lambda", config), name)
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Call the function; return its answer.
@@ -370,17 +371,3 @@ class LambdaInvoker:
             kind, message = reply.get("errorType", "error"), reply.get("errorMessage", reply)
             raise CallError(f"{self.name}: {kind}: {message}")
         return reply
-
-
-def _get_output(stage: str, function: str) -> str:
-    outputs = read_outputs(stage)
-    try:
-        return outputs[f"{function}FunctionName"]
-    except KeyError:
-        raise CallError(f"the stack Daicho-{stage} has no function {function.lower()}") from None
-
-
-def _make_config() -> Config:
-    return Config(
-        read_timeout=SECONDS_PER_CALL, tcp_keepalive=True, retries={"total_max_attempts": 1}
-    )

@@ -11,7 +11,6 @@ it empties a bucket once: a log that is delivered after that fails the deletion 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from botocore.exceptions import ClientError
 
 from daicho.errors import StoreError
 from daicho.storage.bucket import MAX_REMOVALS_PER_REQUEST, Bucket
-from daicho_cli.aws import describe_stack, name_stack
+from daicho_cli.aws import describe_stack, name_stack, read_template
 from daicho_cli.options import Region
 from daicho_cli.terminal import CommandError, end_on_errors, print_message
 
@@ -69,10 +68,7 @@ class StackRemoval:
         stack = describe_stack(self.cloudformation, self.stack)
         if stack.get("EnableTerminationProtection"):
             raise RetainedDataError(f"{self.stack} has termination protection")
-        template = self.cloudformation.get_template(
-            StackName=self.stack, TemplateStage="Processed"
-        )["TemplateBody"]
-        resources = (json.loads(template) if isinstance(template, str) else template)["Resources"]
+        resources = read_template(self.cloudformation, self.stack)["Resources"]
         retained = sorted(
             id
             for id, resource in resources.items()

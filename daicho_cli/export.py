@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_declared_places
@@ -44,8 +43,8 @@ from daicho_cli.terminal import (
     INTERRUPTED,
     CommandError,
     OptionError,
-    create_progress_bar,
     end_command,
+    show_progress_bar,
 )
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
@@ -435,23 +434,19 @@ def _join_sections(reader: SectionReader, head: Image, entity: str) -> dict[str,
 
 
 def _run_with_progress_bar(exporter: Exporter) -> None:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[items]:,} items"),
-        TextColumn("{task.fields[units]:,.0f} units"),
-        TextColumn("{task.fields[parallelism]} at once"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     total = exporter.checkpoint.progress.segments.total
-
-    with create_progress_bar(*columns) as bar:
-        task = bar.add_task(exporter.output.name, total=total, items=0, units=0.0, parallelism=0)
+    with show_progress_bar(
+        exporter.output.name,
+        "{task.fields[items]:,} items",
+        "{task.fields[units]:,.0f} units",
+        "{task.fields[parallelism]} at once",
+        total=total,
+        has_end=True,
+        **{"items": 0, "units": 0.0, "parallelism": 0},
+    ) as update:
 
         def update_bar(progress: ExportProgress, scan_round: ScanRound[ExportedPage]) -> None:
-            bar.update(
-                task,
+            update(
                 completed=total - len(progress.segments.starts),
                 items=progress.items,
                 units=progress.units,

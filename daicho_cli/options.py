@@ -14,6 +14,7 @@ from daicho_cli.project import discover_project
 from daicho_cli.terminal import OptionError
 
 LOCAL = STACK_FILE
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Stage = Annotated[
     str | None, typer.Option(help="A deployed stage, dev or prod. Default: the local stack.")
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState
@@ -41,7 +39,7 @@ from daicho_cli.aws import (
     read_table_size,
 )
 from daicho_cli.cost.prices import Prices
-from daicho_cli.options import LOCAL, StackFile, Stage
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
 from daicho_cli.plan.changes import EntityChange
 from daicho_cli.plan.items import (
     ItemsRead,
@@ -59,9 +57,10 @@ from daicho_cli.terminal import (
     MINUTE_S,
     SUCCESS,
     OptionError,
-    create_progress_bar,
     end_on_errors,
     format_duration,
+    print_json,
+    show_progress_bar,
 )
 
 
@@ -225,9 +224,7 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     ] = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of text.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Bring existing items to the newest generation, so that new declarations answer.
 
@@ -256,7 +253,7 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
                 job = _watch(table, job)
         purge = find_purge(table)
     if as_json:
-        typer.echo(json.dumps(build_document(job, purge), indent=2))
+        print_json(build_document(job, purge))
     else:
         typer.echo(describe_job(job) if job else NOTHING_TO_DO)
         if purge is not None:
@@ -332,11 +329,9 @@ def _pause(table: Table, job: RebuildJob | None) -> RebuildJob:
 
 def _watch(table: Table, job: RebuildJob) -> RebuildJob:
     """Show the progress until nothing works on it any more."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with create_progress_bar(*columns) as bar:
-        task = bar.add_task("rebuild", total=100)
+    with show_progress_bar("rebuild", total=100) as update:
         while job.state not in OVER:
-            bar.update(task, description=describe_job(job), completed=job.percent)
+            update(description=describe_job(job), completed=job.percent)
             if job.state == "blocked":
                 return job
             time.sleep(WATCH_S)

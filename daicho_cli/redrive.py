@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from daicho.redrive.claim_ids import ClaimId, parse_claim
 from daicho.redrive.redrive import MAX_RECOUNTS
 from daicho_cli.aws import CallError, LambdaInvoker
-from daicho_cli.options import LOCAL, StackFile, Stage
-from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
+from daicho_cli.terminal import (
+    INCOMPLETE,
+    SUCCESS,
+    build_table,
+    end_on_errors,
+    print_json,
+    show_progress_bar,
+)
 
 Answer = dict[str, Any]
 """An answer of the function, or an entry of one of its lists: JSON values."""
@@ -53,9 +57,7 @@ def print_report(totals: RedriveTotals, *, applied: bool) -> None:
         ),
     ):
         if rows:
-            table = Table(title=title, title_justify="left")
-            for column in columns:
-                table.add_column(column, overflow="fold")
+            table = build_table(title, columns)
             for row in rows:
                 table.add_row(*map(Text, row))  # plain text: brackets in a key are no markup
             console.print(table)
@@ -143,9 +145,7 @@ def redrive(
         int,
         typer.Option(min=1, max=1000, help="The number of records in one call of the function."),
     ] = 100,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
 
@@ -158,7 +158,7 @@ def redrive(
         call = LambdaInvoker.find("Redrive", stage, stack)
         totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)
     if as_json:
-        typer.echo(json.dumps(vars(totals), indent=2, ensure_ascii=False))
+        print_json(vars(totals))
     else:
         print_report(totals, applied=apply)
     raise typer.Exit(INCOMPLETE if totals.is_work_left else SUCCESS)
@@ -215,14 +215,12 @@ def _read_answers(
 def _run_with_progress_bar(
     call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
 ) -> RedriveTotals:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with create_progress_bar(*columns) as bar:
-        task = bar.add_task("redrive: called", total=None)
+    with show_progress_bar("redrive: called") as update:
 
         def update_bar(totals: RedriveTotals) -> None:
             left = f"{len(totals.claims) + len(totals.discarded):,} left"
             counts = f"{totals.applied:,} applied, {left}" if action == "apply" else left
-            bar.update(task, description=f"redrive: {counts}")
+            update(description=f"redrive: {counts}")
 
         return run(call, action, limit, update_bar, claims)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
-from rich.table import Table
 
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
@@ -18,9 +15,9 @@ from daicho.rebuild.recounts import RecountEntry, list_recounts
 from daicho.release.instance_states import InstanceState, InstanceStatus, list_instance_states
 from daicho.release.states import StageStates
 from daicho_cli.aws import StageOptions, find_stage
-from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage, TableOfStage
+from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
-from daicho_cli.terminal import INCOMPLETE, end_command, end_on_errors
+from daicho_cli.terminal import INCOMPLETE, build_table, end_command, end_on_errors, print_json
 
 
 @dataclass(frozen=True)
@@ -123,9 +120,7 @@ def print_statuses(
     ``waiting``: the tallies that wait for a recount.
     """
     out = console or Console()
-    table = Table(title=f"Instances in {table_name}", title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold")
+    table = build_table(f"Instances in {table_name}", COLUMNS)
     for status in statuses:
         for instance in status.instances:
             name = f"{status.entity}.{instance.declaration}@{instance.since}"
@@ -191,9 +186,7 @@ def status(
     region: Region = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a table.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print each instance of each entity in a stage, with its state.
 
@@ -209,6 +202,6 @@ def status(
     statuses = list_entity_statuses(ledger, deployed.states)
     if as_json:
         document = build_document(deployed.table.name, statuses, waiting)
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json(document)
     else:
         print_statuses(deployed.table.name, statuses, waiting)

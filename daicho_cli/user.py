@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import boto3
 import typer
 
 from daicho.runtime.token_claims import TENANT_CLAIM
@@ -164,9 +163,7 @@ def user(
         wanted = PoolUser(
             name=name, tenant=tenant, email=email, groups=group or (), tenant_claim=claim
         )
-        cognito = boto3.client(
-            "cognito-idp", endpoint_url=deployed.endpoint, region_name=deployed.region
-        )
+        cognito = deployed.open_client("cognito-idp")
         is_new = create_or_update_user(cognito, deployed["UserPoolId"], wanted, password)
     done = "was created" if is_new else "existed: its password was set"
     joined = f"; groups: {', '.join(group)}" if group else ""

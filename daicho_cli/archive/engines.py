@@ -23,7 +23,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import boto3
 import duckdb
 
 from daicho.archive.reader import Selection
@@ -226,7 +225,7 @@ class AthenaEngine:
         workgroup, database, table = (
             stack[f"Archive{part}Name"] for part in ("Workgroup", "Database", "Table")
         )
-        client = boto3.client("athena", endpoint_url=stack.endpoint, region_name=stack.region)
+        client = stack.open_client("athena")
         return cls(client, workgroup, database, table)
 
     def answer(

@@ -19,7 +19,6 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import Selection
 from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
@@ -473,9 +472,6 @@ def _run_statement(
         broken.append(name)
         print_message(f"skipped: {name}: {error}")
 
-    def report_corrupt(name: str, error: CorruptObjectError) -> None:
-        report_broken(name, error)
-
     if choose_engine(session) == "athena" and entities:
         athena = AthenaEngine.open(session.stack)
         objects = list(session.archive.list_selected(selection))
@@ -495,7 +491,7 @@ def _run_statement(
         return
     with ExitStack() as stack:
         with show_progress(session, "reading the archive"):
-            rows = session.archive.read_rows(selection, report_corrupt)
+            rows = session.archive.read_rows(selection, report_broken)
             answer = stack.enter_context(open_engine(rows, sql))
         print_message(f"DuckDB: {session.reads}, checked and read")
         yield answer

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.declare.entity import Entity
@@ -33,7 +32,7 @@ from daicho_cli.aws import Stack
 from daicho_cli.checkpoint import CheckpointFile, Progress
 from daicho_cli.options import check_tenant
 from daicho_cli.project import discover_project, load_ledger
-from daicho_cli.terminal import OptionError, create_progress_bar, print_message
+from daicho_cli.terminal import OptionError, print_message, show_progress_bar
 
 
 @dataclass
@@ -119,7 +118,6 @@ StateFile = Annotated[
         "--state", help="The progress file. Default: a file in this folder, named by the request."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
 def parse_selection(
@@ -253,25 +251,16 @@ def _parse_value(kind: str, text: str) -> object:
 
 @dataclass
 class AccessCounts:
-    """How many objects of the bucket were read, and how many were listed."""
+    """How many objects of the bucket were read."""
 
     objects: int = 0
     bytes: int = 0
-    listed: int = 0
     partitions: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         return (
             f"{self.objects:,} objects of {len(self.partitions):,} partitions, {self.bytes:,} bytes"
         )
-
-    def to_json(self) -> dict[str, int]:
-        """The same as plain JSON values."""
-        return {
-            "partitions": len(self.partitions),
-            "objects": self.objects,
-            "bytes": self.bytes,
-        }
 
 
 @dataclass
@@ -286,9 +275,7 @@ class MeteredBucket:
         self, prefix: str, *, behind: str = "", most: int = 1000
     ) -> Iterator[ListedObject]:
         """The same as in `Bucket`."""
-        for entry in self.bucket.list_objects(prefix, behind=behind, most=most):
-            self.reads.listed += 1
-            yield entry
+        return self.bucket.list_objects(prefix, behind=behind, most=most)
 
     def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
         """The same as in `Bucket`."""
@@ -375,18 +362,11 @@ class ArchiveSession:
 @contextmanager
 def show_progress(session: ArchiveSession, title: str, total: int | None = None) -> Iterator[None]:
     """Show a bar for the objects that are read; nothing without a terminal."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[reads]}"),
-        TimeElapsedColumn(),
-    )
-    with create_progress_bar(*columns) as bar:
-        task = bar.add_task(title, total=total, reads="")
+    with show_progress_bar(title, "{task.fields[reads]}", total=total, reads="") as update:
         before = session.reads.objects
 
         def update_bar(reads: AccessCounts) -> None:
-            bar.update(task, completed=reads.objects - before, reads=str(reads))
+            update(completed=reads.objects - before, reads=str(reads))
 
         session.metered_bucket.on_read = update_bar
         try:

@@ -63,9 +63,13 @@ class ContractChange(Difference):
         }
 
 
-def make_breaking(rule: str, subject: str, text: str, way: str) -> Difference:
-    """A difference after which clients may fail, with the way to avoid it."""
-    return Difference(Severity.BREAKING, rule, subject, text, way)
+def make_breaking(rule: str, subject: str, text: str, way: str = "", **values: str) -> Difference:
+    """A difference of operations after which clients may fail.
+
+    ``way``: the name of the instruction that avoids it, by default the rule; ``values``: its parts.
+    """
+    instruction = find_operation_way(way or rule, **values)
+    return Difference(Severity.BREAKING, rule, subject, text, instruction)
 
 
 def make_compatible(rule: str, subject: str, text: str) -> Difference:

@@ -18,8 +18,9 @@ from daicho.plan import Ledger
 from daicho.web import openapi
 from daicho_cli.contract.changes import ContractChange, Severity
 from daicho_cli.contract.operations import compare_descriptions
+from daicho_cli.options import AsJson
 from daicho_cli.project import discover_project, find_project, load_ledger
-from daicho_cli.terminal import print_message
+from daicho_cli.terminal import print_json, print_message
 
 DESCRIPTION = Path("docs/reference/openapi.json")
 """Where `daicho openapi` writes the description of a project, below its folder."""
@@ -158,7 +159,7 @@ def contract(
             show_default="the last commit",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare the API of the declarations with the committed OpenAPI document.
 
@@ -171,7 +172,7 @@ def contract(
         print_message(f"daicho contract could not run: {error}")
         raise typer.Exit(ERROR) from error
     if as_json:
-        typer.echo(json.dumps(render_check(check), indent=2, ensure_ascii=False))
+        print_json(render_check(check))
     else:
         typer.echo(format_check(check))
     if check.is_breaking:

@@ -23,7 +23,6 @@ from daicho_cli.contract.changes import (
     Difference,
     Direction,
     Severity,
-    find_operation_way,
     make_breaking,
     make_compatible,
 )
@@ -93,16 +92,15 @@ class ParameterComparer:
     def _compare_one(self, old: Parameter, new: Parameter) -> Iterator[Difference]:
         subject = _name_subject(old)
         if new.get("required") and not old.get("required"):
-            way = find_operation_way("required-parameter")
             text = f"{subject} is required"
-            yield make_breaking("newly-required-parameter", subject, text, way)
+            yield make_breaking("newly-required-parameter", subject, text, "required-parameter")
         elif old.get("required") and not new.get("required"):
             yield make_compatible("newly-optional-parameter", subject, f"{subject} is optional")
         for name in ("style", "explode", "allowReserved"):
             if old.get(name) != new.get(name):
-                text = f"{subject}: {name} {old.get(name)} → {new.get(name)}"
-                way = find_operation_way("changed-encoding", kept=f"{name} {old.get(name)}")
-                yield make_breaking("changed-encoding", subject, text, way)
+                kept = f"{name} {old.get(name)}"
+                text = f"{subject}: {kept} → {new.get(name)}"
+                yield make_breaking("changed-encoding", subject, text, kept=kept)
         if new.get("deprecated") and not old.get("deprecated"):
             text = f"{subject} is deprecated"
             yield Difference(Severity.NOTICE, "deprecated", subject, text)
@@ -138,21 +136,21 @@ def _describe_rename(old: Parameter, new: Parameter) -> Difference:
     elif _selects_listing(old):
         kind = "renamed-flag"
     text = f"{subject} is renamed to {new['name']}"
-    return make_breaking("renamed-parameter", subject, text, find_operation_way(kind, kept=name))
+    return make_breaking("renamed-parameter", subject, text, kind, kept=name)
 
 
 def _describe_removal(old: Parameter) -> Difference:
     kind = "removed-search" if _takes_keyword(old) else "removed-parameter"
-    subject, way = _name_subject(old), find_operation_way(kind, kept=old["name"])
-    return make_breaking("removed-parameter", subject, f"{subject} is removed", way)
+    subject, text = _name_subject(old), f"{_name_subject(old)} is removed"
+    return make_breaking("removed-parameter", subject, text, kind, kept=old["name"])
 
 
 def _describe_addition(new: Parameter) -> Difference:
     subject = _name_subject(new)
     if not new.get("required"):
         return make_compatible("added-parameter", subject, f"{subject} is added")
-    way, text = find_operation_way("required-parameter"), f"{subject} is new and required"
-    return make_breaking("added-required-parameter", subject, text, way)
+    text = f"{subject} is new and required"
+    return make_breaking("added-required-parameter", subject, text, "required-parameter")
 
 
 def _compare_queries(
@@ -169,8 +167,8 @@ def _compare_queries(
     required = {name for name, is_required in names_after.items() if is_required}
     for names, query in before.items():
         if names not in after and required <= names <= names_after.keys():
-            subject, way = f"query ?{query}", find_operation_way("removed-query")
-            yield make_breaking("removed-query", subject, f"{subject} is removed", way)
+            subject = f"query ?{query}"
+            yield make_breaking("removed-query", subject, f"{subject} is removed")
     for names, query in after.items():
         if names not in before and names <= names_before.keys():
             subject = f"query ?{query}"
@@ -295,20 +293,19 @@ class ApiComparer:
     ) -> Iterator[Difference]:
         before = resolve(old.get("requestBody", {}), self.before)
         after = resolve(new.get("requestBody", {}), self.after)
-        subject, optional = "request body", find_operation_way("required-body")
+        subject = "request body"
         if before and not after:
-            way = find_operation_way("removed-body")
-            yield make_breaking("removed-body", subject, f"{subject} is not accepted any more", way)
+            yield make_breaking("removed-body", subject, f"{subject} is not accepted any more")
         elif after and not before:
             if after.get("required"):
                 text = f"{subject} is new and required"
-                yield make_breaking("added-required-body", subject, text, optional)
+                yield make_breaking("added-required-body", subject, text, "required-body")
             else:
                 yield make_compatible("added-body", subject, f"{subject} is accepted")
         elif before:
             if after.get("required") and not before.get("required"):
                 text = f"{subject} is required"
-                yield make_breaking("newly-required-body", subject, text, optional)
+                yield make_breaking("newly-required-body", subject, text, "required-body")
             contents = before.get("content", {}), after.get("content", {})
             yield from self._requests.compare_contents(*contents, subject)
 
@@ -323,8 +320,8 @@ class ApiComparer:
                 if is_problem:
                     yield make_compatible("removed-problem", subject, f"{subject} does not occur")
                 else:
-                    way = find_operation_way("removed-answer", kept=status)
-                    yield make_breaking("removed-answer", subject, f"{subject} is removed", way)
+                    text = f"{subject} is removed"
+                    yield make_breaking("removed-answer", subject, text, kept=status)
             elif status not in before:
                 severity = Severity.COMPATIBLE if is_problem else Severity.NOTICE
                 yield Difference(severity, "added-answer", subject, f"{subject} is added")
@@ -339,8 +336,7 @@ class ApiComparer:
         for name in dict.fromkeys((*before, *after)):
             header = f"header {name} of {subject}"
             if name not in after:
-                way = find_operation_way("removed-header")
-                yield make_breaking("removed-header", header, f"{header} is removed", way)
+                yield make_breaking("removed-header", header, f"{header} is removed")
             elif name not in before:
                 yield make_compatible("added-header", header, f"{header} is added")
             else:
@@ -397,12 +393,10 @@ def _describe_lost(
     similar = next((each for each in after if each.keys() == requirement.keys()), None)
     if similar is None:
         kept = f"authorization by {' and '.join(requirement) or 'no token'}"
-        way = find_operation_way("changed-security", kept=kept)
         text = f"{kept} is not enough any more"
-        return make_breaking("changed-security", "authorization", text, way)
+        return make_breaking("changed-security", "authorization", text, kept=kept)
     roles = " and ".join(sorted(_list_roles(similar) - _list_roles(requirement)))
-    way = find_operation_way("changed-role", kept=roles)
-    return make_breaking("changed-role", "role", f"the role {roles} is required", way)
+    return make_breaking("changed-role", "role", f"the role {roles} is required", kept=roles)
 
 
 def _list_roles(requirement: Mapping[str, Sequence[str]]) -> set[str]:
@@ -413,5 +407,5 @@ def _describe_removed(name: str) -> Difference:
     """A removed operation, by its method and path."""
     method, _, path = name.partition(" ")
     kind = "removed-list" if method == "GET" else "removed-operation"
-    way = find_operation_way(kind, method=method, path=path)
-    return make_breaking("removed-operation", name, f"{name} is removed", way)
+    text = f"{name} is removed"
+    return make_breaking("removed-operation", name, text, kind, method=method, path=path)

@@ -22,7 +22,6 @@ from daicho_cli.contract.changes import (
     Direction,
     Severity,
     find_null_way,
-    find_operation_way,
     find_way,
     make_breaking,
     make_compatible,
@@ -170,9 +169,8 @@ class SchemaComparer:
         """The differences of ``content``: media types, and the schema of each."""
         for kind in dict.fromkeys((*before, *after)):
             if kind not in after:
-                way = find_operation_way("removed-media-type", kept=kind)
                 text = f"{subject}: {kind} is removed"
-                yield make_breaking("removed-media-type", subject, text, way)
+                yield make_breaking("removed-media-type", subject, text, kept=kind)
             elif kind not in before:
                 yield make_compatible("added-media-type", subject, f"{subject}: {kind} is added")
             else:

@@ -191,59 +191,49 @@ class _EntityRow:
     def describe(self, rest: str) -> tuple[str, str, str]:
         """Index, key and reads; ``rest`` is a verb, or a declaration and its query mode."""
         name, _, mode = rest.partition(".")
-        key = self.plan.key
-        if name == "key" and mode == "all":
-            number = "its" if isinstance(key.shards, str) else key.shards
-            shards = "" if key.shards is None else f", merged over {number} shards"
-            least = "" if key.shards is None else ", 1 a shard at least"
-            return (
-                "table",
-                f"PK `{self._render_partition()}`{shards}",
-                f"1 for 4 KB of the page{least}",
-            )
-        if name == "key" and mode == "under":
-            return (
-                "table",
-                f"PK `{self._render_partition()}`, "
-                f"SK begins with whole components of `{self._render_sort()}`",
-                "1 for 4 KB of the page",
-            )
-        if name == "key" and mode == "inverse":
-            far = "#".join(f"{{{field}}}" for field in key.sort)
-            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        if name == "key" and mode in ("all", "inverse", "under"):
+            return self._describe_key(mode)
         if self.plan.versions and name == "versions":
             return self._describe_versions(mode)
         if self.plan.versions == "pointer" and name == "GET":
             return "table", f"{self._render_history()}, the last", "1"
-        declarations: tuple[Any, ...] = (
-            *self.plan.searches,
-            *self.plan.listings,
-            *self.plan.aggregates,
-            *self.plan.counters,
+        plan, is_top = self.plan, mode == "top"
+        declared: tuple[Any, ...] = (
+            *plan.searches,
+            *plan.listings,
+            *plan.aggregates,
+            *plan.counters,
         )
-        declaration = next((plan for plan in declarations if plan.name == name), None)
-        match declaration:
-            case SearchPlan():
-                return self._describe_search(declaration)
-            case ListingPlan():
-                return self._describe_listing(declaration)
-            case AggregatePlan():
+        match next((declaration for declaration in declared if declaration.name == name), None):
+            case SearchPlan() as search:
+                return self._describe_search(search)
+            case ListingPlan() as listing:
+                return self._describe_listing(listing)
+            case AggregatePlan() as tally:
+                return self._describe_ranking(tally) if is_top else self._describe_total(tally)
+            case CounterPlan() as counter:
                 return (
-                    self._describe_ranking(declaration)
-                    if mode == "top"
-                    else self._describe_total(declaration)
+                    self._describe_counter_ranking(counter)
+                    if is_top
+                    else self._describe_counter(counter)
                 )
-            case CounterPlan():
-                return (
-                    self._describe_counter_ranking(declaration)
-                    if mode == "top"
-                    else self._describe_counter(declaration)
-                )
-        return (
-            "table",
-            f"PK `{self._render_partition()}`, SK `{self._render_sort()}`",
-            self._describe_reads(name),
-        )
+        key = f"PK `{self._render_partition()}`, SK `{self._render_sort()}`"
+        return "table", key, self._describe_reads(name)
+
+    def _describe_key(self, mode: str) -> tuple[str, str, str]:
+        """The items of a partition, all or those under a prefix; or edges from the other end."""
+        key, page = self.plan.key, "1 for 4 KB of the page"
+        if mode == "inverse":
+            far = "#".join(f"{{{field}}}" for field in key.sort)
+            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        partition = f"PK `{self._render_partition()}`"
+        if mode == "under":
+            sort = f"SK begins with whole components of `{self._render_sort()}`"
+            return "table", f"{partition}, {sort}", page
+        if key.shards is None:
+            return "table", partition, page
+        number = "its" if isinstance(key.shards, str) else key.shards
+        return "table", f"{partition}, merged over {number} shards", f"{page}, 1 a shard at least"
 
     def _render_partition(self) -> str:
         key = self.plan.key
@@ -262,11 +252,8 @@ class _EntityRow:
                 reads = f"1, and {self._describe_reads('PATCH')}"
                 return "table", f"{self._render_history()}, SK `{{version}}`", reads
             case "forget":
-                return (
-                    "table",
-                    f"{self._render_history()}, from the first",
-                    "1 for 4 KB that is removed",
-                )
+                reads = "1 for 4 KB that is removed"
+                return "table", f"{self._render_history()}, from the first", reads
             case _:
                 return "table", f"{self._render_history()}, backward", "1 for 4 KB of the page"
 
@@ -333,11 +320,8 @@ class _EntityRow:
 
     def _describe_counter_ranking(self, counter: CounterPlan) -> tuple[str, str, str]:
         index, key, _ = self._describe_ranking(counter.tally)
-        return (
-            index,
-            f"{key}; live: PK `{self._render_slot(counter)}`",
-            "2 a page; live: 1, and 1 a slot",
-        )
+        live = f"{key}; live: PK `{self._render_slot(counter)}`"
+        return index, live, "2 a page; live: 1, and 1 a slot"
 
     def _render_slot(self, counter: CounterPlan) -> str:
         head = f"t#*{self.plan.name}.{counter.name}#{counter.since}"

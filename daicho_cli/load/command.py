@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
@@ -29,9 +28,9 @@ from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import (
     CommandError,
     OptionError,
-    create_progress_bar,
     end_command,
     print_message,
+    show_progress_bar,
 )
 
 FAILED, ROWS_REJECTED = 1, 3
@@ -147,17 +146,10 @@ def _run_with_progress_bar(loader: Loader) -> None:
     if is_array(loader.source):
         # Positions in an array are characters, not bytes.
         length = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[loaded]:,} items"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with create_progress_bar(*columns) as bar:
-        loaded = loader.checkpoint.progress.loaded
-        task = bar.add_task(loader.source.name, total=length, loaded=loaded)
-        loader.run(lambda loaded, end: bar.update(task, completed=end, loaded=loaded))
+    fields = {"total": length, "loaded": loader.checkpoint.progress.loaded}
+    shown = "{task.fields[loaded]:,} items"
+    with show_progress_bar(loader.source.name, shown, has_end=True, **fields) as update:
+        loader.run(lambda loaded, end: update(completed=end, loaded=loaded))
 
 
 def _print_report(loader: Loader) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class Loader:
                 loaded += batch_size
                 on_progress(loaded, block_start)
             refused = self._list_refused(prepared)
-            self._append_rejected(sorted([*rejected, *refused], key=_get_line))
+            self._append_rejected(sorted([*rejected, *refused], key=itemgetter("line")))
             progress.loaded += len(images) - len(refused)
             progress.end, progress.line = block[-1].end, block[-1].end_line
             self.checkpoint.save(progress)
@@ -122,11 +123,6 @@ def _describe_rejected(row: NumberedRow, error: RejectedError | Refusal) -> dict
     content = row.raw if row.values is None else row.values
     problem = {"field": error.field, "detail": error.detail}
     return {"line": row.line, "error": problem, "row": content}
-
-
-def _get_line(rejected: dict[str, Any]) -> int:
-    line: int = rejected["line"]
-    return line
 
 
 def read_rejected(path: Path) -> Iterator[dict[str, Any]]:

@@ -82,32 +82,32 @@ def up(
     ] = None,
 ) -> None:
     """Start the local AWS, deploy, load sample data, print the first calls."""
-    lifecycle.up(LocalInstance.find(), _say, with_sample=sample, faults=faults)
+    lifecycle.up(LocalInstance.find(), typer.echo, with_sample=sample, faults=faults)
 
 
 @app.command()
 def install() -> None:
     """Install the programs of the local AWS; `up` does it too."""
     for name in install_programs(LocalInstance.find().programs):
-        _say(f"{name} is installed")
+        typer.echo(f"{name} is installed")
 
 
 @app.command()
 def down() -> None:
     """Stop the local AWS; data and undelivered stream records stay."""
-    lifecycle.down(LocalInstance.find(), _say)
+    lifecycle.down(LocalInstance.find(), typer.echo)
 
 
 @app.command()
 def reset() -> None:
     """Stop the local AWS and forget its data."""
-    lifecycle.reset(LocalInstance.find(), _say)
+    lifecycle.reset(LocalInstance.find(), typer.echo)
 
 
 @app.command()
 def status() -> None:
     """Say what runs, and where."""
-    lifecycle.status(LocalInstance.find(), _say)
+    lifecycle.status(LocalInstance.find(), typer.echo)
 
 
 @app.command()
@@ -116,7 +116,7 @@ def logs(
 ) -> None:
     """Print what the functions logged."""
     for line in read_newest(LocalInstance.find(), lines):
-        _say(line)
+        typer.echo(line)
 
 
 @app.command(name="sample-data")
@@ -126,8 +126,8 @@ def sample_data() -> None:
     sample = lifecycle.find_sample_data(instance.project)
     if sample is None:
         raise LocalError("the project names no sample_data in [tool.daicho] of pyproject.toml")
-    loaded = sample.load(instance, instance.stack(), _say)
-    _say(f"{loaded} items are new; the others were there.")
+    loaded = sample.load(instance, instance.stack(), typer.echo)
+    typer.echo(f"{loaded} items are new; the others were there.")
 
 
 @app.command()
@@ -145,15 +145,11 @@ def expire(
     if days:
         for day, deleted in enumerate(ttl_process.simulate_days(instance, days, entity or ()), 1):
             if deleted:
-                _say(f"in {day} days: {deleted} expired")
+                typer.echo(f"in {day} days: {deleted} expired")
     elif every:
         ttl_process.run(instance, every)
     else:
-        _say(f"{ttl_process.delete_expired_now(instance)} expired")
-
-
-def _say(text: str) -> None:
-    typer.echo(text)
+        typer.echo(f"{ttl_process.delete_expired_now(instance)} expired")
 
 
 def _end(text: str, trouble: Exception) -> NoReturn:

@@ -24,7 +24,7 @@ from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.instance import ACCOUNT, REGION, LocalError, LocalInstance
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
 from daicho_cli.local.server import Background, find_program, lock_instance, read_tail, start, stop
-from daicho_cli.local.users import PASSWORD, list_admins, make_operator, make_tokens, name_user
+from daicho_cli.local.users import ADMIN, PASSWORD, TENANTS, make_token, make_tokens, name_user
 
 CDK = "node/node_modules/.bin/cdk"
 """Below the folder of programs."""
@@ -163,12 +163,14 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         if output.endswith(FUNCTION)
     }
     pool, client_id = outputs["UserPoolId"], outputs["UserPoolClientId"]
-    roles = instance.project.discover().roles
+    roles = [role for role in instance.project.discover().roles if role != ADMIN]
+    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
+    operator = make_token(cognito, pool, client_id, TENANTS[0], OPERATOR, [ADMIN, *roles])
     return {
         "url": instance.url,
-        "tokens": make_tokens(instance, pool, client_id, roles),
-        "admins": list_admins(instance, pool, client_id, roles),
-        "operator": make_operator(instance, pool, client_id, roles),
+        "tokens": make_tokens(cognito, pool, client_id, roles),
+        "admins": make_tokens(cognito, pool, client_id, roles, ADMIN),
+        "operator": operator,
         "table": outputs["TableName"],
         "bucket": outputs["ArchiveBucketName"],
         "archive_database": outputs["ArchiveDatabaseName"],

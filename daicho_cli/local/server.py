@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import signal
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import httpx
 
 from daicho_cli.local.instance import REGION, LocalError, LocalInstance
 
@@ -209,11 +208,8 @@ def stop(instance: LocalInstance) -> bool:
 def is_healthy(instance: LocalInstance) -> bool:
     """Whether MiniStack answers."""
     try:
-        with urllib.request.urlopen(  # noqa: S310 - a fixed http address of this machine
-            f"{instance.endpoint}/_ministack/health", timeout=2
-        ) as answer:
-            return bool(json.load(answer))
-    except (OSError, ValueError):
+        return httpx.get(f"{instance.endpoint}/_ministack/health", timeout=2).is_success
+    except httpx.HTTPError:
         return False
 
 

@@ -16,7 +16,6 @@ from math import ceil
 from typing import Literal
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.derive.contributions import compute_contributions
 from daicho.derive.derived_items import compute_index_rows
@@ -40,7 +39,7 @@ from daicho_cli.aws import TableSize
 from daicho_cli.cost.prices import Prices
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.changes import EntityChange
-from daicho_cli.terminal import create_progress_bar, format_duration, print_message
+from daicho_cli.terminal import format_duration, print_message, show_progress_bar
 
 MAX_NAMED = 10
 """Items whose keys are kept for the output."""
@@ -156,7 +155,6 @@ RETRY_S = 120.0
 """The longest time without any answer of the table, in seconds."""
 
 Basis = Literal["counted", "estimated", "at least"]
-OnRound = Callable[[ScanRound[ItemPage]], None]
 
 
 @dataclass(frozen=True)
@@ -356,23 +354,15 @@ def scan_entities(
             change = by_entity[entity]
             checks[entity].add(change.plan, image, change.compute)
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[items]:,} items"),
-        TextColumn("{task.fields[units]:,.0f} units"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with create_progress_bar(*columns) as bar:
-        task = bar.add_task("scan", total=None, items=0, units=0.0)
-        items, units = 0, 0.0
+    shown = ("{task.fields[items]:,} items", "{task.fields[units]:,.0f} units")
+    items, units = 0, 0.0
+    with show_progress_bar("scan", *shown, has_end=True, items=items, units=units) as update:
 
         def update_bar(scan_round: ScanRound[ItemPage], segments: ScanSegments) -> None:
             nonlocal items, units
             items, units = items + scan_round.scanned, units + scan_round.units
             done = segments.total - len(segments.starts)
-            bar.update(task, total=segments.total, completed=done, items=items, units=units)
+            update(total=segments.total, completed=done, items=items, units=units)
 
         read = scan_items(
             store,

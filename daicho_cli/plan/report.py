@@ -176,29 +176,23 @@ def list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]
     detail = f": {', '.join(units)}; {price}" if units else ""
     yield f"{INDENT}rebuild of {built}: {format_count(rebuild.items)} items{detail}"
     check = rebuild.check
-    if check.over_together.count:
-        yield (
-            f"{INDENT}! {check.over_together.count:,} of {check.checked:,} items that were checked "
-            f"pass the limits ({MAX_ROWS} rows, {MAX_GROUPS} groups) only because what is declared "
-            f"and what retires count separately: {_format_keys(check.over_together)}"
-        )
-    if check.impossible.count:
-        yield (
-            f"{INDENT}! {check.impossible.count:,} of {check.checked:,} items that were checked "
-            f"cannot be derived by generation {generation}. The rebuild leaves them: "
-            f"{_format_keys(check.impossible)}"
-        )
-    if check.taken.count:
-        yield (
-            f"{INDENT}! {check.taken.count:,} of {check.checked:,} items that were checked have a "
-            "unique value that another item has. The rebuild is blocked until they are changed: "
-            f"{_format_keys(check.taken)}"
-        )
-    if check.expiring.count:
-        yield (
-            f"{INDENT}! {check.expiring.count:,} of {check.checked:,} items that were checked "
-            f"expire when the rebuild touches them: {_format_keys(check.expiring)}"
-        )
+    together = (
+        f"pass the limits ({MAX_ROWS} rows, {MAX_GROUPS} groups) only because what is declared and "
+        "what retires count separately"
+    )
+    impossible = f"cannot be derived by generation {generation}. The rebuild leaves them"
+    taken = (
+        "have a unique value that another item has. The rebuild is blocked until they are changed"
+    )
+    for found, problem in (
+        (check.over_together, together),
+        (check.impossible, impossible),
+        (check.taken, taken),
+        (check.expiring, "expire when the rebuild touches them"),
+    ):
+        if found.count:
+            share = f"{found.count:,} of {check.checked:,} items that were checked"
+            yield f"{INDENT}! {share} {problem}: {_format_keys(found)}"
 
 
 def _list_archive_lines(change: EntityChange) -> Iterator[str]:
@@ -326,12 +320,7 @@ def _describe_rebuild(rebuild: EntityRebuild) -> dict[str, Any]:
         "items": rebuild.items.count,
         "basis": rebuild.items.basis,
         "sampled": rebuild.sampled,
-        "touch_units": estimate.touch_units,
-        "row_units": estimate.row_units,
-        "count_units": estimate.count_units,
-        "read_units": estimate.read_units,
-        "dollars": estimate.dollars,
-        "seconds": estimate.seconds,
+        **vars(estimate),
         "checked": check.checked,
         "over_limits_together": _describe_found(check.over_together),
         "not_derivable": _describe_found(check.impossible),

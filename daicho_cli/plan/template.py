@@ -17,15 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import boto3
-
-from daicho_cli.aws import (
-    StageOptions,
-    UndeployedError,
-    name_stack,
-    read_local_stack,
-    read_template,
-)
+from daicho_cli.aws import Stack, StageOptions, UndeployedError, name_stack, read_template
 from daicho_cli.contract.changes import join_names
 from daicho_cli.local.instance import PROGRAMS, LocalError
 from daicho_cli.local.programs import Program, find_tool, install_node_packages, install_programs
@@ -154,7 +146,8 @@ def check_template(options: StageOptions, path: Path) -> TemplateCheck:
     name = name_stack(options.stage or "local")
     after = _read_file(path / f"{name}.template.json" if path.is_dir() else path)
     try:
-        before = _read_deployed(options, name)
+        stack = Stack.find(options.stage, options.stack, region=options.region)
+        before = read_template(stack.open_client("cloudformation"), name)
     except UndeployedError:
         return TemplateCheck()
     return judge_resources(diff_templates(before, after, find_root() / PROGRAMS))
@@ -168,15 +161,6 @@ def _read_file(path: Path) -> Template:
             f"{path} cannot be read as a template ({error}): run make synth"
         ) from error
     return template
-
-
-def _read_deployed(options: StageOptions, name: str) -> Template:
-    """The template of the stack of a stage, or of the local stack."""
-    if options.stage is not None:
-        return read_template(boto3.client("cloudformation", region_name=options.region), name)
-    stack = read_local_stack(options.stack)
-    session = boto3.Session("test", "test", region_name=stack["region"])
-    return read_template(session.client("cloudformation", endpoint_url=stack["endpoint"]), name)
 
 
 def judge_resources(changes: Iterable[ResourceChange]) -> TemplateCheck:

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import httpx
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
-from rich.table import Table
 
 from daicho.errors import DaichoError
+from daicho_cli.terminal import build_table
 
 
 class Outcome(StrEnum):
@@ -75,9 +75,8 @@ class Report:
     def print(self, console: Console | None = None) -> None:
         """Print the table, what was not checked, and what is left behind."""
         out = console or Console()
-        table = Table(title=f"Smoke test of {self.stack}", title_justify="left")
-        for column in ("subject", "check", "outcome", "seconds", "detail"):
-            table.add_column(column, overflow="fold")
+        columns = ("subject", "check", "outcome", "seconds", "detail")
+        table = build_table(f"Smoke test of {self.stack}", columns)
         for result in self.results:
             if result.outcome is Outcome.NOT_CHECKED:
                 continue

@@ -35,9 +35,9 @@ class ItemChecks:
         self._check_verb("PATCH", "patch", "change with If-Match", self._patch)
         self._check_verb("GET", "get", "read with its ETag", self._get)
         self._check_verb("DELETE", "delete", "remove", self._delete)
-        self._check_feature("section", self.routes.split, self._use_section)
-        self._check_feature("versions", self.routes.versioned, self._use_versions)
-        self._check_feature("object", self.routes.with_objects, self._use_object)
+        self._check_feature("section", "split_field_", self._use_section)
+        self._check_feature("versions", "versioned_", self._use_versions)
+        self._check_feature("object", "object_fields_", self._use_object)
 
     def _check_creation(self) -> None:
         """Create an item, and send the request a second time under the same key."""
@@ -79,10 +79,10 @@ class ItemChecks:
 
         try_each(self.checks, kind, name, having, check)
 
-    def _check_feature(
-        self, name: str, entities: Iterable[type[Entity]], use: Callable[[Item], str]
-    ) -> None:
-        try_each(self.checks, name, name, entities, lambda entity: use(self.maker.create(entity)))
+    def _check_feature(self, name: str, attribute: str, use: Callable[[Item], str]) -> None:
+        """Check what entities have of which an ``attribute`` is true."""
+        having = [each for each in self.routes.entities if getattr(each, attribute)]
+        try_each(self.checks, name, name, having, lambda entity: use(self.maker.create(entity)))
 
     def _get(self, item: Item, operation: Operation) -> None:
         answer = self.api.send("GET", item.path)

@@ -14,7 +14,6 @@ import httpx
 
 from daicho.declare.aggregates import Aggregate, Counter
 from daicho.declare.entity import Entity
-from daicho.declare.expires import Expires
 from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import Edge, Key
 from daicho.declare.listings import Listing
@@ -168,30 +167,12 @@ class Routes:
         return self.find_queries(Edge, "inverse")
 
     @property
-    def versioned(self) -> list[type[Entity]]:
-        """The entities whose versions are kept."""
-        return [entity for entity in self.entities if entity.versioned_]
-
-    @property
-    def split(self) -> list[type[Entity]]:
-        """The entities with sections."""
-        return [entity for entity in self.entities if entity.split_field_]
-
-    @property
-    def with_objects(self) -> list[type[Entity]]:
-        """The entities with objects in S3."""
-        return [entity for entity in self.entities if entity.object_fields_]
-
-    @property
     def archived(self) -> list[type[Entity]]:
         """The entities whose items are archived when they expire."""
         return [
             entity
             for entity in self.entities
-            if any(
-                isinstance(declared, Expires) and declared.archive
-                for declared in entity.declarations_.values()
-            )
+            if any(getattr(each, "archive", False) for each in entity.declarations_.values())
         ]
 
     @property

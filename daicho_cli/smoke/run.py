@@ -20,7 +20,7 @@ import typer
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.options import LOCAL, Region, StackFile, Stage
+from daicho_cli.options import LOCAL, AsJson, Region, StackFile, Stage
 from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.smoke.calls import Api, Checks, Outcome, Report, SmokeFailure, open_api
 from daicho_cli.smoke.checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks, ItemChecks, try_each
@@ -34,7 +34,7 @@ from daicho_cli.smoke.target import (
     find_target,
     read_rows,
 )
-from daicho_cli.terminal import INCOMPLETE, SUCCESS, OptionError, end_on_errors
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, OptionError, end_on_errors, print_json
 
 DELETION_PATIENCE_S = 30.0
 RUN_NAME = re.compile(r"smoke-[0-9a-f]{8}")
@@ -273,9 +273,7 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
         str | None,
         typer.Option(metavar="RUN", help="Look for the archived item of an earlier run."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a table.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test a deployed stack: drive one route of each kind.
 
@@ -295,7 +293,7 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
             run.drive()
         report = run.build_report()
         if as_json:
-            typer.echo(json.dumps(report.to_document(), indent=2, ensure_ascii=False))
+            print_json(report.to_document())
         else:
             report.print()
     raise typer.Exit(INCOMPLETE if report.failed else SUCCESS)

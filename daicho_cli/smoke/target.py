@@ -36,14 +36,7 @@ from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.web.schema import models
-from daicho_cli.aws import (
-    StackError,
-    list_local_outputs,
-    name_stack,
-    read_local_stack,
-    read_outputs,
-)
-from daicho_cli.local.instance import REGION
+from daicho_cli.aws import Stack, StackError, name_stack, read_outputs
 from daicho_cli.local.users import ADMIN
 from daicho_cli.smoke.calls import SmokeFailure
 from daicho_cli.smoke.routes import Item
@@ -126,11 +119,9 @@ def find_target(options: TargetOptions) -> Target:
     if options.outputs is not None:
         stack, outputs = _read_outputs_file(options.outputs)
         return Target(_get_url(stack, outputs), stack, outputs, options.region)
-    content = read_local_stack(options.stack)
-    outputs = list_local_outputs(content)
-    local = name_stack("local")
-    region = content.get("region", REGION)
-    return Target(_get_url(local, outputs), local, outputs, region, content.get("endpoint"))
+    local, name = Stack.find(None, options.stack), name_stack("local")
+    url = _get_url(name, local.resources)
+    return Target(url, name, local.resources, local.region, local.endpoint)
 
 
 def _get_url(stack: str, outputs: Mapping[str, str]) -> str:

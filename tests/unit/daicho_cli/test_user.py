@@ -115,7 +115,7 @@ def test_the_claim_of_the_tenant_can_have_another_name(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outputs = {"UserPoolId": "pool", "TenantClaim": "custom:org"}
-    monkeypatch.setattr("daicho_cli.aws.read_outputs", lambda stage: outputs)
+    monkeypatch.setattr("daicho_cli.aws.read_outputs", lambda *_: outputs)
     assert run(tmp_path, "--stage", "dev").exit_code == 0
     assert pool.users["mika"]["custom:org"] == "acme"
     assert "custom:tenant" not in pool.users["mika"]
