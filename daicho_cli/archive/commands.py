@@ -13,12 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from daicho.archive.forget_requests import ForgetRequest
-from daicho.archive.forget_schedule import ForgetScheduler
-from daicho.archive.forgetter import ForgetReport, Forgetter
+from daicho.archive.forgetter import ForgetReport, ForgetScheduler, Forgetter
 from daicho.archive.reader import DayRange, Selection
 from daicho.archive.restorer import Restorer, RestoreReport
-from daicho.archive.verification_report import KINDS, VerifyReport
-from daicho.archive.verifier import Verifier
+from daicho.archive.verifier import KINDS, Verifier, VerifyReport
 from daicho.release.commands import CommandAdmission
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys

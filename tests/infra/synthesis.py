@@ -9,8 +9,8 @@ from typing import Any
 
 import aws_cdk as cdk
 
+from daicho.cdk.ledger import DaichoStack
 from daicho.cdk.settings import STAGES, Settings
-from daicho.cdk.stack import DaichoStack
 from daicho.plan import (
     AggregatePlan,
     EntityPlan,

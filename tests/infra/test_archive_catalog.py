@@ -12,7 +12,7 @@ import pytest
 
 from daicho.archive.chain import Chain, render_folder
 from daicho.archive.reader import Selection
-from daicho.cdk.archive_sql import QUERIES
+from daicho.cdk.archive_catalog import QUERIES
 from daicho_cli.archive.engines import open_engine, render_literal
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, build_expired_batch, render_seq

@@ -7,7 +7,7 @@ import pytest
 from aws_cdk import aws_sns as sns
 from constructs import IConstruct
 
-from daicho.cdk import nag_suppressions
+from daicho.cdk import conventions as nag_suppressions
 from tests.infra.synthesis import Synthesis, synthesise
 
 PACK = "AwsSolutions"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.cdk.api import CONSOLE_PATHS, PUBLIC_PATHS
-from daicho.cdk.functions.code import LOCAL_FUNCTIONS
+from daicho.cdk.functions.assets import LOCAL_FUNCTIONS
 from tests.infra.synthesis import API_URL, Synthesis, list_steps, synthesise
 
 WATCHED = (

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daicho_cli.cost.bill import ALARMS, IDLE_METRICS, MEMORY_MB, Bill
+from daicho_cli.cost.bill import Bill
+from daicho_cli.cost.footprint import ALARMS, IDLE_METRICS, MEMORY_MB
 
 Template = Mapping[str, Any]
 FREE_ALARMS = FREE_METRICS = 10

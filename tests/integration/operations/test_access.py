@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.local.poison_routes import build_poison_routes
-from daicho.operations.routes.builder import build_operations
+from daicho.operations.routes import build_operations
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.operator_stack import OperatorStack

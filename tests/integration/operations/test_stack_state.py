@@ -9,7 +9,7 @@ import pytest
 
 from daicho.archive.audit import AuditPartition, AuditRound
 from daicho.archive.forget_requests import request_update
-from daicho.archive.verification_report import VerifyFinding
+from daicho.archive.verifier import VerifyFinding
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.operations.action_log import LOG, RETENTION

@@ -17,12 +17,13 @@ from daicho.archive.forget_requests import (
     ForgetRequest,
     build_request_key,
 )
-from daicho.archive.forget_schedule import (
+from daicho.archive.forgetter import (
+    REWRITE_GRACE,
     UNREADABLE_RETRY_INTERVAL,
     ForgetRunReport,
     ForgetScheduler,
+    Forgetter,
 )
-from daicho.archive.forgetter import REWRITE_GRACE, Forgetter
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update

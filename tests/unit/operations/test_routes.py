@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from daicho.local.poison_routes import build_poison_routes
-from daicho.operations.routes.builder import build_operations
+from daicho.operations.routes import build_operations
 from daicho.web.http.operation import list_variables
 from tests.support.repository import ROOT
 
