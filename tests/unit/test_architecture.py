@@ -314,7 +314,7 @@ def test_the_api_starts_without_what_its_first_request_loads() -> None:
 
 
 def test_the_function_of_operators_starts_without_what_its_first_request_loads() -> None:
-    operations = ("daicho.operations.api", "daicho.operations.health", "daicho.rebuild.job")
+    operations = ("daicho.operations.api", "daicho.operations.stack_state", "daicho.rebuild.job")
     assert load(["handlers.ops"], (*NOT_AT_THE_START_OF_THE_API, *operations, "pydantic")) == []
 
 

@@ -1,9 +1,10 @@
-"""Parts of keys: a field as a listing or an aggregate uses it."""
+"""Parts of keys, conditions and unique values: fields as declarations use them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.text_rules import FIRST_FOLD
@@ -55,3 +56,42 @@ def omit_part_defaults(plain: Any) -> None:
     elif isinstance(plain, list):
         for value in plain:
             omit_part_defaults(value)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """True of an image whose ``field`` has one of the values (text by `keys.render_scalar`)."""
+
+    field: str
+    one_of: tuple[str, ...]
+
+
+def parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
+    """Read a condition from plain JSON values; None if a declaration has none."""
+    return Condition(data["field"], tuple(data["one_of"])) if data else None
+
+
+Folding = Literal["none", "case", "full"]
+"""How texts are compared: as they are, without their case, or in the normal form of searches."""
+
+
+@dataclass(frozen=True)
+class UniquePlan:
+    """No two items of one ``within`` have the same values of all ``fields``.
+
+    ``within``: fields whose values are the scope, inside the tenant. ``fold``: of the texts in
+    ``fields``. ``fold_version``: of the normal form of searches.
+    """
+
+    name: str
+    since: int
+    fields: tuple[str, ...]
+    within: tuple[str, ...] = ()
+    fold: Folding = "none"
+    fold_version: int = FIRST_FOLD
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> UniquePlan:
+        """Read the plain JSON value of a plan."""
+        names = {name: tuple(data[name]) for name in ("fields", "within")}
+        return cls(**{**data, **names})

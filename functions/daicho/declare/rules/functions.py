@@ -1,12 +1,14 @@
-"""Functions in declarations: named functions of a module, called with the values of fields."""
+"""Functions in declarations: checks and computed fields, which name a function of a module."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from daicho.declare.fields import FieldSpec
+from daicho.declare.base import Declaration
+from daicho.declare.fields import FieldSpec, created_at
 from daicho.errors import DeclarationError
 
 
@@ -71,3 +73,89 @@ def _get_input(where: str, name: str, value: Any) -> FieldSpec:
         f"{where}({name}) reads fields of the entity, and {value!r} is none: write "
         "the name of a field that has a right-hand side, such as lines: list[Line] = field()"
     )
+
+
+class Check(Declaration):
+    """A rule over fields of an item, which every write of the item must keep.
+
+    ``due_after_issue = Check(is_due_after_issue, issued, due)``. The function gets the values of
+    the fields in their order, as a read of the item would show them. It returns None if the rule
+    holds, or else a message, which is the answer 422 with the names of the fields. The whole item
+    is checked, also if a PATCH changes one field. Items from before the rule stay readable.
+
+    Args:
+        function: a named function of a module. It must be pure: its result depends on its
+            arguments alone.
+        inputs: fields of the same entity.
+
+    Raises:
+        DeclarationError: the function is a lambda, or takes other arguments.
+    """
+
+    def __init__(self, function: Callable[..., str | None], *inputs: Any) -> None:
+        self.inputs = check_function("Check", function, inputs)
+        self.function = function
+
+    def check_declaration(self) -> None:
+        """Check what can be checked when the whole entity is known.
+
+        Raises:
+            DeclarationError: the function reads what an item does not have when it is written.
+        """
+        if created_at in self.inputs:
+            raise DeclarationError(
+                f"{self} reads created_at, which is set after the check: declare a field of the "
+                "entity for the moment, moment: dt.datetime = field(factory=now, frozen=True)"
+            )
+        check_inputs(self, self.entity, self.inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Computation:
+    """How a computed field gets its value."""
+
+    function: Callable[..., Any]
+    inputs: tuple[FieldSpec, ...]
+
+
+def computed(
+    function: Callable[..., Any], *inputs: Any, hidden: bool = False, **limits: Any
+) -> Any:
+    """A field that is computed with every write of its item, and given by no caller.
+
+    ``total: Decimal = computed(total_of, lines)``. The function gets the values of ``inputs`` in
+    their order, as a read of the item would show them. Its result is validated by the field's type.
+
+    Args:
+        function: a named function of a module. It must be pure: its result depends on its
+            arguments alone. It may raise ValueError to refuse them.
+        inputs: fields of the same entity, among them copied fields, and fields that are computed
+            above this one.
+        hidden: never shown by the API.
+        limits: what Pydantic's ``Field`` takes, such as ``decimal_places``.
+
+    Raises:
+        DeclarationError: the function is a lambda, or takes other arguments.
+    """
+    specs = check_function("computed", function, inputs)
+    return FieldSpec(
+        role="computed",
+        target=Computation(function, specs),
+        hidden=hidden,
+        limits=limits or None,
+    )
+
+
+def check_computed(entity: str, spec: FieldSpec) -> None:
+    """Check what can be checked when the whole entity is known.
+
+    Raises:
+        DeclarationError: the function reads what the item does not have when it is computed.
+    """
+    computation: Computation = spec.target
+    if created_at in computation.inputs:
+        raise DeclarationError(
+            f"{spec} reads created_at, which is set after it is computed: declare a field of the "
+            "entity for the moment, moment: dt.datetime = field(factory=now, frozen=True)"
+        )
+    check_inputs(spec, entity, computation.inputs)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec
-from daicho.declare.rules.checks import Check
-from daicho.declare.rules.computed import check_computed
+from daicho.declare.rules.functions import Check, check_computed
 from daicho.declare.rules.transitions import Transitions, read_transitions
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
