@@ -16,7 +16,7 @@ from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.key_range import EVERY_KEY, KeyRange
+from daicho.storage.requests import EVERY_KEY, KeyRange
 
 FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS = 22, 400
 """Rows of a keys-only index in half a read unit, and the highest number of rows in one request.

@@ -318,7 +318,9 @@ class Execution:
         is_page = self.operation.method == "GET" and LIMIT in variant.optional
         while True:
             reply = variant.answer(call)
-            limit: int = call.values[LIMIT.name] if is_page else 1
+            if not is_page:
+                return reply
+            limit: int = call.values[LIMIT.name]
             if limit == 1 or fits_in_answer(reply.body or ""):
                 return reply
             call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
