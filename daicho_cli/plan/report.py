@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.derive.contributions import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
 from daicho_cli.contract.report import format_changes
 from daicho_cli.cost.prices import Prices

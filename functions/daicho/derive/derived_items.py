@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from daicho.derive.contributions import find_place, read_summable
-from daicho.derive.limits import MAX_ROWS
+from daicho.derive.contributions import MAX_ROWS, find_place, read_summable
 from daicho.layout.item_keys import (
     NEWEST,
     UnderivableError,

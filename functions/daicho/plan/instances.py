@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.errors import DeclarationError
-from daicho.plan.conditions import Condition
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.model import (
     AggregatePlan,
@@ -24,7 +23,7 @@ from daicho.plan.model import (
     RetiringPlan,
     SearchPlan,
 )
-from daicho.plan.parts import Part
+from daicho.plan.parts import Condition, Part
 from daicho.plan.text_rules import FIRST_FOLD
 from daicho.plan.unique import UniquePlan
 

@@ -20,8 +20,14 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search import grams
 from daicho.search.keyword import Keyword
 from daicho.search.pager import FetchedItems
-from daicho.search.posting_lists import TOP, Block, PendingRead, PostingRow
-from daicho.search.reversed_order import invert_order, restore_order
+from daicho.search.posting_lists import (
+    TOP,
+    Block,
+    PendingRead,
+    PostingRow,
+    invert_order,
+    restore_order,
+)
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import READ_UNIT_BYTES

@@ -43,10 +43,10 @@ from daicho.search.posting_lists import (
     Intersection,
     PostingCursor,
     PostingList,
+    SparsestOf,
     list_leaves,
     union_of,
 )
-from daicho.search.sparsest_list import SparsestOf
 from daicho.storage import keys
 from daicho.storage.requests import KeyRange
 

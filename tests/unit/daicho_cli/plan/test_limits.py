@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.derive.contributions import MAX_GROUPS, MAX_ROWS
 from daicho.plan import (
     AggregatePlan,
     EntityPlan,
