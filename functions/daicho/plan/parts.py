@@ -1,4 +1,4 @@
-"""What declarations read of a field: parts of keys, ranges of numbers as groups, and conditions. Pure.
+"""What declarations read of a field: parts of keys, ranges of numbers, and conditions. Pure.
 
 An edge begins a range. A range has a label, which is a component of a key and of a path:
 ``10..100``. The lowest range has no lower bound, ``..0``, and the highest no upper one, ``100..``.

@@ -8,8 +8,8 @@ No code of this module reads. A stream names the lists that it needs next (`pend
 accepts blocks of their rows. So no result depends on how much was read before the end of a page.
 
 Of several lists, each of which contains all matches, only the sparsest is read further. Every match
-is in each of them, so the one with the fewest rows has the fewest that do not match. A block of each
-identifies it: its block reaches furthest down.
+is in each of them, so the one with the fewest rows has the fewest that do not match. A block of
+each identifies it: its block reaches furthest down.
 
 The merge goes from the highest order. The rows of a list that is read lowest first get inverted
 orders, the lowest becoming the highest. Inverted orders are never stored and never sent.
