@@ -17,9 +17,8 @@ from typing import Literal
 
 import typer
 
-from daicho.derive.contributions import compute_contributions
+from daicho.derive.contributions import MAX_GROUPS, MAX_ROWS, compute_contributions
 from daicho.derive.derived_items import compute_index_rows
-from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
 from daicho.errors import UnavailableError
 from daicho.layout.base_item import is_expired
 from daicho.layout.reservations import ReservedValueError, build_reservations

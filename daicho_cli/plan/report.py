@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.derive.contributions import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
 from daicho_cli.contract.command import ContractCheck, format_changes, render_check
 from daicho_cli.cost.prices import Prices

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from daicho.declare.entity import Entity
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.plan.calendar import find_calendar
-from daicho.plan.number_ranges import find_range
+from daicho.plan.parts import find_range
 from daicho.web.http.operation import Operation
 from daicho.web.routes.declared_queries import MAX_KEYWORD_CHARACTERS
 from daicho.web.routes.scores import render_part_name

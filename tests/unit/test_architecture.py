@@ -78,7 +78,7 @@ PLAIN_MODULES = f"{ORACLE}.rows."
 """Modules of the oracle that compute what items derive."""
 UNDER_TEST = (
     *("daicho.derive", "daicho.search", "daicho.layout.item_keys"),
-    *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.number_ranges"),
+    *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.parts"),
 )
 """What derives rows and amounts in the library, and what renders their keys."""
 ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.derived_items.IndexRow"}

@@ -1,14 +1,43 @@
-"""Parts of keys, conditions and unique values: fields as declarations use them."""
+"""What declarations read of a field: parts of keys, ranges of numbers, and conditions. Pure.
+
+An edge begins a range. A range has a label, which is a component of a key and of a path:
+``10..100``. The lowest range has no lower bound, ``..0``, and the highest no upper one, ``100..``.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import fields
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Literal
 
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.text_rules import FIRST_FOLD
 from daicho.runtime.frozen_dataclasses import dataclass
+
+Edges = tuple[str, ...]
+"""Rising decimals, each as plain text."""
+BETWEEN = ".."
+
+
+@lru_cache(maxsize=256)
+def list_range_labels(edges: Edges) -> tuple[str, ...]:
+    """The labels of all ranges, lowest first."""
+    bounds = ("", *edges, "")
+    return tuple(f"{bounds[n]}{BETWEEN}{bounds[n + 1]}" for n in range(len(edges) + 1))
+
+
+def find_range(edges: Edges, value: Decimal) -> str:
+    """The label of the range that has a number."""
+    return list_range_labels(edges)[bisect_right(_parse_edges(edges), value)]
+
+
+@lru_cache(maxsize=256)
+def _parse_edges(edges: Edges) -> tuple[Decimal, ...]:
+    return tuple(map(Decimal, edges))
+
 
 TimeBucket = CalendarUnit
 
@@ -19,7 +48,7 @@ class Part:
 
     ``zone`` and ``first_weekday`` (0 is Monday) are of the bucket: see `daicho.plan.calendar`.
     ``rules``: the digest of the zone's rules, which a new version of tzdata may change.
-    ``edges``: of ranges of a number, see `daicho.plan.number_ranges`; empty for none.
+    ``edges``: of ranges of a number, see `find_range`; empty for none.
     ``fold_version``: of the fold, if it is folded.
     """
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.search.posting_lists import END, TOP, Bound
-from daicho.search.reversed_order import invert_order, restore_order
+from daicho.search.posting_lists import END, TOP, Bound, invert_order, restore_order
 
 ORDERS = st.text(st.characters(min_codepoint=0x23, exclude_categories=["Cs"]), min_size=1)
 

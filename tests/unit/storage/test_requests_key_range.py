@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from daicho.storage import keys
-from daicho.storage.key_range import EVERY_KEY, KeyRange, cover_components, cover_text
+from daicho.storage.requests import EVERY_KEY, KeyRange, cover_components, cover_text
 
 KEYS = ("a", "a#", "a#b", "a$20", "ab", "b", "b#", "\U0010ffff", "\U0010ffffa")
 RANGES = (
