@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from daicho import handlers
 from daicho.cdk.functions.code import copy_code
 from daicho.errors import DeclarationError, ProjectError
 from daicho.plan import Ledger
@@ -66,20 +65,6 @@ def test_it_is_found_from_a_folder_below(folder: Path) -> None:
     assert (project.handlers, project.packages) == ("daicho.handlers", ("shop_things",))
 
 
-def test_a_file_without_the_table_is_passed_over(folder: Path) -> None:
-    below = folder / "tools"
-    below.mkdir()
-    (below / "pyproject.toml").write_text("[tool.ruff]\n")
-    assert Project.find(below).root == folder
-
-
-def test_packages_of_functions_are_those_of_domains_and_handlers(tmp_path: Path) -> None:
-    configure(tmp_path, 'name = "A"\nsource = "src"\nhandlers = "wrapped.functions"')
-    project = Project.find(tmp_path)
-    assert project.source == tmp_path / "src"
-    assert project.packages == ("domains", "wrapped")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -94,31 +79,6 @@ def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, message: str)
     with pytest.raises(ProjectError, match=message) as raised:
         Project.find(configure(tmp_path, text))
     assert str(tmp_path / "pyproject.toml") in str(raised.value)
-
-
-def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool")
-    with pytest.raises(ProjectError, match=r"pyproject\.toml cannot be read"):
-        Project.find(tmp_path)
-
-
-def test_without_a_project_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ProjectError, match="daicho init NAME"):
-        Project.find(tmp_path)
-
-
-def test_two_projects_may_have_a_package_of_the_same_name(folder: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    (other / "shop_things/declared").mkdir(parents=True)
-    (other / "shop_things/__init__.py").touch()
-    (other / "shop_things/declared/__init__.py").touch()
-    text = ENTITY.format(name="Account", lower="account")
-    (other / "shop_things/declared/account.py").write_text(text)
-    configure(other, 'name = "Bank"\ndomains = "shop_things.declared"')
-    projects = [Project.find(folder), Project.find(other)]
-    for _ in range(2):
-        names = [[entity.__name__ for entity in p.discover().entities] for p in projects]
-        assert names == [["Product"], ["Account"]]
 
 
 def test_a_package_of_migrations_is_found_and_deployed(folder: Path) -> None:
@@ -161,12 +121,6 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
         project.discover()
 
 
-def test_an_import_that_fails_within_is_not_hidden(folder: Path) -> None:
-    (folder / "shop_things/declared/broken.py").write_text("import no_such_library")
-    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
-        Project.find(folder).discover()
-
-
 def test_it_is_checked_against_its_lock_file(folder: Path) -> None:
     project = Project.find(folder)
     with pytest.raises(DeclarationError, match="Product changed without a new generation"):
@@ -191,34 +145,8 @@ def test_a_package_of_handlers_has_all_functions(folder: Path) -> None:
     assert project.check() == ledger
 
 
-def test_the_functions_are_those_of_the_library() -> None:
-    modules = Path(handlers.__file__).parent.glob("[a-z]*.py")
-    assert {path.stem for path in modules} == set(FUNCTIONS)
-
-
-def test_a_module_in_place_of_the_package_is_named(tmp_path: Path) -> None:
-    (tmp_path / "shop_things.py").write_text("")
-    project = Project.find(configure(tmp_path, 'name = "A"\ndomains = "shop_things"'))
-    try:
-        with pytest.raises(ProjectError, match="shop_things is a module"):
-            project.discover()
-    finally:
-        sys.modules.pop("shop_things", None)
-        sys.path.remove(str(tmp_path))
-
-
-def test_a_file_in_place_of_the_folder_is_passed_over(folder: Path) -> None:
-    assert Project.find(folder / "pyproject.toml").root == folder
-
-
 def test_the_lock_file_of_another_project_is_refused(folder: Path) -> None:
     project = Project.find(folder)
     project.lock_file.write_text(json.dumps(Ledger(project="Bank").to_json()))
     with pytest.raises(ProjectError, match="belongs to the project Bank, and this is Shop"):
         project.check()
-
-
-def test_a_lock_file_that_names_no_project_is_taken(folder: Path) -> None:
-    project = Project.find(folder)
-    project.lock_file.write_text(json.dumps(Ledger().to_json()))
-    assert project.load_ledger() == Ledger()

@@ -44,17 +44,6 @@ def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
     assert str(failure.value).count(": error:") == 1
 
 
-def test_a_program_with_the_typescript_types_passes_tsc(tmp_path: Path) -> None:
-    generate_typescript(tmp_path, DOCUMENT)
-    copy_examples(tmp_path, EXAMPLES / "contacts.mts")
-    program = tmp_path / "examples/clients/contacts.mts"
-    wrong = program.with_name("wrong.mts")
-    wrong.write_text(program.read_text("utf-8").replace("seconds }", "secs: seconds }"), "utf-8")
-    with pytest.raises(AssertionError, match=r"'secs' does not exist") as failure:
-        check_typescript(tmp_path, program, wrong)
-    assert str(failure.value).count("error TS") == 1
-
-
 def test_typescript_changes_the_numbers_that_the_page_names(tmp_path: Path) -> None:
     generate_typescript(tmp_path, DOCUMENT)
     copy_examples(tmp_path, EXAMPLES / "contacts.mts", EXAMPLES / "places.mts", NUMBERS)

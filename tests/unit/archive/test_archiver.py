@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from daicho.archive.archiver import Archiver, BrokenChainError
-from daicho.errors import UnavailableError
-from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
 from tests.support.memory_archive import (
-    DAY,
-    MIDNIGHT,
     PATIENCE,
     build_download,
     build_expired_batch,
@@ -61,16 +57,6 @@ def test_a_row_holds_the_item_exactly() -> None:
     assert list(bucket.objects) == ["entity=Download/dt=2026-11-21/s_0.json.gz"]
 
 
-def test_each_link_is_named_by_the_watermark_before_it() -> None:
-    table, bucket = MemoryTable(), MemoryBucket()
-    archive(table, bucket, build_expired_batch(1, 2))
-    archive(table, bucket, build_expired_batch(3))
-    name = f"entity=Download/dt=2026-11-21/s_{LABEL}_{'2'.zfill(40)}.json.gz"
-    assert list(bucket.objects)[1] == name
-    assert bucket.objects[name][1]["last"] == render_sequence(LABEL, "3")
-    assert bucket.objects[name][1]["rows"] == "1"
-
-
 @pytest.mark.parametrize("again", [(1,), (1, 2), (1, 2, 3), (2, 3), (3, 4)])
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_whatever_comes_again_is_archived_once(again: tuple[int, ...], forgetful: bool) -> None:
@@ -82,35 +68,12 @@ def test_whatever_comes_again_is_archived_once(again: tuple[int, ...], forgetful
     assert numbers(bucket) == sorted({1, 2, *again})
 
 
-def test_days_shards_and_entities_have_their_own_chains() -> None:
-    table, bucket = MemoryTable(), MemoryBucket()
-    archive(table, bucket, build_expired_batch(1))
-    archive(table, bucket, build_expired_batch(2, at=MIDNIGHT + DAY))
-    archive(table, bucket, build_expired_batch(3, shard="s1"))
-    assert sorted(bucket.objects) == [
-        "entity=Download/dt=2026-11-21/s1_0.json.gz",
-        "entity=Download/dt=2026-11-21/s_0.json.gz",
-        "entity=Download/dt=2026-11-22/s_0.json.gz",
-    ]
-
-
 @pytest.mark.parametrize("gen", [{"N": "9"}, {"S": "one"}, {"N": "x"}, {"NULL": True}])
 def test_what_no_plan_can_read_is_archived_all_the_same(gen: Image) -> None:
     bucket = MemoryBucket()
     archive(MemoryTable(), bucket, build_expired_batch(1, gen=gen))
     (row,) = read_rows(bucket)
     assert (row["item"]["gen"], row["raw"]) == (gen, True)
-
-
-def test_what_could_not_be_archived_is_reported_lowest_first() -> None:
-    class Gone(MemoryBucket):
-        def create(self, key: str, body: bytes, metadata: Any, kind: str = "") -> bool:
-            raise UnavailableError(key)
-
-    times = iter([300.0] * 40 + [1.0] * 40)
-    waning = RetryBudget(lambda: next(times), reserve=20, sleep=lambda _: None)
-    archiver = Archiver(MemoryTable(), Gone(), LEDGER)
-    assert archiver.archive(build_expired_batch(12, 9), waning) == "9"
 
 
 def test_something_else_under_a_link_s_name_is_an_error() -> None:

@@ -21,10 +21,6 @@ ENTITIES = ("Download", "Visit")
 PARTITIONS = 3 * len(ENTITIES)
 
 
-class KilledError(BaseException):
-    """The process ends."""
-
-
 @dataclass
 class Audited:
     """An archive of two days, and whoever audits it. ``left`` are seconds of each run."""
@@ -110,24 +106,6 @@ def test_what_was_mended_is_seen_at_once_if_asked_for(audited: Audited) -> None:
     assert (again.verified, again.mismatches, again.left) == (PARTITIONS, 0, 0)
 
 
-def test_a_round_goes_on_where_its_run_had_no_time_left(audited: Audited) -> None:
-    seen = []
-    for _ in range(20):
-        audited.left = 900.0
-
-        def spend() -> None:
-            audited.left -= 500
-
-        audited.reading = spend
-        done = audited.run()
-        seen.append(done.verified)
-        if not done.left:
-            break
-    assert len(seen) > 1
-    assert sum(seen) == PARTITIONS
-    assert (audited.state.given_up, done.mismatches, done.age) == ((), 0, 0)
-
-
 def test_a_partition_is_begun_with_time_for_it(audited: Audited) -> None:
     def spend() -> None:
         audited.left -= 300
@@ -137,22 +115,6 @@ def test_a_partition_is_begun_with_time_for_it(audited: Audited) -> None:
     # Yesterday's has two objects: 300 of 900 seconds are left, and none is begun with so few.
     assert (audited.left, audited.state.doing) == (300, "")
     assert done.left == PARTITIONS - len(ENTITIES) - 1
-
-
-def test_mismatches_of_all_runs_of_a_round_are_summed(audited: Audited) -> None:
-    audited.kept.bucket.remove(render_link_name(2))  # yesterday's
-    found = audited.run().mismatches
-
-    def spend() -> None:
-        audited.left -= 500
-
-    audited.reading = spend
-    told = [audited.run(again=True).mismatches]
-    while audited.run().left:
-        audited.left = 900.0
-    audited.left = 900.0
-    assert audited.run().mismatches == found
-    assert told[0] <= found
 
 
 def test_a_partition_that_takes_too_long_does_not_stop_the_others(audited: Audited) -> None:
@@ -174,21 +136,6 @@ def test_a_partition_that_takes_too_long_does_not_stop_the_others(audited: Audit
     audited.left, audited.reading = 900.0, lambda: None
     done = audited.run()
     assert (done.given_up, done.left, done.age) == ((), 0, 0)
-
-
-def test_a_run_that_ends_in_the_middle_is_gone_on_with(audited: Audited) -> None:
-    def die() -> None:
-        raise KilledError
-
-    audited.reading = die
-    with pytest.raises(KilledError):
-        audited.run()
-    state = audited.state
-    assert (state.doing, state.tries) == ("Download/2026-11-21", 1)
-    assert len(state.done) == len(ENTITIES)  # the day before
-    audited.reading = lambda: None
-    done = audited.run()
-    assert (done.left, done.verified, done.age) == (0, PARTITIONS - len(ENTITIES), 0)
 
 
 def test_a_bucket_that_does_not_answer_is_asked_until_the_run_ends(audited: Audited) -> None:
@@ -213,15 +160,6 @@ def test_the_age_is_counted_from_the_first_run(audited: Audited) -> None:
     audited.now += dt.timedelta(hours=31)
     audited.left = 900.0
     assert audited.run().age == 31 * 3600
-
-
-def test_where_nothing_is_archived_nothing_is_late() -> None:
-    kept = Kept()
-    now = [NOON]
-    auditor = Auditor(kept.table, kept.bucket, (), now=lambda: now[0])
-    for _ in range(3):
-        assert auditor.run(RetryBudget(lambda: 900.0)).age == 0
-        now[0] += dt.timedelta(days=2)
 
 
 def test_what_nobody_declares_is_audited_too(audited: Audited) -> None:

@@ -15,10 +15,3 @@ def test_only_what_expired_and_is_to_be_kept_is_archived() -> None:
     assert chains.is_archived(expired, LEDGER)
     assert not chains.is_archived(deleted, LEDGER)
     assert not chains.is_archived(song, LEDGER)
-
-
-def test_a_heartbeat_that_expired_is_not_archived() -> None:
-    """It is of no entity, and not of one that no plan can read."""
-    (heartbeat,) = build_expired_batch(1, type={"S": "~heartbeat"}).records
-    assert heartbeat.expired
-    assert not chains.is_archived(heartbeat, LEDGER)

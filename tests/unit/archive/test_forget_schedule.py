@@ -23,7 +23,6 @@ from daicho.archive.forget_schedule import (
     ForgetScheduler,
 )
 from daicho.archive.forgetter import REWRITE_GRACE, Forgetter
-from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update
 from tests.support.memory_archive import WEEK_LATER, Kept, render_link_name
@@ -238,27 +237,6 @@ def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
     assert stop > 8
 
 
-def test_one_that_fails_holds_no_other_up_and_is_told(house: House) -> None:
-    house.kept.append(8, tenant="v")
-    for tenant in "tv":
-        house.forget(tenant)
-    house.later(73)
-
-    def refuse(name: str) -> None:
-        if name == render_link_name(0):
-            raise UnavailableError("403")
-
-    house.reading = refuse
-    report = house.run()
-    assert report.failed == {"t": "403", "v": "403"}
-    assert report.counted["ForgettingsFailed"] == 2
-    assert house.left < 60  # it was tried to the end
-    assert house.mark().again is not None
-    house.reading = len
-    house.hourly(1)
-    assert house.kept.numbers() == [4]
-
-
 def test_two_tenants_go_in_the_order_in_which_they_are_due(house: House) -> None:
     house.forget("u")
     house.later(2)
@@ -290,27 +268,6 @@ def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     assert (house.kept.numbers(), house.mark().again) == ([4], None)
 
 
-def test_who_was_overtaken_by_another_request_changes_nothing(house: House) -> None:
-    house.forget()
-    house.later(73)
-    once = iter([True])
-
-    def ask(_: str) -> None:
-        if next(once, False):
-            house.later(1)
-            assert try_update(
-                house.kept.table,
-                forget_requests.request_update("t", house.now, house.now + SETTLE_PERIOD),
-            )
-
-    house.reading = ask
-    report = house.run()
-    assert [each.finished for each in report.reports] == [False]
-    assert house.mark().again == house.now + SETTLE_PERIOD
-    house.hourly(74)
-    assert (house.kept.numbers(), house.mark().again) == ([4], None)
-
-
 def test_two_who_go_the_same_course_do_no_harm(house: House) -> None:
     house.forget()
     house.later(73)
@@ -330,22 +287,6 @@ def test_two_who_go_the_same_course_do_no_harm(house: House) -> None:
         clean=house.now - REWRITE_GRACE,
     )
     assert house.kept.numbers() == [4]
-
-
-def test_an_answer_that_was_lost_changes_nothing(house: House) -> None:
-    """The table repeats what went through: a condition fails that held."""
-    house.forget()
-    house.later(73)
-    update = house.kept.table.update
-
-    def twice(*given: Any, **more: Any) -> Any:
-        update(*given, **more)
-        return update(*given, **more)
-
-    house.kept.table.update = twice  # type: ignore[method-assign]
-    house.run()
-    assert house.kept.numbers() == [4]
-    assert house.mark().again is None
 
 
 def test_marks_are_no_entitys_items(house: House) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 from typing import Any
 
@@ -58,17 +57,6 @@ def test_a_dry_run_changes_nothing(kept: Kept) -> None:
     assert ForgetScheduler(kept.table, kept.bucket).list_waiting() == []
 
 
-def test_younger_objects_wait_for_their_time(kept: Kept) -> None:
-    kept.now -= dt.timedelta(seconds=1)
-    report = forget(kept)
-    assert (report.objects, report.younger, report.younger_rows) == (0, 3, 4)
-    assert not report.complete
-    assert report.again_at is not None
-    kept.now = report.again_at
-    assert forget(kept).complete
-    assert kept.numbers() == [4]
-
-
 def test_versions_under_a_mark_of_deletion_go_too(kept: Kept) -> None:
     client: Any = kept.bucket._client
     client.delete_object(Bucket="bucket", Key=render_link_name(0))
@@ -90,23 +78,6 @@ def test_another_tenants_rows_stay_as_they_were(kept: Kept) -> None:
     forget(kept)
     assert kept.bucket.objects[render_link_name(2)][0] == body
     assert forget(kept, "nobody").objects == 0
-
-
-def test_what_is_rewritten_by_another_meanwhile_is_read_again(kept: Kept) -> None:
-    kept.append(6, 7, tenant="u")
-    kept.grow_old()
-    real = kept.bucket.replace
-    once = iter([True])
-
-    def replace(key: str, *given: Any) -> bool:
-        if next(once, False):
-            assert forget(kept, "u").complete
-        return real(key, *given)
-
-    kept.bucket.replace = replace  # type: ignore[method-assign, assignment]
-    assert forget(kept).complete
-    assert kept.numbers() == []
-    assert kept.verify().is_sound
 
 
 def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:

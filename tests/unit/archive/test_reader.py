@@ -8,20 +8,14 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.reader import ArchiveReader, DayRange, Selection
+from daicho.archive.reader import Selection
 from daicho.storage.item_key import get_key
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,
-    TODAY,
-    WEEK_LATER,
     Kept,
     build_download,
-    render_link_name,
 )
-from tests.support.memory_stores import MemoryBucket
-
-TOMORROW = TODAY + dt.timedelta(days=1)
 
 
 @pytest.fixture
@@ -73,60 +67,8 @@ def test_a_time_in_another_zone_is_the_same_time(kept: Kept) -> None:
     assert numbers(kept, since=at(1).astimezone(tokyo)) == [4, 5]
 
 
-class Counting(MemoryBucket):
-    """A bucket that tells which objects were read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read_names: list[str] = []
-
-    def fetch(self, key: str, version: str | None = None) -> Any:
-        self.read_names.append(key)
-        return super().fetch(key, version)
-
-
-def test_only_the_partitions_that_can_hold_it_are_read() -> None:
-    kept = Kept(bucket=Counting())
-    for day in range(5):
-        kept.append(day + 1, at=MIDNIGHT + day * DAY)
-    bucket = kept.bucket
-    assert isinstance(bucket, Counting)
-    assert numbers(kept, since=at(3)) == [4, 5]
-    assert [name.split("/")[1] for name in bucket.read_names] == ["dt=2026-11-24", "dt=2026-11-25"]
-
-
 @pytest.mark.parametrize("name", ["写し", "~~", "\U0010ffff", "dt=~", "0", ""])
 def test_an_entity_is_listed_once_whatever_lies_in_its_folder(kept: Kept, name: str) -> None:
     kept.bucket.create(f"entity=Download/{name}", b"", {})
     found = islice(kept.archive.list_entities(), 5)
     assert list(found) == ["Download", "Gone"]
-
-
-def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:
-    assert list(kept.archive.list_entities()) == ["Download", "Gone"]
-    assert [
-        each.name for each in kept.archive.list_links("Download", DayRange.for_rows(TOMORROW))
-    ] == [render_link_name(0).replace("11-21", "11-22")]
-    assert list(kept.archive.list_links("Download", DayRange(WEEK_LATER.date()))) == []
-    kept.bucket.create("entity=Download/notes.txt", b"", {})
-    assert len(list(kept.archive.list_links("Download"))) == 3
-    assert [each.name for each in kept.archive.list_objects("Download") if each.link is None] == [
-        "entity=Download/notes.txt"
-    ]
-
-
-def test_a_broken_object_is_named_and_passed_over(kept: Kept) -> None:
-    kept.bucket.overwrite(render_link_name(0), b"not gzip at all")
-    broken: dict[str, str] = {}
-    rows = kept.archive.read_rows(
-        Selection(), lambda name, error: broken.update({name: str(error)})
-    )
-    assert [int(row.seq.rsplit("#")[-1]) for row in rows] == [3, 4, 5]
-    assert list(broken) == [render_link_name(0)]
-    assert "cannot be unpacked" in broken[render_link_name(0)]
-
-
-def test_an_empty_archive_is_empty() -> None:
-    archive = ArchiveReader(MemoryBucket())
-    assert list(archive.list_entities()) == []
-    assert list(archive.read_rows(Selection(), lambda *_: None)) == []

@@ -7,30 +7,16 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.chain import Chain
-from daicho.archive.chain_writer import ChainWriter
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.rearchiver import Rearchiver, RearchiveResult
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from tests.support.memory_archive import (
     Kept,
     build_expired_batch,
-    render_link_name,
     render_side_name,
 )
 from tests.support.sample_ledger import LEDGER
-
-
-def test_what_the_chain_has_not_passed_is_its_next_link() -> None:
-    kept = Kept()
-    kept.append(1)
-    assert kept.rejoin(2, 3) == RearchiveResult(added=2)
-    assert render_link_name(1) in kept.bucket.objects
-    kept.append(4)
-    assert kept.numbers() == [1, 2, 3, 4]
-    assert kept.verify().is_sound
 
 
 def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> None:
@@ -41,15 +27,6 @@ def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> Non
     assert {render_side_name(2), render_side_name(3)} < kept.bucket.objects.keys()
     assert kept.numbers() == [1, 2, 3, 4, 6]
     assert kept.verify().is_sound
-
-
-def test_what_was_archived_before_it_was_given_up_is_left_as_it_is() -> None:
-    kept = Kept()
-    kept.append(1, 2)
-    kept.append(4)
-    before = dict(kept.bucket.objects)
-    assert kept.rejoin(1, 2, 4) == RearchiveResult(already=3)
-    assert dict(kept.bucket.objects) == before
 
 
 @pytest.mark.parametrize("before", [(), (1,), (1, 3), (1, 2, 3), (5,)])
@@ -70,15 +47,6 @@ def test_a_second_redrive_adds_nothing(
     assert kept.rejoin(*given) == RearchiveResult(already=len(given))
     assert kept.numbers() == first
     assert kept.verify().is_sound
-
-
-def test_a_link_that_cannot_be_read_decides_nothing() -> None:
-    kept = Kept()
-    kept.append(1, 3)
-    kept.bucket.overwrite(render_link_name(0), b"x")
-    with pytest.raises(CorruptObjectError, match=r"s_0\.json\.gz"):
-        kept.rejoin(2)
-    assert render_side_name(2) not in kept.bucket.objects
 
 
 def test_a_forgotten_tenants_record_stays_out() -> None:
@@ -121,43 +89,3 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
         else:
             break
     assert count > 5
-
-
-def test_rows_that_a_late_attempt_wrote_are_accounted_for_by_the_redrive() -> None:
-    """1 and 2 are given up; 5 is counted, and before it is written the late attempt writes them."""
-    kept = Kept()
-    late = build_expired_batch(5)
-    appender = ChainWriter(kept.table, kept.bucket, LEDGER, lambda: kept.now)
-    appender._announce_day(Chain.from_key(late.records[0]), late.records)
-    kept.append(1, 2)
-    kept.append(5)
-    assert kept.numbers() == [1, 2, 5]
-    (finding,) = kept.verify().findings
-    assert (finding.kind, finding.detail) == ("unseen", "3 rows of 1 deletions")
-    assert kept.rejoin(1, 2) == RearchiveResult(already=2)
-    report = kept.verify()
-    assert (report.is_sound, report.counts.already_archived, report.counts.deletions) == (
-        True,
-        2,
-        1,
-    )
-    # Twice, it is as much. And one more that nobody was handed is found as before.
-    assert kept.rejoin(1, 2) == RearchiveResult(already=2)
-    assert kept.verify().counts.already_archived == 2
-    key = Chain.from_key(late.records[0]).watermark_key
-    kept.table.items[key] = {**kept.table.items[key], "seen": {"N": "0"}}
-    assert kept.kinds() == ["unseen"]
-
-
-def test_a_link_whose_rows_were_forgotten_before_its_watermark_counts_them() -> None:
-    """The attempt that wrote the link ended before it advanced the watermark."""
-    kept = Kept()
-    kept.append(1, 2)
-    key = Chain.from_key(build_expired_batch(1).records[0]).watermark_key
-    item = kept.table.items[key]
-    kept.table.items[key] = {name: item[name] for name in item if name not in ("seq", "rows")}
-    kept.grow_old()
-    Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
-    assert kept.rejoin(3, tenant="u") == RearchiveResult(added=1)
-    assert kept.numbers() == [3]
-    assert kept.verify().is_sound

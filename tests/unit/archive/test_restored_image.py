@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.restored_image import UnrestorableError, build_restored_image
+from daicho.archive.restored_image import build_restored_image
 from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Condition, EntityPlan, ExpiryPlan, KeyPlan, Ledger, append_generations
 from daicho.plan.expiry import CHANGED_AT
@@ -49,10 +49,3 @@ def test_a_restored_item_lives_as_long_as_a_new_one(
     assert image.get("ttl") == (None if expected is None else {"N": str(expected)})
     changed = {"S": "2026-11-23T12:00:00.000000Z"} if rule.get("of") == CHANGED_AT else None
     assert image.get(CHANGED_AT) == changed
-
-
-def test_an_item_that_would_expire_at_once_is_not_restored() -> None:
-    rule = ExpiryPlan(-60, archive=True, of="due")
-    assert restore(rule, due="2026-11-24")["ttl"] == {"N": str(EPOCH + 12 * 3_600 - 60)}
-    with pytest.raises(UnrestorableError, match=r"Bill\.expires would end it at once"):
-        restore(rule, due="2026-11-22")

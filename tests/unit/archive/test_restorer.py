@@ -5,25 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from daicho.archive.reader import Selection
 from daicho.archive.restored_image import (
-    UnrestorableError,
     build_restored_image,
     to_storable,
 )
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
-from daicho.derive import contributions
 from daicho.errors import UnansweredError
 from daicho.layout.backfill_state import BackfillState
-from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
+from daicho.layout.restorations import RESTORED_MARK
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
-from daicho.plan import FieldPlan, Generation, Ledger, Migration, MigrationPlan
+from daicho.plan import Generation, Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.runtime.retry import RetryBudget
@@ -39,9 +36,8 @@ from tests.support.memory_archive import (
     build_expired_batch,
     render_link_name,
     render_seq,
-    render_side_name,
 )
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_tally_key
+from tests.support.sample_ledger import LEDGER, build_tally_key
 
 LIVES = 3600
 
@@ -97,20 +93,6 @@ def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:
     assert found["t1"][RESTORED_MARK]["M"]["seq"] == {"S": render_seq(1)}
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({"key": key(2)}, ["t2"]),
-        ({"since": dt.datetime(2026, 11, 22, tzinfo=dt.UTC)}, ["t4"]),
-        ({"tenant": "u"}, ["u3"]),
-        ({"tenant": "v"}, []),
-    ],
-)
-def test_by_key_tenant_and_time(kept: Kept, asked: dict[str, Any], expected: list[str]) -> None:
-    assert restore(kept, **asked).restored == len(expected)
-    assert sorted(items(kept)) == expected
-
-
 def test_a_dry_run_says_what_would_be_and_writes_nothing(kept: Kept) -> None:
     kept.table.items[key(1)] = build_download(1, ttl=int(kept.now.timestamp()) + 9)
     before = dict(kept.table.items)
@@ -127,13 +109,6 @@ def test_run_again_it_finds_its_own_work(kept: Kept) -> None:
     assert (report.restored, report.already, report.complete) == (0, 4, True)
     assert restore(kept, over_newer=True).already == 4
     assert dict(kept.table.items) == before
-
-
-def test_what_was_changed_since_stays_as_it_is(kept: Kept) -> None:
-    restore(kept)
-    kept.table.items[key(1)] = {**kept.table.items[key(1)], "at": {"S": "2026-12-01"}}
-    assert restore(kept).already == 4
-    assert kept.table.items[key(1)]["at"] == {"S": "2026-12-01"}
 
 
 def test_nothing_is_written_over_a_newer_item_unless_told(kept: Kept) -> None:
@@ -153,20 +128,6 @@ def test_an_expired_item_is_archived_before_anything_takes_its_place(kept: Kept)
     assert (report.restored, report.waiting, report.complete) == (3, 1, False)
 
 
-def test_of_one_key_the_newest_row_comes_back(kept: Kept) -> None:
-    kept.append(
-        5,
-        id={"S": "1"},
-        PK=build_download(1)["PK"],
-        SK=build_download(1)["SK"],
-        note={"S": "later"},
-    )
-    report = restore(kept, tenant="t")
-    assert (report.rows, report.items, report.restored) == (4, 3, 3)
-    assert items(kept)["t1"]["note"] == {"S": "later"}
-    assert restore(kept, tenant="t").already == 3
-
-
 def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept) -> None:
     kept.append(6, gen={"N": "7"})
     kept.append(7, type={"S": "Gone"})
@@ -182,33 +143,6 @@ def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept
     assert list(report.broken) == [render_link_name(0).replace("11-21", "11-22")]
     assert not report.complete
     assert report.to_json()["failed"] == 3
-
-
-def test_a_row_that_ends_in_any_error_is_named_and_the_rest_comes_back(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compute = contributions.compute_contributions
-
-    def fail_for_one(plan: Any, image: Any) -> Any:
-        if image["id"] == {"S": "2"}:
-            raise RuntimeError("a bug")
-        return compute(plan, image)
-
-    monkeypatch.setattr(contributions, "compute_contributions", fail_for_one)
-    report = restore(kept)
-    assert (report.restored, report.failed, report.complete) == (3, 1, False)
-    assert "a bug" in report.unrestorable[0]["error"]
-
-
-def test_it_goes_on_behind_its_cursor(kept: Kept) -> None:
-    cursors: list[str] = []
-    restore(kept, on_progress=lambda report: cursors.append(report.cursor))
-    assert cursors == sorted(cursors)
-    for key_, _ in list(kept.table.items.items()):
-        if "type" in kept.table.items[key_]:
-            del kept.table.items[key_]
-    report = restore(kept, resume=cursors[0])
-    assert (report.restored, report.finished) == (2, True)
 
 
 class Silent:
@@ -231,71 +165,6 @@ def test_a_lost_answer_is_no_newer_item(kept: Kept, at: int) -> None:
     retry_budget = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
     report = restore(kept, table=Silent(kept.table, at), retry_budget=retry_budget)
     assert (report.restored, report.already, report.newer) == (4, 0, 0)
-
-
-def test_a_row_that_is_restored_again_is_not_taken_back_again(kept: Kept) -> None:
-    first = items_after_restore(kept)
-    assert "again" not in first[RESTORED_MARK]["M"]
-    record = kept.table.items[build_restoration_key("t", "Download", render_seq(1))]
-    assert (record["at"], record["gen"]) == (first[RESTORED_MARK]["M"]["at"], {"N": "1"})
-    del kept.table.items[key(1)]
-    second = items_after_restore(kept)
-    assert second[RESTORED_MARK]["M"]["again"] == {"BOOL": True}
-    record = kept.table.items[build_restoration_key("t", "Download", render_seq(1))]
-    assert record["at"] == second[RESTORED_MARK]["M"]["at"]
-
-
-def items_after_restore(kept: Kept) -> Any:
-    assert restore(kept, key=key(1)).restored == 1
-    return kept.table.items[key(1)]
-
-
-def test_an_item_that_was_deleted_before_the_answer_came_stays_deleted(kept: Kept) -> None:
-    class Deleting(Silent):
-        def transact(self, writes: Any) -> None:
-            try:
-                super().transact(writes)
-            except UnansweredError:
-                del kept.table.items[key(1)]
-                raise
-
-    retry_budget = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
-    table = Deleting(kept.table, 0)
-    report = restore(kept, table=table, key=key(1), retry_budget=retry_budget)
-    assert (report.restored, key(1) in kept.table.items) == (1, False)
-
-
-def test_without_time_it_ends_and_says_where(kept: Kept) -> None:
-    report = restore(
-        kept, table=Silent(kept.table, 2), retry_budget=RetryBudget(lambda: -1.0, reserve=-2)
-    )
-    assert report.finished
-    stopped = RetryBudget(lambda: 0.0, reserve=0)
-    report = restore(kept, retry_budget=stopped)
-    assert not report.finished
-    assert report.cursor == ""
-
-
-def test_the_generation_is_todays() -> None:
-    old = {
-        "PK": {"S": "t#Song#1"},
-        "SK": {"S": "-"},
-        "type": {"S": "Song"},
-        "gen": {"N": "1"},
-        "id": {"S": "1"},
-        "name": {"S": "ab"},
-        "created_at": {"S": "2026-11-21T00:00:00.000000Z"},
-        "ttl": {"N": "1"},
-        "version": {"N": "4"},
-    }
-    row = ArchivedRow(
-        "t", "Song", 1, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), render_seq(1), raw=False, item=old
-    )
-    now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
-    found = build_restored_image(row, LEDGER, now)
-    assert (found["gen"], found["version"]) == ({"N": "2"}, {"N": "5"})
-    assert "ttl" not in found
-    assert build_restored_image(row, OLD_LEDGER, now)["gen"] == {"N": "1"}
 
 
 def test_binary_values_are_bytes_again() -> None:
@@ -393,34 +262,3 @@ def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:
     assert sorted(items(kept)) == ["u3"]
     assert (report.restored, report.failed, report.complete) == (1, 3, False)
     assert {each["error"] for each in report.unrestorable} == {"the tenant t is closed for good"}
-
-
-def test_a_row_of_an_older_generation_is_restored_as_it_reads() -> None:
-    fill = MigrationPlan("fill", 2, ("label",))
-    (first,) = LEDGER.entities["Download"]
-    second = Generation(2, replace(first.plan, migrations=(fill,)))
-    own = {name: FieldPlan("str", required=True) for name in ("song", "label")}
-    function = Migration("Download", "fill", ("label",), lambda row: {"label": row["song"].upper()})
-    ledger = Ledger(
-        {**LEDGER.entities, "Download": (first, second)},
-        fields={"Download": own},
-        functions={function.id: function},
-    )
-    image = build_download(1)
-    now = dt.datetime.fromtimestamp(MIDNIGHT, dt.UTC)
-    row = ArchivedRow("t", "Download", 1, now, render_seq(1), raw=False, item=image)
-    restored = build_restored_image(row, ledger, now)
-    assert (restored["label"], restored["gen"]) == ({"S": image["song"]["S"].upper()}, {"N": "2"})
-    with pytest.raises(UnrestorableError, match=r"lacks the migration Download\.fill"):
-        build_restored_image(row, replace(ledger, functions={}), now)
-
-
-def test_the_newest_row_of_a_key_may_be_read_before_an_older_one(kept: Kept) -> None:
-    """A redrive has added an older row in a side object, whose name sorts behind the links."""
-    item = build_download(1)
-    same: dict[str, Any] = {"id": {"S": "1"}, "PK": item["PK"], "SK": item["SK"]}
-    kept.append(6, **same, note={"S": "later"})
-    kept.rejoin(5, **same, note={"S": "earlier"})
-    assert render_side_name(5) in kept.bucket.objects
-    assert restore(kept, tenant="t").restored == 3
-    assert items(kept)["t1"]["note"] == {"S": "later"}

@@ -8,42 +8,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.row_format import ArchivedRow, RowError
-from tests.support.memory_archive import build_download, build_expired_batch
+from tests.support.memory_archive import build_expired_batch
 from tests.support.sample_ledger import LEDGER
-
-ODD: list[dict[str, Any]] = [
-    {"n": {"N": "0.12345678901234567890123456789012345678"}, "b": {"B": "AAE="}},
-    {"text": {"S": "台帳 \u2028 \r\n \x00 💿"}},
-    {"text": {"S": "half \ud83d of a pair"}},
-    {"deep": {"M": {"l": {"L": [{"NULL": True}, {"BOOL": False}, {"SS": ["a"]}]}}}},
-]
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
-    (record,) = build_expired_batch(1, **odd).records
-    row = ArchivedRow.from_record(record, LEDGER)
-    assert row.line.count(b"\n") == 1
-    assert ArchivedRow.parse(row.line) == row
-    assert ArchivedRow.parse(row.line).item == {**build_download(1), **odd}
-
-
-@pytest.mark.parametrize(
-    ("changed", "raw"),
-    [
-        ({}, False),
-        ({"extra": {"S": "of no concern"}}, False),
-        ({"gen": {"N": "9"}}, True),
-        ({"gen": {"S": "one"}}, True),
-        ({"song": {"N": "1"}}, True),
-        ({"song": {"S": "2"}}, True),
-        ({"id": {"S": "another"}}, True),
-        ({"type": {"S": "Unheard"}}, True),
-    ],
-)
-def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: bool) -> None:
-    (record,) = build_expired_batch(1, **changed).records
-    assert ArchivedRow.from_record(record, LEDGER).raw is raw
 
 
 @pytest.mark.parametrize(

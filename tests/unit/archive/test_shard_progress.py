@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
-
-import pytest
 
 from daicho.archive.archiver import Archiver
 from daicho.archive.shard_progress import build_progress_key
-from daicho.errors import UnansweredError
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
-from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
@@ -72,23 +67,3 @@ def test_a_late_repeat_lowers_nothing() -> None:
         HeartbeatName("run", "Download"): render_seq(3),
         HeartbeatName("other", "Download"): render_seq(5),
     }
-
-
-def test_a_batch_without_heartbeats_announces_nothing() -> None:
-    stage = Stage()
-    stage.archiver.archive(build_expired_batch(1, 2), PATIENCE)
-    assert stage.table.get(build_progress_key("s")) is None
-
-
-def test_a_batch_that_is_not_archived_announces_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = Stage()
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise UnansweredError("the bucket is away")
-
-    monkeypatch.setattr(stage.bucket, "create", fail)
-    times = iter((300.0, 300.0, 300.0, *[0.0] * 100))
-    stage_budget = RetryBudget(lambda: next(times), reserve=20, sleep=lambda _: None)
-    monkeypatch.setattr("tests.unit.archive.test_shard_progress.PATIENCE", stage_budget)
-    assert stage.archive(1, heartbeat=3) == "1"
-    assert stage.table.get(build_progress_key("s")) is None

@@ -34,18 +34,3 @@ def test_only_a_ranking_is_spread_over_shards() -> None:
 
     (chart,) = compile_entity(C).aggregates
     assert chart.shards == 3
-
-
-def test_an_aggregate_says_if_it_is_rolled_up_at_once() -> None:
-    class C(Entity):
-        id: str = uid()
-        song: str = field()
-        key = Key(id)
-        prompt = Aggregate(Count(), song, rolled_up="at once")
-        usual = Aggregate(Count(), song)
-
-        with refused("rolled_up 'by schedule' or 'at once', not 'now'"):
-            Aggregate(Count(), song, rolled_up="now")  # type: ignore[arg-type]
-
-    found = {each.name: each.rolled_up for each in compile_entity(C).aggregates}
-    assert found == {"prompt": "at once", "usual": "by schedule"}

@@ -1,59 +1,7 @@
 """Entities: their fields and declarations, the values that an item admits, and wrong classes."""
 
-import re
-from typing import Any
-
-import pytest
-from pydantic import ValidationError
-
 from daicho import Entity, Key, Search, field, uid
-from daicho.declare.entity import get_values
-from daicho.declare.fields import FieldSpec
-from tests.support.sample_declarations import Artist, Sale, refused
-
-
-def test_a_class_is_its_fields_and_declarations() -> None:
-    assert list(Sale.fields_) == [
-        "artist",
-        "id",
-        "at",
-        "price",
-        "state",
-        "artist_name",
-        "tags",
-        "note",
-    ]
-    assert list(Sale.declarations_) == ["key", "open", "newest", "revenue", "expires"]
-    title: Any = Artist.name
-    assert isinstance(title, FieldSpec) and str(title) == "Artist.name"
-
-
-def test_an_item_validates_its_values() -> None:
-    item = Artist(name="Aja")
-    assert len(item.id) == 26 and item.version == 0
-    assert get_values(item) == {"id": item.id, "name": "Aja"}
-    with pytest.raises(ValidationError, match="nmae"):
-        Artist(nmae="Aja")  # type: ignore[call-arg]
-    with pytest.raises(ValidationError, match="256"):
-        Artist(name="x" * 257)
-    with pytest.raises(ValidationError, match="at least 1"):
-        Artist(id="", name="x")
-    with pytest.raises(ValidationError, match="at least 1"):
-        Artist(name="")  # it is searched, and must be given
-    with pytest.raises(AttributeError, match="not been stored"):
-        _ = item.created_at
-
-
-def test_what_is_searched_may_be_empty_where_it_need_not_be_given_or_says_so() -> None:
-    class Person(Entity):
-        id: str = uid()
-        name: str = field(min_length=0)
-        company: str = field(default="")
-
-        key = Key(id)
-        search = Search(name, company)
-
-    assert get_values(Person(id="p", name="")) == {"id": "p", "name": "", "company": ""}
+from tests.support.sample_declarations import refused
 
 
 def test_misspelt_names() -> None:
@@ -117,16 +65,3 @@ def test_a_pattern_that_the_model_cannot_use_is_refused_where_it_is_declared() -
             id: str = uid()
             code: str = field(pattern=5)
             key = Key(id)
-
-
-def test_patterns_of_rust_and_of_python_are_used() -> None:
-    class C(Entity):
-        id: str = uid()
-        name: str = field(pattern=r"^\p{Lu}")
-        code: str = field(pattern=re.compile("^(?=a)"))
-        key = Key(id)
-
-    assert get_values(C(name="Åsa", code="ab", id="c"))["code"] == "ab"
-    for values in ({"name": "åsa", "code": "ab"}, {"name": "Åsa", "code": "b"}):
-        with pytest.raises(ValidationError):
-            C(**values)

@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 import pytest
 
-from daicho import Expires, Key, Listing, changed_at, created_at, field, one_of, uid
+from daicho import Expires, Key, Listing, changed_at, field, one_of, uid
 from daicho.declare.compiler import compile_entity
 from daicho.declare.entity import Entity, EntityMeta
 from daicho.errors import DeclarationError
-from daicho.plan import Condition, ExpiryPlan
 
 HOUR = dt.timedelta(hours=1)
 FIELDS: dict[str, Any] = {
@@ -36,25 +35,6 @@ def expire(**rule: Any) -> Any:
         return {"expires": Expires(rule.get("after", HOUR), **read)}
 
     return make
-
-
-@pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
-        ({}, ExpiryPlan(3_600, archive=False)),
-        ({"of": created_at}, ExpiryPlan(3_600, archive=False)),
-        ({"of": changed_at}, ExpiryPlan(3_600, archive=False, of="_changed_at")),
-        ({"of": "due", "after": -HOUR}, ExpiryPlan(-3_600, archive=False, of="due")),
-        ({"of": "at", "after": 0 * HOUR}, ExpiryPlan(0, archive=False, of="at")),
-        ({"where": "void"}, ExpiryPlan(3_600, False, where=Condition("status", ("void",)))),
-    ],
-)
-def test_a_rule_is_compiled(rule: dict[str, Any], expected: ExpiryPlan) -> None:
-    plan = compile_with(expire(**rule))
-    assert plan.expires == expected
-    kinds = {"id": "str"} | ({"due": "date"} if rule.get("of") == "due" else {})
-    kinds |= {"at": "datetime"} if rule.get("of") == "at" else {}
-    assert plan.fields == kinds | ({"status": "str"} if "where" in rule else {})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daicho import Entity, Key, Listing, Versioned, field, ref, uid
+from daicho import Entity, Key, Listing, ref, uid
 from daicho.declare.compiler import compile_entity
 from daicho.errors import DeclarationError
 from tests.support.sample_declarations import Task, Team
@@ -35,16 +35,3 @@ def test_another_entitys_field_is_not_copied() -> None:
         compile_entity(Other)
     with pytest.raises(DeclarationError, match="takes fields"):
         Listing(copies="title")
-
-
-def test_a_pointer_holds_nothing_to_copy() -> None:
-    class Manual(Entity):
-        id: str = uid()
-        text: str = field()
-
-        key = Key(id)
-        versions = Versioned("pointer")
-        newest = Listing(copies=all)
-
-    with pytest.raises(DeclarationError, match=r"Manual\.newest.*pointer.*'text'"):
-        compile_entity(Manual)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from daicho import Domain, Entity, Key, Listing, Search, each, field, ref, refs, through, uid
-from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger, SearchPlan, TextRules, ThroughPlan
+from daicho.plan import EntityPlan, SearchPlan, ThroughPlan
 
 RESERVED = ("limit", "cursor", "live", "fields", "include")
 
@@ -33,40 +32,6 @@ def search_of(entity: type[Entity]) -> SearchPlan:
     (plan,) = Domain("test", entity).plans
     assert EntityPlan.from_json(plan.to_json()) == plan
     return plan.searches[0]
-
-
-def test_kinds_and_steps_are_in_the_plan() -> None:
-    class Person(Entity):
-        id: str = uid()
-        name: str = field()
-        firm: str = field(kind="company")
-        phone: str = field(kind="phone")
-        tags: set[str] = refs(Tag)
-
-        key = Key(id)
-        search = Search(name, firm, phone, through(tags, Tag.name), mode="contains")
-        tagged = Listing(each(tags))
-
-    assert search_of(Person) == SearchPlan(
-        name="search",
-        since=0,
-        fields=("name", "firm", "phone"),
-        steps=(1, 2, 3),
-        digits=(1, 2, 3, 4),
-        mode="contains",
-        companies=("firm",),
-        phones=("phone",),
-        through=(ThroughPlan("tags", "Tag", "name", "company", "tagged"),),
-        fold_version=2,
-        regions=("JP",),
-    )
-    assert Person.search.declaration.reads == ("name", "firm", "phone", "Tag.name")
-    assert search_of(Person).rules_by_field == {
-        "name": TextRules("text"),
-        "firm": TextRules("company"),
-        "phone": TextRules("phone", region="JP"),
-    }
-    assert search_of(Person).all_rules == set(search_of(Person).rules_by_field.values())
 
 
 def test_phone_numbers_have_the_region_of_their_declaration() -> None:
@@ -102,17 +67,6 @@ def test_phone_numbers_have_the_region_of_their_declaration() -> None:
 def test_a_region_is_a_country_and_of_phone_numbers(options: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError, match=message):
         field(**options)
-
-
-def test_without_digits_two_code_points_do() -> None:
-    class Person(Entity):
-        id: str = uid()
-        name: str = field()
-
-        key = Key(id)
-        search = Search(name, mode="contains")
-
-    assert search_of(Person).steps == (1, 2)
 
 
 def test_a_single_reference_may_be_gone_through() -> None:
@@ -210,24 +164,3 @@ def test_kinds_that_nobody_knows() -> None:
         field(kind="fax")  # type: ignore[arg-type]
     with pytest.raises(DeclarationError, match="goes through a ref or refs"):
         through(Tag.size, Tag.name)
-
-
-def test_the_query_parameter_is_no_part_of_the_plan() -> None:
-    """A change of `param` must not require a generation, after which a search starts again."""
-
-    def declare(param: str | None) -> type[Entity]:
-        class Person(Entity):
-            id: str = uid()
-            name: str = field()
-
-            key = Key(id)
-            search = Search(name, param=param)
-
-        return Person
-
-    plans = [search_of(declare(param)) for param in (None, "q", "Name_2", "_x")]
-    assert plans == plans[:1] * 4
-    ledger = Daicho(Domain("test", declare(None))).append_generations(Ledger())
-    renamed = Daicho(Domain("test", declare("q")))
-    assert renamed.append_generations(ledger) == ledger
-    assert renamed.check_locked(ledger) == ledger

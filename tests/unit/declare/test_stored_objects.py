@@ -6,20 +6,10 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from daicho import Entity, Expires, Key, StoredObject, stored_object, uid
 from daicho.declare.compiler import compile_entity
 from daicho.errors import DeclarationError
-from tests.support.sample_domains.documents import Photo
-
-
-def test_an_object_is_what_its_declaration_admits() -> None:
-    photo = Photo(image={"type": "image/png", "bytes": 1})  # type: ignore[arg-type]
-    assert (photo.image.type, photo.image.bytes) == ("image/png", 1)
-    for wrong in ({"type": "text/html", "bytes": 1}, {"type": "image/png", "bytes": 10**9}):
-        with pytest.raises(ValidationError):
-            Photo(image=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -18,29 +18,15 @@ from daicho import (
     Listing,
     Search,
     Versioned,
-    copied,
     field,
     ref,
-    refs,
-    through,
     uid,
 )
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import EntityPlan, Ledger
 from tests.support.sample_declarations import refused
-from tests.support.versioned_pages import LEDGER, Guide, Page
-
-
-class Volume(Entity):
-    """Of one id, so that others may refer to it."""
-
-    id: str = uid()
-    title: str = field()
-
-    key = Key(id, partition=0)
-    versions = Versioned("pointer")
-
+from tests.support.versioned_pages import Guide, Page
 
 UNREAD = r"versioned by pointer, the current image holds no 'title'; use copy"
 
@@ -52,16 +38,6 @@ def planned(entity: type[Entity]) -> EntityPlan:
         .current_generation(entity.__name__)
         .plan
     )
-
-
-def test_the_plan_says_how_versions_are_kept() -> None:
-    assert LEDGER.current_generation("Page").plan.versions == "copy"
-    assert LEDGER.current_generation("Guide").plan.versions == "pointer"
-    assert LEDGER.pointer_types == {"Guide"}
-    assert Ledger.from_json(LEDGER.to_json()) == LEDGER
-    plain = planned(_without()).to_json()
-    assert "versions" not in plain  # lock files from before stay as they are
-    assert EntityPlan.from_json(plain).versions is None
 
 
 def test_versions_are_asked_for_by_key_and_number() -> None:
@@ -82,39 +58,6 @@ def test_what_a_pointer_does_not_hold_is_read_by_no_declaration(reading: Any) ->
 
     with refused(rf"A\.reads: {UNREAD}"):
         Domain("a", A)
-
-
-def test_what_a_pointer_does_not_hold_is_not_in_its_key() -> None:
-    class A(Entity):
-        id: str = uid()
-        title: int = field(frozen=True)
-        key = Key(id, shards=title)
-        versions = Versioned("pointer")
-
-    with refused(rf"A\.key: {UNREAD}"):
-        Domain("a", A)
-
-
-def test_nobody_else_reads_through_a_pointer_either() -> None:
-    message = rf"Volume is {UNREAD}"
-
-    class A(Entity):
-        id: str = uid()
-        book: str = ref(Volume)
-        title: str = copied(book, Volume.title)
-        key = Key(id)
-
-    with refused(rf"A\.title: {message}"):
-        Domain("a", A, Volume)
-
-    class B(Entity):
-        id: str = uid()
-        books: set[str] = refs(Volume)
-        key = Key(id)
-        search = Search(id, through(books, Volume.title))
-
-    with refused(rf"B\.search: {message}"):
-        Domain("b", B, Volume)
 
 
 def test_declarations_that_make_no_sense() -> None:

@@ -9,52 +9,10 @@ from typing import Any
 import pytest
 
 from daicho import Entity, Key, field
-from daicho.declare.entity import get_values
 from daicho.errors import Invalid
-from daicho.items.mapper import NULL, UnreadableError, to_field_image, to_item
+from daicho.items.mapper import UnreadableError, to_field_image, to_item
 from daicho.plan import Ledger
-from tests.support.item_images import NOON, Bag, Part, Thing, image_of
-
-
-def test_a_field_without_a_value_is_absent_unless_that_would_mean_something_else() -> None:
-    image = image_of(Thing(id="t", owner="o", colour=None, others=set()))
-    assert "due" not in image
-    assert "labels" not in image
-    # Set once, and seen to be set; a default that is not what the item holds.
-    assert image["name"] == image["origin"] == image["colour"] == image["others"] == NULL
-    got = to_item(Thing, image, Ledger())
-    assert (got.due, got.labels, got.colour, got.others, got.origin) == (
-        None,
-        set(),
-        None,
-        set(),
-        None,
-    )
-
-
-def test_values_of_all_kinds_come_back() -> None:
-    thing = Thing(
-        id="t",
-        owner="o",
-        labels={"b", "a"},
-        size=-7,
-        weight=Decimal("1.250"),
-        ratio=0.1,
-        due=dt.date(2026, 2, 28),
-        at=dt.datetime(2026, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=9))),
-        parts=[Part(name="wheel", weight=Decimal("2.5"))],
-        extra={"deep": [{"x": [1, 2.5, None, True, "s", {}]}]},
-    )
-    got = to_item(Thing, image_of(thing), Ledger())
-    assert get_values(got) == get_values(thing)
-    assert (got.created_at, got.version) == (NOON, 1)
-
-
-def test_decimals_inside_json_keep_their_digits() -> None:
-    exact = Decimal("12345678901234567.89")
-    image = image_of(Bag(id="b", prices={"a": exact, "b": 0.1, "c": [2.5, 3]}))
-    assert to_item(Bag, image, Ledger()).prices == {"a": exact, "b": 0.1, "c": [2.5, 3]}
-    assert isinstance(to_item(Bag, image, Ledger()).prices["b"], float)
+from tests.support.item_images import Thing, image_of
 
 
 @pytest.mark.parametrize(
@@ -98,14 +56,6 @@ def test_instants_that_leave_the_calendar_are_refused() -> None:
     with pytest.raises(Invalid) as error:
         to_field_image(Meeting, {"id": "m", "at": first})
     assert error.value.field == "at"
-
-
-def test_names_inside_json_are_as_long_as_dynamodb_takes() -> None:
-    to_field_image(Bag, vars(Bag(id="b", extra={"n" * 65_535: 1})))
-    for name in ("n" * 65_536, "日" * 30_000):
-        with pytest.raises(Invalid) as error:
-            to_field_image(Bag, vars(Bag(id="b", extra={"x": {name: 1}})))
-        assert error.value.field == "extra"
 
 
 def test_an_item_that_its_entity_cannot_read_is_no_callers_fault() -> None:

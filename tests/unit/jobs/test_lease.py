@@ -84,14 +84,3 @@ def test_of_two_late_saves_one_succeeds() -> None:
         with pytest.raises(UnavailableError):
             jobs.save(job)
     assert table.land() == [True, False]
-
-
-def test_a_job_that_was_overtaken_cannot_be_saved_again() -> None:
-    table, jobs, job = begin()
-    other = find_job(table)
-    assert other is not None
-    other.reason = "changed by another process"
-    jobs.save(other)
-    for _ in range(2):
-        with pytest.raises(OvertakenError):
-            jobs.save(job)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.layout.expiry import MAX_AGE_S, build_expiry, build_touched_expiry, compute_ttl
+from daicho.layout.expiry import MAX_AGE_S, build_touched_expiry, compute_ttl
 from daicho.plan import Condition, EntityPlan, ExpiryPlan, Generation, KeyPlan, Ledger
 from daicho.plan.expiry import CHANGED_AT
 from daicho.storage.attributes import to_image
@@ -48,23 +48,6 @@ def test_the_ttl_follows_from_the_image(
 ) -> None:
     ttl = compute_ttl(plan, make_image(**fields), NOW)
     assert ttl == (None if expected is None else {"N": str(expected)})
-
-
-def test_a_restored_item_counts_from_its_restore_if_that_is_later() -> None:
-    mark = {"seq": "s", "at": "2026-11-23T11:30:00.000000Z", "gen": 1, "version": 4}
-    early = make_image(due="2026-11-23", _restored=mark)
-    assert compute_ttl(make_plan(of="due"), early, NOW) == {"N": str(EPOCH - 1_800 + 60)}
-    late = make_image(due="2026-11-24", _restored=mark)
-    assert compute_ttl(make_plan(of="due"), late, NOW) == {"N": str(EPOCH + 12 * 3_600 + 60)}
-
-
-def test_the_last_change_is_kept_only_if_the_expiry_counts_from_it() -> None:
-    by_change = make_plan(of=CHANGED_AT, where=VOID)
-    stamp = {CHANGED_AT: {"S": "2026-11-23T12:00:00.000000Z"}}
-    stale = make_image(status="void", _changed_at="2020-01-01T00:00:00.000000Z")
-    assert build_expiry(by_change, stale, NOW) == {**stamp, "ttl": {"N": str(EPOCH + 60)}}
-    assert build_expiry(by_change, make_image(status="open"), NOW) == stamp
-    assert CHANGED_AT not in build_expiry(make_plan(), stale, NOW)
 
 
 @pytest.mark.parametrize("own", [1, 2, 7])

@@ -13,27 +13,12 @@ from tests.support.sample_ledger import build_image
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 
 
-def test_a_heartbeat_is_read_as_it_was_built() -> None:
-    name = HeartbeatName("run#1", "So#ng")
-    item = build_heartbeat(name, 7, NOW)
-    assert is_heartbeat(item)
-    assert HeartbeatName.from_image(item) == name
-    assert item["ttl"] == {"N": str(int(NOW.timestamp()) + 3600)}
-    assert item["sent"] == {"S": "2026-11-21T00:00:00.000000Z"}
-
-
 def test_no_tenant_has_the_key_of_a_heartbeat() -> None:
     key = get_key(build_heartbeat(HeartbeatName("run#1", "So#ng"), 7, NOW))
     tenant, *parts = keys.parse(key.pk)
     assert TENANT.fullmatch(tenant) is None
     assert parts == ["heartbeat", "run#1", "7"]
     assert keys.parse(key.sk) == ("So#ng",)
-
-
-def test_heartbeats_of_one_number_have_one_partition_key() -> None:
-    items = [build_heartbeat(HeartbeatName("r", entity), 3, NOW) for entity in ("A", "B")]
-    assert len({item["PK"]["S"] for item in items}) == 1
-    assert len({get_key(item) for item in items}) == 2
 
 
 def test_an_item_of_an_entity_is_no_heartbeat() -> None:

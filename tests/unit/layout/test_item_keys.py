@@ -24,15 +24,6 @@ def test_keys_of_base_items() -> None:
     )
 
 
-def test_shards_and_salt_may_be_fields() -> None:
-    ballot = EntityPlan("Ballot", {}, KeyPlan(("poll",), ("voter",), "shards", "salt"))
-    values = attributes.to_image({"poll": "p", "voter": "v", "shards": 8, "salt": "s"})
-    shard = keys.compute_shard(8, "s", "p", "v")
-    assert item_keys.build_base_key("acme", ballot, values).pk == f"acme#Ballot#p#{shard}"
-    with pytest.raises(item_keys.UnderivableError, match="number of shards"):
-        item_keys.build_base_key("acme", ballot, attributes.to_image({"poll": "p", "voter": "v"}))
-
-
 @pytest.mark.parametrize(
     "base",
     [

@@ -24,11 +24,9 @@ from daicho import (
     year,
 )
 from daicho.declare.registry import Daicho
-from daicho.derive.contributions import compute_contributions
 from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import render_parts
-from daicho.plan import EntityPlan, Ledger
-from tests.support.sample_ledger import build_image
+from daicho.plan import Ledger
 
 BERLIN, SYDNEY = "Europe/Berlin", "Australia/Sydney"
 
@@ -51,53 +49,6 @@ class Sale(Entity):
 
 LEDGER = Daicho(Domain("sales", Sale)).append_generations(Ledger())
 PLAN = LEDGER.current_generation("Sale").plan
-
-
-def groups(at: str, due: str = "2026-12-31") -> dict[str, str]:
-    values: dict[str, Any] = {
-        "id": "1", "at": at, "due": due, "price": 3, "version": 1,
-    }  # fmt: skip
-    image = build_image("Sale", values, gen=1, ledger=LEDGER)
-    tallies = compute_contributions(PLAN, image)
-    return {tally.split("#")[1].split(".")[1]: tally.split("#", 3)[3] for tally in tallies}
-
-
-def test_each_declaration_has_its_own_clock() -> None:
-    assert groups("2026-12-31T23:30:00.000000Z") == {
-        "by_hour": "2026-12-31T23:00Z",
-        "by_day": "2027-01-01",
-        "by_day_utc": "2026-12-31",
-        "by_week": "2026-12-27",
-        "by_quarter": "2026-Q4",
-        "by_year": "2027",
-        "by_month": "2026-12",
-    }
-
-
-def test_a_plan_keeps_its_zones_and_omits_defaults() -> None:
-    plain = PLAN.to_json()
-    parts = {each["name"]: each["by"][0] for each in plain["aggregates"]}
-    assert parts["by_month"].keys() == {"field", "bucket", "folded", "each"}
-    assert (parts["by_day"]["zone"], parts["by_week"]["first_weekday"]) == (BERLIN, 6)
-    assert EntityPlan.from_json(plain) == PLAN
-
-
-def test_another_zone_is_another_instance() -> None:
-    def declare(zone: str) -> Any:
-        class Sale(Entity):
-            id: str = uid()
-            at: dt.datetime = field()
-            key = Key(id)
-            by_day = Aggregate(Count(), day(at, zone))
-
-        return Daicho(Domain("sales", Sale))
-
-    first = declare("UTC").append_generations(Ledger())
-    same = declare("UTC").append_generations(first)
-    other = declare(BERLIN).append_generations(first)
-    assert same.current_generation("Sale").number == 1
-    (aggregate,) = other.current_generation("Sale").plan.aggregates
-    assert aggregate.since == 2
 
 
 @pytest.mark.parametrize(

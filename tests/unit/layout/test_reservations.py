@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from daicho.layout import reservations
 from daicho.layout.base_item import build_base_item
 from daicho.layout.reservations import ReservedValueError
 from daicho.plan import EntityPlan, Generation, KeyPlan, Ledger, UniquePlan
-from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
 from tests.support.unique_accounts import NOON
 
 ONE = UniquePlan("one", 1, ("name", "number"), ("org",))
@@ -30,45 +26,10 @@ def build_image(generation: Generation = SECOND, **fields: dict[str, str]) -> Im
     return build_base_item("t", generation, {**PLAIN, **fields}, NOON)
 
 
-def test_a_reservation_has_the_key_of_the_value_and_names_its_owner() -> None:
-    image = {**build_image(), "ttl": {"N": "9"}}
-    (item,) = reservations.build_reservations(SECOND.plan, image).values()
-    assert keys.parse(item["PK"]["S"]) == (
-        *("t", "=User.one", "2"),
-        *("o", "Ada", "0000000000000000007"),
-    )
-    assert item["SK"] == {"S": "-"}
-    assert reservations.get_owner(item) == get_key(image)
-    assert item["ttl"] == {"N": "9"}
-    assert "type" not in item
-
-
-@pytest.mark.parametrize("name", ["name", "number", "org"])
-def test_an_item_without_one_of_the_values_reserves_nothing(name: str) -> None:
-    image = build_image(**{name: {"NULL": True}})  # type: ignore[arg-type]
-    assert reservations.build_reservations(SECOND.plan, image) == {}
-
-
 def test_a_value_that_is_too_long_names_its_field() -> None:
     with pytest.raises(ReservedValueError, match="because its value is unique") as refused:
         reservations.build_reservations(SECOND.plan, build_image(org={"S": "x" * 2048}))
     assert refused.value.field == "org"
-
-
-@given(
-    st.lists(st.tuples(st.text(max_size=5), st.integers(-9, 9), st.text(max_size=5)), min_size=2)
-)
-def test_only_equal_values_have_one_key(values: list[tuple[str, int, str]]) -> None:
-    found = {
-        reservations.build_reservation_key(
-            "t",
-            SECOND.plan,
-            ONE,
-            {"name": {"S": name}, "number": {"N": str(number)}, "org": {"S": org}},
-        )
-        for name, number, org in values
-    }
-    assert len(found) == len(set(values))
 
 
 @pytest.mark.parametrize(
@@ -87,14 +48,6 @@ def test_texts_that_are_one_value(fold: str, texts: tuple[str, ...], count: int)
     images = [{"name": {"S": text}, "org": {"S": "Org"}} for text in texts]
     found = {reservations.build_reservation_key("t", PLAN, unique, image) for image in images}
     assert len(found) == count
-
-
-def test_what_a_stored_item_may_own_depends_on_its_generation() -> None:
-    (key,) = reservations.build_reservations(SECOND.plan, build_image())
-    assert reservations.list_stored(LEDGER, None) == ({}, True)
-    for generation, is_exact in ((FIRST, False), (SECOND, True), (Generation(3, PLAN), False)):
-        reserved, exact = reservations.list_stored(LEDGER, build_image(generation))
-        assert (list(reserved), exact) == ([key], is_exact)
 
 
 def test_only_a_live_owner_holds_a_value() -> None:

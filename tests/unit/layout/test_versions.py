@@ -26,34 +26,6 @@ PAGE = {
 }
 
 
-def test_a_version_item_has_no_type_and_no_index_keys() -> None:
-    image = laid.split_versioned_image(
-        {**PAGE, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}, 10, LATER
-    )
-    item = laid.build_version_item(image, "Page")
-    assert (item["PK"]["S"], item["SK"]["S"]) == ("t#@Page#p#-", "0000000000000000010")
-    assert set(item) == {
-        "PK", "SK", "id", "title", "version", "versioned_at", "gen", "created_at",
-    }  # fmt: skip
-    assert item["versioned_at"] == {"S": "2026-11-21T13:00:00.000000Z"}
-
-
-def test_a_copy_holds_all_and_a_pointer_its_key_and_number() -> None:
-    image = laid.split_versioned_image(PAGE, 3, NOW)
-    copy = laid.restore_base_item(LEDGER.current_generation("Page").plan, image)
-    assert copy == {**image, "_history": {"N": "3"}}
-    guide = {**image, "shelf": {"S": "s"}, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}
-    pointer = laid.restore_base_item(LEDGER.current_generation("Guide").plan, guide)
-    assert set(guide) - set(pointer) == {"title", "versioned_at"}
-    assert set(pointer) - set(guide) == {"_bytes"}
-    assert laid.get_kept_bytes(pointer) > laid.get_kept_bytes(guide)
-
-
-@given(st.lists(st.integers(1, 10**15), min_size=1))
-def test_versions_stand_in_the_order_of_their_numbers(numbers: list[int]) -> None:
-    assert sorted(numbers) == sorted(numbers, key=laid.render_version_number)
-
-
 @given(st.text(min_size=1, max_size=30), st.text(min_size=1, max_size=30))
 def test_no_two_items_share_a_history(one: str, other: str) -> None:
     from daicho.storage import keys  # noqa: PLC0415
@@ -78,16 +50,6 @@ def standing(base: int | None, kept: int | None, newest: int | None) -> VersionS
         item |= {} if kept is None else {"_history": {"N": str(kept)}}
     known = None if newest is None else {"version": {"N": str(newest)}}
     return laid.read_state(item, known, by_pointer=False)
-
-
-def test_a_number_is_never_given_twice() -> None:
-    assert standing(None, None, None).last == 0
-    assert standing(None, None, 7).last == 7  # it was deleted
-    assert (standing(4, 4, None).last, standing(4, 4, None).unkept) == (4, False)
-    assert (standing(4, None, None).last, standing(4, None, None).unkept) == (4, True)
-    assert (standing(6, 4, 4).last, standing(6, 4, 4).unkept) == (6, True)  # old code wrote it
-    assert (standing(1, None, 9).last, standing(1, None, 9).unkept) == (10, True)  # and deleted it
-    assert standing(1, 1, 9).last == 9  # a load replaced it
 
 
 def test_what_had_no_version_item_gets_one() -> None:

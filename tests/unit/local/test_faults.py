@@ -47,20 +47,6 @@ def stores(share: float, seed: int = 1) -> tuple[Faults, Store, Any]:
     return faults, store, dependencies.table()
 
 
-def test_a_call_fails_before_or_after_it_was_carried_out() -> None:
-    _, store, seen = stores(0.2)
-    outcomes: Counter[str] = Counter()
-    for number in range(CALLS):
-        try:
-            assert seen.put(number) == number
-            outcomes["answered"] += 1
-        except UnavailableError:
-            outcomes["answer lost" if number in store.reached[-1:] else "request lost"] += 1
-    assert outcomes["answered"] + outcomes["answer lost"] == len(store.reached)
-    for kind in ("answer lost", "request lost"):
-        assert 0.07 < outcomes[kind] / CALLS < 0.13, outcomes
-
-
 def test_what_is_no_call_is_as_it_was() -> None:
     _, _, seen = stores(0.9)
     assert seen.name == "store"

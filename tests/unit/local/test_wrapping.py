@@ -40,13 +40,3 @@ def test_the_module_of_the_project_gets_the_handler_of_stage_local(
     finally:
         for name in ("own_handlers", "own_handlers.project"):
             sys.modules.pop(name, None)
-
-
-def test_a_project_without_own_handlers_has_those_of_stage_local(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    library = ModuleType("plain_handlers.project")
-    monkeypatch.setitem(sys.modules, "plain_handlers", ModuleType("plain_handlers"))
-    monkeypatch.setitem(sys.modules, library.__name__, library)
-    environ = {"PROJECT_HANDLERS": "plain_handlers"}
-    assert load_handler(library, lambda _: "local", environ) == "local"

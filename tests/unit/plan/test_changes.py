@@ -10,13 +10,10 @@ from daicho.plan import (
     AggregatePlan,
     Decisions,
     EntityPlan,
-    FieldPlan,
     KeyPlan,
     Ledger,
     ListingPlan,
     Part,
-    SearchPlan,
-    ThroughPlan,
 )
 from daicho.plan.changes import Effect, InstanceChange, compare_ledgers, cut_ledger
 from daicho.plan.lockfile import append_generations
@@ -27,7 +24,6 @@ COUNT = AggregatePlan("count", 0, "count", None, (Part("name"),), ())
 VOTES = CounterPlan("votes", 0, (Part("name"),), (), 4)
 PLAIN = EntityPlan("Thing", {"id": "str", "name": "str"}, KeyPlan(("id",), ()))
 THING = replace(PLAIN, listings=(LISTING,), aggregates=(COUNT,), counters=(VOTES,))
-DISABLED = Decisions(disabled=frozenset({"Thing.listed"}))
 
 
 def compare(*plans: EntityPlan, decisions: Decisions = Decisions()) -> list[InstanceChange]:  # noqa: B008
@@ -36,11 +32,6 @@ def compare(*plans: EntityPlan, decisions: Decisions = Decisions()) -> list[Inst
     for plan in plans[:-1]:
         ledger = append_generations([plan], ledger)
     return compare_ledgers(ledger, append_generations([plans[-1]], ledger, decisions))
-
-
-def test_a_new_entity_has_no_effects() -> None:
-    assert compare(THING) == []
-    assert compare(THING, THING) == []
 
 
 @pytest.mark.parametrize(
@@ -78,61 +69,6 @@ def test_the_effect_of_a_change(
         for read in [[name for name in plan.list_read_fields() if name in plan.fields]]
     )
     assert [change.effect for change in compare(before, after)] == expected
-
-
-def test_a_search_that_reaches_other_items_is_named_though_its_rows_stay() -> None:
-    search = SearchPlan("search", 0, ("name",), (1, 2))
-    through = ThroughPlan("name", "Other", "title", "text", "listed")
-    searched = replace(THING, searches=(search,))
-    reaching = replace(THING, searches=(replace(search, through=(through,)),))
-    for before, after in ((searched, reaching), (reaching, searched)):
-        (change,) = compare(before, after)
-        assert (change.effect, change.new, change.effect.hides_data) == (Effect.REACHES, 1, False)
-    assert compare(reaching, reaching) == []
-
-
-def test_a_declaration_that_comes_back() -> None:
-    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
-    reverted = Decisions(reverted=frozenset({"Thing"}))
-    (change,) = compare(THING, sharded, THING, decisions=reverted)
-    assert change == InstanceChange("Thing", "listed", Effect.REVERTED, old=2, new=1)
-    assert change.sentence == (
-        "Thing.listed is again what it was as @1, which was derived all along: it answers at once"
-    )
-    assert not change.effect.hides_data
-
-
-def test_an_instance_that_retires_no_more() -> None:
-    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
-    (change,) = compare(THING, sharded, sharded, decisions=DISABLED)
-    assert change == InstanceChange("Thing", "listed", Effect.DISABLED, old=1)
-
-
-def test_a_second_change_ends_what_retired() -> None:
-    plans = [replace(THING, listings=(replace(LISTING, shards=shards),)) for shards in (1, 2, 3)]
-    changes = compare(*plans, decisions=DISABLED)
-    assert changes == [
-        InstanceChange("Thing", "listed", Effect.REPLACED, old=2, new=3),
-        InstanceChange("Thing", "listed", Effect.DISABLED, old=1),
-    ]
-
-
-def test_a_ledger_is_cut_to_what_a_stage_has() -> None:
-    ledger = append_generations([replace(PLAIN, name="Other")], Ledger())
-    for plan in (PLAIN, THING):
-        ledger = append_generations([plan], ledger)
-    cut = cut_ledger(ledger, {"Thing": 1})
-    assert list(cut.entities) == ["Thing"]
-    assert cut.entities["Thing"] == ledger.entities["Thing"][:1]
-    assert cut_ledger(ledger, {"Thing": 2, "Other": 7}) == ledger
-    assert cut_ledger(ledger, {}) == Ledger()
-
-
-def test_a_cut_ledger_has_the_fields_of_its_entities_alone() -> None:
-    fields = {name: {"id": FieldPlan("str", required=True)} for name in ("Thing", "Gone")}
-    ledger = replace(append_generations([PLAIN], Ledger()), fields=fields, project="Shop")
-    cut = cut_ledger(ledger, {"Thing": 1})
-    assert (list(cut.fields), cut.project) == (["Thing"], "Shop")
 
 
 def test_an_intermediate_generation_answers_nothing_where_it_was_not_deployed() -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.plan import AggregatePlan, Decisions, Ledger, Part, append_generations
-from daicho.plan.disabled import remove_instances
+from daicho.plan import Decisions, Ledger, append_generations
 from daicho.stream.changes import PlannedImage
-from tests.support.sample_members import CHANGED, LISTED, PLAIN, WITH_LIST, disable, number
+from tests.support.sample_members import CHANGED, WITH_LIST, disable, number
 
-COUNT = AggregatePlan("count", 0, "count", None, (Part("team"),), ())
-AT_ONCE = replace(COUNT, rolled_up="at once")
 IMAGE = {
     name: {"S": value}
     for name, value in {
@@ -25,12 +22,6 @@ def list_rows(ledger: Ledger, generation: int) -> set[str]:
     image = {**IMAGE, "gen": {"N": str(generation)}}
     rows = PlannedImage.parse(image, ledger).rows
     return {"@".join(key.sk.split("#")[:2]) for key in rows}
-
-
-def test_an_instance_that_retires_is_not_disabled() -> None:
-    assert number(PLAIN).disabled_instances == {}
-    assert number(WITH_LIST, CHANGED).disabled_instances == {}
-    assert number(WITH_LIST, PLAIN).disabled_instances == {}
 
 
 def test_images_of_no_generation_derive_a_disabled_instance() -> None:
@@ -54,19 +45,3 @@ def test_what_the_generation_before_declares_may_answer_during_the_deployment() 
     ledger = append_generations([noted], ledger)
     assert ledger.list_disabled("Member") == {("listed", 2)}
     assert list_rows(ledger, 2) == {"listed@1", "search@1"}
-
-
-def test_a_plan_without_instances_keeps_the_rest() -> None:
-    plan = number(WITH_LIST, CHANGED).newest_generation("Member").plan
-    assert remove_instances(plan, {("listed", 3)}) is plan
-    left = remove_instances(plan, {("listed", 1), ("search", 1)})
-    assert left.derived_instances == {("listed", 2)}
-    assert plan.declared_instances == {("search", 1), ("listed", 2)}
-
-
-def test_totals_of_a_disabled_instance_are_not_rolled_up_at_once() -> None:
-    one, two = replace(PLAIN, aggregates=(AT_ONCE,)), replace(PLAIN, listings=(LISTED,))
-    ledger = number(one, two)
-    assert ledger.immediate_aggregates == {("Member", "count", 1)}
-    disabled = Decisions(disabled=frozenset({"Member.count"}))
-    assert append_generations([two], ledger, disabled).immediate_aggregates == frozenset()

@@ -17,12 +17,6 @@ from daicho.plan.event_filters import (
 from daicho.testing.aws.event_filters import EventFilters
 
 
-def test_the_projector_gets_both_images_of_what_derives() -> None:
-    new, old, _ = (json.loads(pattern) for pattern in project_filters(["Order", "注文"]))
-    assert new == {"dynamodb": {"NewImage": {"type": {"S": ["Order", "注文"]}}}}
-    assert old == {"dynamodb": {"OldImage": {"type": {"S": ["Order", "注文"]}}}}
-
-
 def test_the_projector_gets_the_heartbeats_of_what_derives_and_of_nothing_else() -> None:
     filters = EventFilters(project_filters(["Order", "注文"]))
     now = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -44,11 +38,6 @@ def test_the_archive_gets_what_the_ttl_process_of_dynamodb_removed() -> None:
     local, _ = (json.loads(text) for text in archive_filters(["Visit"], emulated=True))
     assert "userIdentity" not in local
     assert local["dynamodb"]["OldImage"]["_ttl_expired"] == {"N": [{"exists": True}]}
-
-
-def test_without_entities_a_filter_selects_the_entity_without_a_name() -> None:
-    """Lambda takes no empty list, and no entity has an empty name."""
-    assert json.loads(project_filters([])[0])["dynamodb"]["NewImage"] == {"type": {"S": [""]}}
 
 
 def test_a_filter_that_is_too_long_fails_with_its_length() -> None:

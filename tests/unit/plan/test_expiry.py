@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.plan import Condition, ExpiryPlan
-from daicho.plan.expiry import is_kept_as_long, is_same_retention
+from daicho.plan.expiry import is_kept_as_long
 
 HOUR = ExpiryPlan(3_600, archive=False)
 VOID, BOTH = Condition("status", ("void",)), Condition("status", ("void", "paid"))
@@ -23,14 +23,6 @@ def test_default_values_are_left_out_of_the_lock_file() -> None:
     assert [ExpiryPlan.from_json(each.to_json()) for each in (HOUR, rule)] == [HOUR, rule]
     assert [sorted(each.fields) for each in (HOUR, rule)] == [[], ["due", "status"]]
     assert (HOUR.is_fixed, rule.is_fixed) == (True, False)
-
-
-def test_an_archive_does_not_change_a_retention() -> None:
-    assert is_same_retention(HOUR, ExpiryPlan(3_600, archive=True))
-    assert is_same_retention(None, None)
-    assert not is_same_retention(HOUR, None)
-    assert not is_same_retention(None, HOUR)
-    assert not is_same_retention(HOUR, ExpiryPlan(3_600, archive=False, where=VOID))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.plan.lockfile import append_generations
-from tests.support.sample_ledger import AT_ONCE, CHART_PLAN, LEDGER, with_chart
 from tests.support.sample_plans import SONG
 
 
@@ -25,10 +24,3 @@ def test_images_of_other_generations() -> None:
 def test_types_of_old_generations_still_wake_the_projector() -> None:
     ledger = append_generations([replace(SONG, searches=())], append_generations([SONG], Ledger()))
     assert ledger.derived_types == ("Song",)
-
-
-def test_the_newest_plan_says_when_it_is_rolled_up() -> None:
-    name = ("Download", "chart", 1)
-    assert with_chart(CHART_PLAN, AT_ONCE).immediate_aggregates == {name}
-    assert with_chart(AT_ONCE, CHART_PLAN).immediate_aggregates == frozenset()
-    assert LEDGER.immediate_aggregates == frozenset()

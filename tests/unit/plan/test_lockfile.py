@@ -20,69 +20,6 @@ WITH_RANK = replace(
 )
 
 
-def test_a_change_is_a_new_generation_and_keeps_what_did_not_change() -> None:
-    first = append_generations([SONG], Ledger())
-    second = append_generations([WITH_LISTING], first)
-    assert [each.number for each in second.entities["Song"]] == [1, 2]
-    newest = second.current_generation("Song").plan
-    assert newest.searches[0].since == 1
-    assert newest.listings[0].since == 2
-    assert second.find_plan("Song", 1) == first.find_plan("Song", 1)
-    assert append_generations([WITH_LISTING], second) == second
-
-
-def test_a_declaration_that_comes_back_while_it_retires_is_the_same_instance() -> None:
-    ledger = Ledger()
-    for plan in (WITH_LISTING, SONG, WITH_LISTING):
-        ledger = append_generations([plan], ledger)
-    assert len(ledger.list_generations("Song")) == 2  # the code was rolled back
-    reverted = Decisions(reverted=frozenset({"Song"}))
-    ledger = append_generations([WITH_LISTING], ledger, reverted)
-    plans = [generation.plan for generation in ledger.list_generations("Song")]
-    assert [each.retiring.listings for each in plans] == [(), plans[0].listings, ()]
-    assert plans[2] == plans[0]
-
-
-def test_a_declaration_that_comes_back_after_it_was_disabled_has_a_new_number() -> None:
-    disabled = Decisions(disabled=frozenset({"Song.of_title"}))
-    ledger = append_generations([WITH_LISTING], Ledger())
-    ledger = append_generations([SONG], ledger)
-    ledger = append_generations([SONG], ledger, disabled)
-    assert not ledger.current_generation("Song").plan.retiring
-    ledger = append_generations([WITH_LISTING], ledger)
-    assert ledger.current_generation("Song").plan.listings[0].since == 4
-
-
-def test_a_field_that_is_stored_otherwise_renumbers_its_readers_alone() -> None:
-    first = append_generations([WITH_RANK], Ledger())
-    other = append_generations(
-        [replace(WITH_RANK, fields={**WITH_RANK.fields, "rank": "str"})], first
-    )
-    newest = other.current_generation("Song").plan
-    assert (newest.searches[0].since, newest.listings[0].since) == (1, 2)
-    # The images of the new generation hold no number any more: nothing can retire.
-    assert not newest.retiring
-
-
-def test_a_field_that_is_stored_alike_renumbers_nothing() -> None:
-    first = append_generations([WITH_LISTING], Ledger())
-    fields = {**WITH_LISTING.fields, "title": "datetime"}
-    newest = append_generations([replace(WITH_LISTING, fields=fields)], first)
-    plan = newest.current_generation("Song").plan
-    assert newest.current_generation("Song").number == 2
-    assert (plan.searches[0].since, plan.listings[0].since) == (1, 1)
-    assert not plan.retiring
-
-
-def test_code_that_was_rolled_back_writes_an_earlier_generation() -> None:
-    ledger = append_generations([WITH_LISTING], append_generations([SONG], Ledger()))
-    assert check_locked([WITH_LISTING], ledger) is ledger
-    older = check_locked([SONG], ledger)
-    assert older.current_generation("Song").number == 1
-    assert older.newest_generation("Song").number == 2
-    assert older.find_plan("Song", 2).listings
-
-
 def test_code_from_before_a_change_of_the_same_declaration_is_accepted_while_it_retires() -> None:
     sharded = replace(SONG, searches=(replace(SONG.searches[0], shards=4),))
     ledger = append_generations([sharded], append_generations([SONG], Ledger()))
@@ -110,17 +47,6 @@ def test_a_second_change_before_the_first_one_is_complete_needs_a_decision() -> 
         assert [each.since for each in newest.retiring.searches] == [retiring]
 
 
-def test_an_unchanged_aggregate_is_counted_again_on_request() -> None:
-    counted = replace(SONG, aggregates=(AggregatePlan("all", 0, "count", None, (), ()),))
-    ledger = append_generations([counted], Ledger())
-    recounted = Decisions(recounted=frozenset({"Song.all"}))
-    newest = append_generations([counted], ledger, recounted).current_generation("Song")
-    assert newest.number == 2
-    assert [each.since for each in newest.plan.aggregates] == [2]
-    assert [each.since for each in newest.plan.retiring.aggregates] == [1]
-    assert newest.plan.searches == ledger.current_generation("Song").plan.searches
-
-
 def decide(**decided: str) -> Decisions:
     return Decisions(**{name: frozenset({value}) for name, value in decided.items()})
 
@@ -144,11 +70,6 @@ def test_a_decision_without_an_effect_is_refused(decisions: Decisions, message: 
     assert ledger.newest_generation("Song").plan.retiring.listings
     with pytest.raises(DeclarationError, match=message):
         append_generations([counted], ledger, decisions)
-
-
-def test_a_decision_about_a_new_entity_is_refused() -> None:
-    with pytest.raises(DeclarationError, match=r"Song\.search has no instance that retires"):
-        append_generations([SONG], Ledger(), decide(disabled="Song.search"))
 
 
 @pytest.mark.parametrize("decided", ["disabled", "superseded", "recounted"])
@@ -194,17 +115,6 @@ def test_a_sum_of_a_field_that_becomes_decimal_retires_unless_it_is_in_its_key(
     assert bool(newest.retiring.aggregates) is is_kept
 
 
-def test_a_change_without_a_generation_is_named() -> None:
-    ledger = append_generations([SONG], Ledger())
-    assert check_locked([SONG], ledger) is ledger
-    with pytest.raises(DeclarationError, match=r"Song\.of_title changed without a new generation"):
-        check_locked([WITH_LISTING], ledger)
-    with pytest.raises(DeclarationError, match=r"Song\.search changed .*make generation"):
-        check_locked([replace(SONG, searches=())], ledger)
-    with pytest.raises(DeclarationError, match="Album changed"):
-        check_locked([replace(SONG, name="Album")], ledger)
-
-
 def test_items_may_move_from_now_on() -> None:
     still = replace(SONG, key=KeyPlan(("id",), ("title",)))
     ledger = append_generations([still], Ledger())
@@ -222,9 +132,3 @@ def test_a_key_never_changes() -> None:
     other_kind = replace(SONG, fields={**SONG.fields, "id": "int"})
     with pytest.raises(DeclarationError, match=r"Song\.key changed"):
         append_generations([other_kind], ledger)
-
-
-def test_the_lock_file(tmp_path: Path) -> None:
-    ledger = append_generations([WITH_LISTING], Ledger())
-    write_lock_file(ledger, tmp_path / "lock.json")
-    assert Ledger.load(tmp_path / "lock.json") == ledger

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,19 +16,16 @@ from daicho.plan import (
     FieldPlan,
     Ledger,
     MigrationPlan,
-    load_migrations,
 )
 from daicho.plan.changes import Effect, compare_ledgers
 from daicho.plan.lockfile import append_generations, check_locked
 from tests.support.sample_members import PLAIN, WITH_LIST
 
 FIELDS = {name: FieldPlan("str", required=True) for name in ("id", "name", "team")}
-NOTE = {"note": FieldPlan("str", required=False)}
 GIVEN = {"given": FieldPlan("str", required=True)}
 SPLIT = MigrationPlan("split", 0, ("given",))
 MIGRATED = replace(PLAIN, migrations=(SPLIT,))
 END = Decisions(disabled=frozenset({"Member.split"}))
-REVERT = Decisions(reverted=frozenset({"Member"}))
 
 
 def append(
@@ -43,21 +39,6 @@ def append(
 
 FIRST = append(Ledger(), PLAIN)
 SECOND = append(FIRST, MIGRATED, GIVEN)
-
-
-def test_a_migration_makes_a_generation_which_names_what_it_writes() -> None:
-    newest = SECOND.newest_generation("Member")
-    assert (newest.number, newest.plan.migrations) == (
-        2,
-        (MigrationPlan("split", 2, ("given",), added=("given",)),),
-    )
-    assert append(SECOND, MIGRATED, GIVEN) == SECOND
-    assert Ledger.from_json(SECOND.to_json()) == SECOND
-    third = append(SECOND, replace(WITH_LIST, migrations=(SPLIT,)), GIVEN)
-    assert third.newest_generation("Member").plan.migrations == newest.plan.migrations
-    (change,) = compare_ledgers(FIRST, SECOND)
-    assert (change.effect, change.new, change.fields) == (Effect.MIGRATED, 2, ("given",))
-    assert "read with the given that it computes" in change.sentence
 
 
 def test_a_migration_fills_a_required_field() -> None:
@@ -103,14 +84,6 @@ def test_code_that_lacks_a_recorded_migration_is_refused() -> None:
     assert check_locked([PLAIN], SECOND, {"Member": FIELDS}).written == {"Member": 1}
 
 
-def test_code_that_was_rolled_back_declares_a_field_that_a_migration_changes_in_place() -> None:
-    first = append(Ledger(), PLAIN, NOTE)
-    tidy = replace(PLAIN, migrations=(MigrationPlan("tidy", 0, ("note",)),))
-    second = append(first, tidy, NOTE)
-    assert second.newest_generation("Member").plan.migrations[0].added == ()
-    assert check_locked([PLAIN], second, {"Member": {**FIELDS, **NOTE}}).written == {"Member": 1}
-
-
 def test_a_migration_ends_by_decision() -> None:
     with pytest.raises(DeclarationError, match=r"remove its function, then end it"):
         append(SECOND, MIGRATED, GIVEN, END)
@@ -119,35 +92,6 @@ def test_a_migration_ends_by_decision() -> None:
     (change,) = compare_ledgers(SECOND, third)
     assert (change.effect, change.old) == (Effect.MIGRATION_ENDED, 2)
     assert check_locked([PLAIN], third, {"Member": {**FIELDS, **GIVEN}}).written == {}
-
-
-def test_a_migration_that_comes_back_migrates_all_items_again() -> None:
-    third = append(SECOND, PLAIN, FIELDS, REVERT)
-    assert third.newest_generation("Member").plan.migrations == ()
-    fourth = append(third, MIGRATED, NOTE | {"given": FieldPlan("str", required=False)}, REVERT)
-    assert fourth.newest_generation("Member").plan.migrations[0].since == 4
-
-
-def test_migrations_are_found_in_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "found_migrations"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "members.py").write_text(
-        "from daicho import migration\n\n"
-        "@migration('Member', writes=['given'])\n"
-        "def split(member):\n    return {'given': member['name'][:1]}\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    assert load_migrations("") == {}
-    (found,) = load_migrations("found_migrations").values()
-    assert (found.id, found.fields, found({"name": "Ada"})) == (
-        "Member.split",
-        ("given",),
-        {"given": "A"},
-    )
-    (package / "others.py").write_text((package / "members.py").read_text("utf-8"))
-    with pytest.raises(DeclarationError, match=r"two migrations are called Member\.split"):
-        load_migrations("found_migrations")
 
 
 def test_a_migration_writes_something() -> None:

@@ -26,17 +26,6 @@ def test_a_lock_file_with_an_unknown_declaration_is_refused() -> None:
         EntityPlan.from_json(written)
 
 
-def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
-    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
-    ledger = append_generations([replace(SONG, aggregates=(chart,))], Ledger())
-    data = ledger.to_json()
-    (stored,) = data["entities"]["Song"][0]["plan"]["aggregates"]
-    assert stored.pop("shards") == 1
-    assert Ledger.from_json(data) == ledger
-    spread = append_generations([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
-    assert [each.plan.aggregates[0].since for each in spread.entities["Song"]] == [1, 2]
-
-
 def test_a_lock_file_says_only_of_others_when_they_are_rolled_up() -> None:
     chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
     ledger = append_generations([replace(SONG, aggregates=(chart,))], Ledger())

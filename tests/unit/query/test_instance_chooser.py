@@ -66,31 +66,6 @@ def test_the_newest_complete_instance_answers(oldest: int, since: int) -> None:
     assert chooser.choose_listing(plan, "listed", skip_from=3).since == since
 
 
-def test_an_instance_that_a_newer_release_disabled_is_not_chosen() -> None:
-    """Every generation that this code knows derives it, and the projector skips it already."""
-    ledger = number(WITH_LIST, replace(WITH_LIST, listings=(replace(LISTED, shards=4),)))
-    for oldest, since in ((2, 2), (1, None)):
-        chooser, table = choose(ledger)
-        state = BackfillState("Member", oldest, 2, disabled=frozenset({"listed@1"}))
-        table.batch_write([state.to_item()])
-        rolled_back = ledger.find_plan("Member", 1)
-        with pytest.raises(BeingBuilt):
-            chooser.choose_listing(rolled_back, "listed")
-        if since is None:
-            with pytest.raises(BeingBuilt):
-                chooser.choose_listing(ledger.find_plan("Member", 2), "listed")
-        else:
-            newest = ledger.find_plan("Member", 2)
-            assert chooser.choose_listing(newest, "listed", skip_from=2).since == since
-
-
-def test_an_item_of_a_generation_that_this_code_does_not_know_makes_nothing_complete() -> None:
-    ledger = number(PLAIN, WITH_LIST)
-    chooser, _ = choose(ledger, oldest=3)
-    plan = ledger.current_generation("Member").plan
-    assert not chooser.is_complete(plan, ("listed", 2))
-
-
 @pytest.mark.parametrize(
     ("oldest", "copied"),
     [(1, {"id"}), (2, {"id"}), (3, {"id", "team", "name"}), (4, set()), (None, {"id"})],

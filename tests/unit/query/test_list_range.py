@@ -10,8 +10,8 @@ import pytest
 from daicho.declare.compiler import compile_entity
 from daicho.declare.queries import ListQuery
 from daicho.errors import Invalid
-from daicho.query.list_range import compute_range, compute_version_range, compute_window
-from daicho.storage.key_range import EVERY_KEY, KeyRange
+from daicho.query.list_range import compute_range, compute_window
+from daicho.storage.key_range import KeyRange
 from tests.support.shelves_and_events import Event, Shelf
 
 DAY = dt.date(2026, 11, 21)
@@ -22,14 +22,6 @@ EVENTS = Event.latest("s")
 
 def render(query: ListQuery[Any], *fields: str, head: str = "") -> KeyRange:
     return compute_range(compile_entity(query.entity), query, fields, head)
-
-
-def test_both_ends_are_included_with_all_that_follows_in_the_key() -> None:
-    assert render(ROWS, "row", "place") == EVERY_KEY
-    low, high = f"{4:019d}", f"{7:019d}$"
-    assert render(ROWS.between(4, 7), "row", "place") == KeyRange(low, high)
-    assert render(ROWS.between((4, "a"), None), "row", "place") == KeyRange(f"{low}#a")
-    assert render(ROWS.between(None, 7), "row", head="h#") == KeyRange(high=f"h#{high}")
 
 
 def test_a_day_is_all_of_its_instants() -> None:
@@ -84,13 +76,3 @@ def test_a_prefix_and_a_range_have_what_both_have() -> None:
     query = ROWS.between("ab", None).starting_with("a")
     assert render(query, "place") == KeyRange("ab", "b", is_open=True)
     assert render(ROWS.starting_with("#"), "place") == KeyRange("$23", "$24", is_open=True)
-
-
-def test_versions_have_numbers() -> None:
-    versions: ListQuery[Any] = ListQuery(Shelf, "versions", "versions", ("h", 1, "p"))
-    bounds = compute_version_range(versions.between(3, 3))
-    assert bounds == KeyRange(f"{3:019d}", f"{3:019d}")
-    with pytest.raises(TypeError, match="no prefix"):
-        compute_version_range(versions.starting_with("1"))
-    with pytest.raises(Invalid):
-        compute_version_range(versions.between(2, 1))

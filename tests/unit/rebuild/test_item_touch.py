@@ -38,7 +38,6 @@ IMAGE = to_image(
         **{"id": "1", "name": "Ada", "created_at": CREATED},
     }
 )
-HOUR = ExpiryPlan(3_600, archive=False)
 COUNTER = itertools.count()
 WEEK = ExpiryPlan(7 * 86_400, archive=False)
 
@@ -105,12 +104,6 @@ def test_a_touch_of_the_generation_alone_needs_an_older_generation() -> None:
     assert touch(make_ledger()).send(table)
 
 
-def test_a_pointer_has_no_fields_to_migrate() -> None:
-    pointer = {name: value for name, value in IMAGE.items() if name != "name"}
-    ledger = make_ledger(write_label, versions="pointer", searches=())
-    assert touch(ledger, pointer).update.update == "SET gen = :generation"
-
-
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -123,41 +116,6 @@ def test_a_pointer_has_no_fields_to_migrate() -> None:
 def test_an_item_whose_migration_is_wrong_is_left(function: Any, message: str) -> None:
     with pytest.raises(ObstacleError, match=message):
         touch(make_ledger(function))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "ttl", "expected"),
-    [
-        (WEEK, HOUR, CREATED, 3_600),
-        (HOUR, WEEK, None, 7 * 86_400),
-        (WEEK, None, CREATED, None),
-        (None, WEEK, None, 7 * 86_400),
-        (WEEK, WEEK, CREATED, 0),
-    ],
-)
-def test_the_expiry_is_counted_from_the_creation(
-    before: ExpiryPlan | None, after: ExpiryPlan | None, ttl: str | None, expected: int | None
-) -> None:
-    created = int(dt.datetime.fromisoformat(CREATED).timestamp())
-    stored = {"ttl": {"N": "99999999999"}} if ttl else {}
-    table = MemoryTable()
-    table.batch_write([{**IMAGE, **stored}])
-    assert touch(make_ledger(before=before, expires=after), {**IMAGE, **stored}).send(table)
-    image = table.get(get_key(IMAGE)) or {}
-    kept = stored.get("ttl")
-    wanted = kept if expected == 0 else expected and {"N": str(created + expected)}
-    assert image.get("ttl") == wanted
-
-
-def test_the_expiry_of_a_restored_item_is_counted_from_its_restore() -> None:
-    mark = {"seq": "s", "at": "2026-11-23T00:00:00.000000Z", "gen": 1, "version": 4}
-    restored = {**IMAGE, **to_image({"_restored": mark, "ttl": 99_999_999_999})}
-    table = MemoryTable()
-    table.batch_write([restored])
-    assert touch(make_ledger(before=HOUR, expires=WEEK), restored).send(table)
-    begin = int(dt.datetime(2026, 11, 23, tzinfo=dt.UTC).timestamp())
-    ttl = (table.get(get_key(IMAGE)) or {})["ttl"]
-    assert ttl == {"N": str(begin + 7 * 86_400)}
 
 
 VOID = ExpiryPlan(3_600, archive=False, of="due", where=Condition("label", ("void",)))
@@ -193,15 +151,6 @@ def test_a_migrated_field_may_end_an_item() -> None:
     table.batch_write([{**IMAGE, **due}])
     assert touch(ledger, {**IMAGE, **due}).send(table)
     assert (table.get(get_key(IMAGE)) or {})["ttl"] == {"N": str(ENDS + 86_400)}
-
-
-def test_a_touch_is_late_once_the_item_has_expired() -> None:
-    ends = {"ttl": {"N": str(int(NOW.timestamp()) + 60)}}
-    touched = touch(make_ledger(before=WEEK, expires=HOUR), {**IMAGE, **ends})
-    assert not touched.is_late(NOW + dt.timedelta(seconds=59))
-    assert touched.is_late(NOW + dt.timedelta(seconds=60))
-    unchanged = touch(make_ledger(before=WEEK, expires=WEEK), {**IMAGE, **ends})
-    assert not unchanged.is_late(NOW + dt.timedelta(days=9))
 
 
 def test_the_jobs_of_a_stack_have_the_migrations_of_its_code(

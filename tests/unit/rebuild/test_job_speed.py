@@ -52,17 +52,3 @@ def test_segments_show_the_progress_while_the_size_is_unknown() -> None:
     assert job.seconds_left == 4
     job.phase = "prove"
     assert job.seconds_left is None
-
-
-def test_a_table_that_grew_is_not_done_before_its_end() -> None:
-    job = build_job(seen=120, total=100)
-    assert (job.share, job.percent) == (1, 99)
-
-
-def test_the_job_keeps_its_speeds() -> None:
-    job = build_job(rate=200, effective_rate=100.0, items_per_second=1.5, units_per_second=2.5)
-    read = RebuildJob.from_image(job.to_image())
-    assert read == job
-    assert read.is_throttled
-    assert not build_job(rate=200, effective_rate=200.0).is_throttled
-    assert not build_job(rate=200).is_throttled

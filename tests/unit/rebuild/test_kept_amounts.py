@@ -22,9 +22,6 @@ from daicho.plan import (
     Part,
 )
 from daicho.rebuild.kept_amounts import (
-    has_expired_items,
-    is_in_archive,
-    list_incomplete_kept,
     select_lacking_rows,
     sum_rows,
 )
@@ -75,13 +72,6 @@ def test_a_row_is_added_to_what_its_own_generation_lacks() -> None:
     }
 
 
-def test_a_restored_row_is_added_to_what_its_first_restore_has_subtracted_from() -> None:
-    rows = [build_row("1", 1), build_row("2", 1), build_row("3", 1)]
-    sums = add(*rows, restored={"1": 1, "2": 2, "3": 3})
-    assert sums.amounts["ever", 2] == {"t#+Visit.ever#2#a": Amount(2, 2)}  # type: ignore[arg-type]
-    assert sums.amounts["paid", 3] == {"t#+Visit.paid#3": Amount(1, 5)}  # type: ignore[arg-type]
-
-
 def test_a_row_that_cannot_be_derived_is_named_and_the_rest_is_added() -> None:
     sums = add(build_row("1", 1, place="x" * 3000), build_row("2", 1))
     assert sums.amounts["ever", 2] == {"t#+Visit.ever#2#a": Amount(1, 1)}  # type: ignore[arg-type]
@@ -90,25 +80,9 @@ def test_a_row_that_cannot_be_derived_is_named_and_the_rest_is_added() -> None:
     assert reason.startswith("KeyTooLongError")
 
 
-def test_a_row_without_a_generation_was_never_counted() -> None:
-    assert select_lacking_rows([build_row("1", None)], BOTH, LEDGER) == {}
-
-
 def test_a_row_of_newer_code_is_not_judged() -> None:
     with pytest.raises(NewerGenerationError):
         select_lacking_rows([build_row("1", 4)], BOTH, LEDGER)
-
-
-def test_only_the_archive_can_complete_what_counts_expired_items() -> None:
-    state = BackfillState("Visit", 1, 3)
-    assert list_incomplete_kept(state, LEDGER) == BOTH
-    assert list_incomplete_kept(BackfillState("Visit", 2, 3), LEDGER) == {("paid", 3)}
-    unarchived = number(replace(FIRST, expires=ExpiryPlan(60, archive=False)), SECOND, THIRD)
-    forever = number(replace(FIRST, expires=None), SECOND, THIRD)
-    cases = [(LEDGER, True, True), (unarchived, True, False), (forever, False, True)]
-    for ledger, has_expired, is_archived in cases:
-        assert has_expired_items("Visit", ("ever", 2), ledger) is has_expired
-        assert is_in_archive("Visit", ("ever", 2), ledger) is is_archived
 
 
 def test_what_lacks_archived_items_alone_needs_a_rebuild() -> None:

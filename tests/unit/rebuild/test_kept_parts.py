@@ -106,18 +106,6 @@ EXPECTED = Counter({f"t#+Download.played#2#{song:03}": 1 for song in range(1, SO
 EXPECTED["t#+Download.played#2#001"] = 3
 
 
-def test_each_row_is_added_once() -> None:
-    stage = Stage()
-    report = stage.fill()
-    assert (report.finished, report.rows, report.left, report.broken) == (True, 122, {}, {})
-    assert stage.figures == EXPECTED
-    assert stage.table.transactions == 3
-    assert stage.fill(report.position).rows == 0
-    stage.fill()  # from the start
-    assert stage.figures == EXPECTED
-    assert stage.table.transactions == 3
-
-
 @pytest.mark.parametrize("has_effect", [False, True])
 @pytest.mark.parametrize("fails_at", [1, 2, 3])
 @pytest.mark.parametrize("error", [Killed(), UnansweredError("its answer was lost")])
@@ -146,15 +134,6 @@ def test_two_at_once_add_each_row_once() -> None:
 
     stage.table.transact = interrupt  # type: ignore[method-assign]
     assert stage.fill().finished
-    assert stage.figures == EXPECTED
-
-
-def test_without_time_it_ends_and_continues_behind_its_position() -> None:
-    stage = Stage()
-    left = iter([300.0])
-    report = stage.fill(budget=RetryBudget(lambda: next(left, 0.0), 20, lambda _: None))
-    assert (report.finished, report.rows) == (False, SONGS)
-    assert stage.fill(report.position).finished
     assert stage.figures == EXPECTED
 
 

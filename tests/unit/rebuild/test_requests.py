@@ -14,17 +14,12 @@ from daicho.jobs.lease import ABANDONED_AFTER, JobStore, OvertakenError
 from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState
 from daicho.rebuild.purge_job import (
-    MAX_INSTANCES,
-    choose_instances,
     find_purge,
-    list_unpurged,
 )
 from daicho.rebuild.requests import (
-    change_job,
     find_job,
     finish_deployment,
     pause_job,
-    plan_targets,
     rebuild_older_items,
     request_rebuild,
     resume_job,
@@ -50,48 +45,6 @@ class Machine(StateMachine):
 
 def state(oldest: int, newest: int = 2, **values: Any) -> dict[str, BackfillState]:
     return {"Member": BackfillState("Member", oldest, newest, **values)}
-
-
-def test_an_entity_with_an_incomplete_instance_needs_a_rebuild() -> None:
-    assert plan_targets(TWO, state(1)) == {"Member": 2}
-    assert plan_targets(TWO, state(2)) == {}
-    assert plan_targets(TWO, {}) == {}
-
-
-def test_a_touch_does_not_help_an_instance_that_lacks_expired_items() -> None:
-    assert plan_targets(TWO, state(2, lacking=frozenset({"listed@2"}))) == {}
-
-
-def test_a_generation_that_derives_the_same_needs_none() -> None:
-    expires = replace(PLAIN, fields={**PLAIN.fields, "note": "str"})
-    assert plan_targets(number(PLAIN, expires), state(1)) == {}
-
-
-def test_a_stage_with_another_generation_is_left_alone() -> None:
-    assert plan_targets(number(PLAIN, WITH_LIST, CHANGED), state(1, 2)) == {}
-
-
-def test_rows_that_may_lack_a_field_need_a_rebuild() -> None:
-    (listed,) = WITH_LIST.listings
-    one = replace(PLAIN, listings=(replace(listed, copies=("id", "name")),))
-    two = replace(PLAIN, listings=(replace(listed, copies=("id", "name", "team")),))
-    ledger = number(one, two)
-    assert plan_targets(ledger, state(1)) == {"Member": 2}
-    assert plan_targets(ledger, state(2)) == {}
-
-
-def test_a_request_is_one_job_of_the_table() -> None:
-    table = MemoryTable()
-    first = request_rebuild(table, {"Member": 2}, NOW, rate=100)
-    assert find_job(table) == first
-    second = request_rebuild(table, {"Other": 3}, NOW, rate=200, without=True)
-    assert second.targets == {"Member": 2, "Other": 3}
-    assert (second.rate, second.without, second.id != first.id) == (200, True, True)
-    second.state = "succeeded"
-    JobStore(table, lambda: NOW).save(second)
-    assert request_rebuild(table, {"Other": 4}, NOW, rate=1).targets == {"Other": 4}
-    with pytest.raises(OvertakenError):
-        JobStore(table, lambda: NOW).save(first)
 
 
 def find_older(entity: str = "Member", oldest: int = 1) -> MemoryTable:
@@ -123,19 +76,6 @@ def test_an_older_item_that_was_found_starts_a_rebuild_once() -> None:
     assert len(machine.started) == 3
 
 
-@pytest.mark.parametrize("stopped", ["paused", "failed", "blocked"])
-def test_a_rebuild_that_was_stopped_is_left_alone_although_an_older_item_was_found(
-    stopped: Any,
-) -> None:
-    table, machine = find_older(), Machine()
-    job = request_rebuild(table, {"Other": 2}, NOW, rate=100)
-    job.state = stopped
-    JobStore(table, lambda: NOW).save(job)
-    assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
-    assert machine.started == []
-    assert find_job(table) == job
-
-
 def test_nothing_is_rebuilt_without_a_rate_a_finding_or_a_need() -> None:
     machine = Machine()
     assert rebuild_older_items(find_older(), machine, TWO, NOW, 0) == 1
@@ -157,21 +97,6 @@ def test_a_machine_that_does_not_answer_is_asked_again_at_the_next_call() -> Non
     assert rebuild_older_items(table, Silent(), TWO, NOW, 70) == 1
     assert rebuild_older_items(table, machine, TWO, NOW, 70) == 1
     assert len(machine.started) == 1
-
-
-def test_a_change_keeps_the_position_of_a_job_that_is_saved_meanwhile() -> None:
-    table = MemoryTable()
-    request_rebuild(table, {"Member": 2}, NOW, rate=100)
-    job = find_job(table)
-    assert job is not None
-    jobs, behind = JobStore(table, lambda: NOW), replace(job)
-    job.seen, job.segments = 500, {"total": 2, "starts": {"1": None}}
-    jobs.save(job)
-    changed = change_job(table, behind, NOW, rate=50, without=True)
-    assert find_job(table) == changed
-    assert (changed.id, changed.rate, changed.without, changed.seen) == (job.id, 50, True, 500)
-    with pytest.raises(OvertakenError):
-        jobs.save(job)
 
 
 def test_a_job_is_paused_and_resumed_by_another_execution() -> None:
@@ -221,16 +146,6 @@ def test_a_deployment_starts_a_purge_of_what_is_not_purged() -> None:
     table.batch_write([purged.to_item()])
     finish_deployment(table, machine, ledger, "arn", NOW + ABANDONED_AFTER * 3, 100)
     assert len(machine.started) == 3
-
-
-def test_only_a_released_ledger_is_purged_and_a_limited_number_at_once() -> None:
-    ledger = disable(WITH_LIST, CHANGED)
-    assert list_unpurged(ledger, state(2, 2)) == {}
-    assert list_unpurged(ledger, state(3, 4)) == {}
-    assert list_unpurged(ledger, state(3, 3)) == {"Member": ["listed@1"]}
-    many = {"A": [f"a@{n}" for n in range(30)], "B": ["b@1"]}
-    assert choose_instances(many) == {"A": many["A"][:MAX_INSTANCES]}
-    assert choose_instances({"A": ["a@1"], "B": ["b@1"]}) == {"A": ["a@1"], "B": ["b@1"]}
 
 
 def test_a_deployment_is_repeated_if_a_rebuild_has_just_saved_its_job() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.rebuild.touches import build_touch, find_obstacle, select_older_items
+from daicho.rebuild.touches import build_touch, find_obstacle
 from daicho.storage.attributes import to_image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import try_update
@@ -33,24 +33,6 @@ def test_an_item_that_older_code_wrote_since_is_not_touched() -> None:
     table.batch_write([{**IMAGE, "gen": {"N": "1"}}])
     assert not try_update(table, build_touch({**IMAGE, "gen": {"N": "2"}}, 3))
     assert table.get(get_key(IMAGE)) == IMAGE
-
-
-def test_an_item_that_was_deleted_is_not_created() -> None:
-    table = MemoryTable()
-    assert not try_update(table, build_touch(IMAGE, 2))
-    assert table.get(get_key(IMAGE)) is None
-
-
-def test_older_items_of_the_targets_are_selected() -> None:
-    table = MemoryTable()
-    newer = {**IMAGE, "PK": {"S": "t#Member#2"}, "gen": {"N": "2"}}
-    other = {**IMAGE, "PK": {"S": "t#Other#1"}, "type": {"S": "Other"}}
-    row = to_image({"PK": "t#~Member#1#-", "SK": "listed#1"})
-    table.batch_write([IMAGE, newer, other, row])
-    page = table.scan(select_older_items({"Member": 2}, consistent=True))
-    assert page.items == (IMAGE,)
-    page = table.scan(select_older_items({"Member": 2, "Other": 3}, consistent=False))
-    assert len(page.items) == 2
 
 
 def test_an_item_that_cannot_be_derived_has_an_obstacle() -> None:

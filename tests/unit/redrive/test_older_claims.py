@@ -8,9 +8,6 @@ import pytest
 
 from daicho.redrive.report import RedriveReport
 from daicho.stream import claims
-from daicho.stream.claim_writer import put_claim
-from daicho.stream.claims import Claim, ShardClaims
-from daicho.stream.records import Batch
 from tests.support.redrive_setup import (
     SHARD,
     House,
@@ -57,29 +54,6 @@ def test_the_older_record_is_applied_first(house: House) -> None:
     assert states(house) == {2: "done", 3: "open", 6: "open"}
     report = choose(house, 6, limit=1, cursor=report.cursor)
     assert states(house) == {2: "done", 3: "open", 6: "done"}
-
-
-def test_an_older_claim_of_a_parent_shard_comes_along(house: House) -> None:
-    """The item's later record is in the child, whose id sorts before the parent's."""
-    write_a_day(house)
-    house.project(0, 6)
-    table, _ = house.stores(Turns())
-    child = {"shardId": "shardId-0", "Records": house.records[6:7]}
-    (record,) = Batch.parse(child).records
-    body = claims.render_payload_name(SHARD, render_number(2))
-    payload = house.objects.get_object(Key=body)["Body"].read()
-    house.objects.put_object(
-        Key=claims.render_payload_name("shardId-0", record.seq),
-        Body=payload.replace(b'"100"', b'"104"'),
-    )
-    put_claim(table, "shardId-0", Claim.for_record(record, "open", house.now))
-    house.broken.clear()
-    report = house.redrive(claims=[["shardId-0", record.seq]], limit=1)
-    assert states(house)[2] == "done"
-    child_item = house.dynamo.find(claims.build_shard_key("shardId-0"))
-    assert ShardClaims.from_item("shardId-0", child_item).open == 1
-    report = house.redrive(claims=[["shardId-0", record.seq]], cursor=report.cursor)
-    assert (report.applied, report.finished) == (1, True)
 
 
 def test_a_record_of_a_discarded_batch_brings_older_ones_of_its_shard(house: House) -> None:

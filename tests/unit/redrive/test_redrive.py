@@ -26,7 +26,6 @@ from tests.support.redrive_setup import (
     render_number,
     write_a_day,
 )
-from tests.support.sample_ledger import build_tally_key
 
 __all__ = ["house"]
 
@@ -47,37 +46,6 @@ def test_after_the_fix_everything_is_as_recomputed(house: House) -> None:
     (report,) = drive(house)
     assert (report.applied, report.already_done) == (0, 0)
     assert house.differences() == []
-
-
-def test_a_list_changes_nothing_and_says_what_there_is(house: House) -> None:
-    write_a_day(house)
-    house.project()
-    before = house.items
-    given = house.discard(0, 2)
-    (report,) = drive(house, "list")
-    assert house.items == before
-    found = report.to_json()
-    assert [each["seq"] for each in found["claims"]] == [
-        render_number(2),
-        render_number(3),
-        render_number(6),
-    ]
-    assert found["claims"][0] == {
-        "shard": SHARD,
-        "seq": render_number(2),
-        "state": "open",
-        "entity": "Song",
-        "item": ["t#Song#1", "-"],
-        "error": {
-            "type": "ArithmeticError",
-            "message": "record 100 is too much for this code",
-            "generation": 2,
-        },
-        "at": "2026-11-21T00:00:00.000000Z",
-    }
-    (batch,) = found["discarded"]
-    assert (batch["name"], batch["records"], batch["first"]) == (given, 2, "98")
-    assert found["finished"] is True
 
 
 @pytest.mark.parametrize("is_discarded", [False, True])
@@ -147,30 +115,6 @@ def test_a_slots_number_stays_where_the_batches_left_it(house: House) -> None:
     assert after is not None
     assert after["seq"] == before["seq"]
     assert int(after["rev"]["N"]) > int(before["rev"]["N"])
-
-
-def test_what_was_counted_by_a_faster_attempt_is_recounted(house: House) -> None:
-    """A zombie of a broken version claims what a good version has announced."""
-    write_a_day(house)
-    poison = set(house.broken)
-    house.broken = set()
-    house.project()
-    house.broken = poison
-    house.project(2, 3)
-    assert house.states == ["uncertain"]
-    house.broken.clear()
-    (report,) = drive(house)
-    assert (report.applied, report.uncertain) == (1, 0)  # a change of name counts in nothing
-    house.broken = {6}
-    house.project(6, 7)
-    house.broken.clear()
-    (report,) = drive(house)
-    assert {each["tally"] for each in report.recount} == {
-        LENGTH,
-        build_tally_key("Song", "length", 2, "y"),
-    }
-    assert all(each["numbers"] == [render_number(6)] for each in report.recount)
-    assert house.differences() == []
 
 
 # --- What Lambda gave up ---------------------------------------------------------------------
@@ -290,23 +234,6 @@ def test_an_existing_claim_governs_alone(house: House) -> None:
     (report,) = drive(house)
     assert report.recount == []
     assert house.differences() == []
-
-
-def test_what_is_the_archives_is_left_in_place_and_named(house: House) -> None:
-    house.put(build_song_with_artist(1, "ab"))
-    name = house.discard(0, 1, "archive")
-    (report,) = drive(house)
-    assert report.discarded[name]["function"] == "archive"
-    assert "archive" in report.discarded[name]["error"]
-    assert house.shard.claims == {}
-    assert list(house.objects.stored) == [name]
-
-
-def test_an_object_that_is_something_else_is_named(house: House) -> None:
-    house.objects.put_object(Key="aws/lambda/x", Body=b"{}")
-    (report,) = drive(house)
-    assert "aws/lambda/x" in report.discarded
-    assert report.finished
 
 
 def test_a_batch_whose_records_cannot_be_read_holds_no_other_up(house: House) -> None:

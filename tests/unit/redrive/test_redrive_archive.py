@@ -43,37 +43,12 @@ def numbers(kept: Kept) -> list[int]:
     return [number - 98 for number in kept.numbers()]
 
 
-@pytest.mark.parametrize("limit", [1, 200])
-def test_what_was_given_up_is_archived_once_and_put_away(
-    kept: Kept, expired: House, limit: int
-) -> None:
-    archive(kept, expired, 0, 1)
-    expired.discard(1, 3, "archive")
-    archive(kept, expired, 3, 4)
-    expired.discard(4, 6, "archive")
-    reports = drive(expired, limit=limit)
-    assert sum(report.applied for report in reports) == 4
-    assert reports[-1].discarded == {}
-    assert numbers(kept) == list(range(6))
-    assert all(name.startswith("done/") for name in expired.objects.stored)
-    assert expired.shard.claims == {}
-    assert drive(expired)[-1].applied == 0
-
-
 def test_what_was_archived_all_the_same_is_put_away(kept: Kept, expired: House) -> None:
     archive(kept, expired, 0, 6)
     expired.discard(2, 4, "archive")
     (report,) = drive(expired)
     assert (report.applied, report.already_done) == (0, 2)
     assert numbers(kept) == list(range(6))
-
-
-def test_a_list_shows_it_and_does_nothing(kept: Kept, expired: House) -> None:
-    name = expired.discard(0, 2, "archive")
-    (report,) = drive(expired, "list")
-    assert report.discarded[name]["records"] == 2
-    assert "error" not in report.discarded[name]
-    assert kept.bucket.objects == {}
 
 
 @pytest.mark.parametrize("limit", [1, 200])

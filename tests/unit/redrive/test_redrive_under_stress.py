@@ -10,10 +10,7 @@ import pytest
 from daicho.redrive import applier
 from daicho.redrive.report import RedriveReport
 from daicho.stream import claims, recount_list
-from daicho.stream.projector import Projector
-from daicho.stream.records import Batch
 from tests.support.redrive_setup import (
-    BEGAN,
     COUNT,
     COUNT_SLOT,
     LENGTH,
@@ -26,30 +23,13 @@ from tests.support.redrive_setup import (
     drive,
     house,
     render_number,
-    retry_budget,
     write_a_day,
 )
-from tests.support.sample_ledger import OLD_LEDGER, build_tally_key
+from tests.support.sample_ledger import build_tally_key
 
 __all__ = ["house"]
 
-
 # --- Generations, limits ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_nothing_of_a_newer_generation_is_applied(
-    house: House, place: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither such a record, nor one whose base item has become one."""
-    old = {**build_song_with_artist(1, "ab"), "gen": {"N": "1"}}
-    house.put(old)
-    house.put(build_song_with_artist(1, "ac"))
-    house.discard(place, place + 1)
-    house.ledger = OLD_LEDGER
-    (report,) = drive(house)
-    assert [each["error"]["type"] for each in report.claims.values()] == ["NewerGenerationError"]
-    assert {key.pk.split("#")[1] for key in house.items} == {"Song", "shard"}
 
 
 def test_a_record_of_many_groups_is_recounted(
@@ -276,44 +256,6 @@ def test_two_at_once_apply_each_record_once(
         assert set(house.states) == {"done"}
         assert drive(house)[-1].claims == {}
     assert at > 30
-
-
-def test_live_writes_beside_it_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At each operation an item changes and the projector follows."""
-    for at in range(1, 400):
-        house = mended(write_a_day, monkeypatch)
-
-        def live(house: House = house) -> None:
-            begin = len(house.records)
-            house.put(build_song_with_artist(1, "ae"))
-            house.delete(build_song_with_artist(2, "bd"))
-            house.put(build_song_with_artist(3, "cd"))
-            house.project(begin)
-
-        turns = Turns(at, live)
-        house.redrive(turns=turns)
-        if turns.count < at:
-            break
-        assert house.differences() == [], f"live writes at {at}"
-    assert at > 30
-
-
-def test_more_than_a_thousand_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    house = House()
-    break_code(house, monkeypatch)
-    for place in range(1_002):
-        house.put(build_song_with_artist(place, "ab"))
-    house.broken = set(range(1_002))
-    table, bucket = house.stores(Turns())
-    projector = Projector(table, bucket, house.ledger, dirty_shards=1, now=lambda: BEGAN)
-    event = house.event(0, 1_002)
-    assert projector.project(Batch.parse(event), retry_budget()) == str(1_000 + 98)
-    assert house.shard.open == 1_000
-    house.broken.clear()
-    reports = drive(house, limit=400)
-    assert len(reports) == 3
-    assert projector.project(Batch.parse(house.event(1_000, 1_002)), retry_budget()) is None
-    assert house.differences() == []
 
 
 def test_a_claim_that_is_done_long_ago_stays_while_a_batch_has_its_record(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import BadCursor, Conflict, Invalid, NotFound, UnavailableError
+from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.jobs.state_machine import REDRIVE_PREFIX, StateMachine
 from daicho.jobs.step import JobStep
 from daicho.redrive import redrives, worker
@@ -148,31 +148,6 @@ def test_a_machine_that_does_not_start_fails_the_job(claimed: House) -> None:
     assert (job.state, job.asked_by) == ("failed", "")
     assert open_steps(claimed).run_step(job.id, retry_budget()) == JobStep(done=True)
     assert claimed.states == ["open"] * 3
-
-
-def test_jobs_are_listed_newest_first_and_expire(claimed: House) -> None:
-    ids = []
-    for _ in range(5):
-        ids.append(start(claimed).id)
-        claimed.now += dt.timedelta(seconds=1)
-    found, cursor = [], None
-    while True:
-        page = open_jobs(claimed).list(cursor, 2)
-        found += [job.id for job in page.items]
-        cursor = page.cursor
-        if cursor is None:
-            break
-    assert found == ids[::-1]
-    (ttl,) = {
-        int(item["ttl"]["N"]) - int(dt.datetime.fromisoformat(item["asked_at"]["S"]).timestamp())
-        for key, item in claimed.items.items()
-        if key.pk == "#redrive"
-    }
-    assert ttl == 90 * 24 * 3600
-    for wrong in ("", "x", "a" * 26):
-        with pytest.raises(BadCursor):
-            open_jobs(claimed).list(wrong)
-        assert open_jobs(claimed).get(wrong) is None
 
 
 def test_a_job_that_nobody_works_on_is_shown_as_failed(claimed: House) -> None:

@@ -8,10 +8,7 @@ import pytest
 
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.rebuild.rebuild import QUIET_S
 from daicho.release.commands import (
-    REQUEST_ATTEMPTS,
-    REQUEST_TIMEOUT_S,
     CommandAdmission,
 )
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S
@@ -28,24 +25,6 @@ def admit(ledger: Ledger, oldest: int, newest: int) -> tuple[MemoryTable, list[f
     table.batch_write([BackfillState("Member", oldest, newest).to_item()])
     CommandAdmission(table, ledger, ["Member"], pauses.append).check()
     return table, pauses
-
-
-def test_the_lock_file_of_the_stage_is_accepted() -> None:
-    table, pauses = admit(TWO, 1, 2)
-    assert pauses == []
-    assert table.get(build_backfill_key("Member")) == BackfillState("Member", 1, 2).to_item()
-
-
-def test_a_table_without_backfill_items_is_of_no_stage() -> None:
-    table = MemoryTable()
-    pauses: list[float] = []
-    CommandAdmission(table, TWO, ["Member"], pauses.append).check()
-    assert dict(table.items) == {}
-
-
-def test_an_older_lock_file_is_refused() -> None:
-    with pytest.raises(ReleaseRefusedError, match="may hold images of generation 2"):
-        admit(ONE, 1, 2)
 
 
 def test_a_generation_that_is_not_deployed_is_refused() -> None:
@@ -90,8 +69,3 @@ def test_a_command_that_still_writes_is_checked_and_announced_again() -> None:
     frozen = LEASE_S  # the laptop was asleep
     with pytest.raises(ReleaseRefusedError, match="may hold images of generation 3"):
         admission.check()
-
-
-def test_requests_of_a_command_end_before_its_announcement_is_forgotten() -> None:
-    longest_pauses = sum(2.0**attempt for attempt in range(1, REQUEST_ATTEMPTS))
-    assert LEASE_S + REQUEST_ATTEMPTS * REQUEST_TIMEOUT_S + longest_pauses <= QUIET_S

@@ -23,7 +23,6 @@ from daicho.query.instance_chooser import InstanceChooser
 from daicho.release.instance_states import (
     InstanceState,
     find_answering,
-    list_incomplete,
     list_instance_states,
 )
 from daicho.runtime.clock import utc_now
@@ -60,17 +59,6 @@ def describe(ledger: Ledger, oldest: int | None) -> dict[str, str]:
     }
 
 
-def test_an_instance_that_every_generation_derives_serves() -> None:
-    expected = {
-        "aggregate count@1": "serving",
-        "listing listed@1": "serving",
-        "search search@1": "serving",
-        "counter votes@1": "serving",
-    }
-    assert describe(number(MEMBER), 1) == expected
-    assert describe(number(MEMBER), None) == expected
-
-
 @pytest.mark.parametrize(
     ("oldest", "newer", "older"),
     [
@@ -94,35 +82,11 @@ def test_an_instance_of_another_question_does_not_answer() -> None:
     assert states["listing listed@1"] == InstanceState.RETIRING
 
 
-def test_an_instance_that_was_removed_does_not_answer() -> None:
-    states = describe(number(MEMBER, replace(MEMBER, listings=())), 1)
-    assert states["listing listed@1"] == InstanceState.RETIRING
-    assert "listing listed@2" not in states
-
-
-def test_a_fast_counter_is_never_built() -> None:
-    assert describe(number(PLAIN, MEMBER), 1)["counter votes@2"] == InstanceState.SERVING
-
-
 def test_a_table_without_backfill_items_answers_with_what_it_may_lack() -> None:
     states = describe(number(PLAIN, MEMBER), None)
     assert states["listing listed@2"] == InstanceState.UNPROVEN
     assert states["search search@1"] == InstanceState.SERVING
     assert InstanceState.UNPROVEN.answers
-
-
-def test_the_instances_that_a_rebuild_completes() -> None:
-    ledger = number(PLAIN, MEMBER, SHARDED)
-    plan = ledger.newest_generation("Member").plan
-    found = {
-        oldest: sorted(list_incomplete(plan, BackfillState("Member", oldest, 3), ledger))
-        for oldest in (1, 2, 3)
-    }
-    assert found == {
-        1: [("count", 2), ("listed", 2), ("listed", 3)],
-        2: [("listed", 3)],
-        3: [],
-    }
 
 
 @pytest.mark.parametrize("oldest", [1, 2, 3, None])

@@ -10,7 +10,6 @@ from daicho.plan import Decisions, FieldPlan, Ledger, MigrationPlan, append_gene
 from daicho.release.refusals import list_early_disables, list_refusals
 from tests.support.sample_members import (
     CHANGED,
-    DISABLE,
     PLAIN,
     SEARCH,
     WITH_LIST,
@@ -26,27 +25,6 @@ def record(ledger: Ledger, oldest: int, newest: int) -> dict[str, BackfillState]
         if each.number <= newest
     }
     return {"Member": BackfillState("Member", oldest, newest, plans=plans)}
-
-
-def test_a_ledger_with_all_that_was_written_is_accepted() -> None:
-    ledger = number(PLAIN, WITH_LIST)
-    assert list_refusals(ledger, record(ledger, 1, 1)) == []
-    assert list_refusals(ledger, record(ledger, 1, 2)) == []
-    assert list_refusals(ledger, {}) == []
-
-
-def test_a_ledger_without_a_written_generation_is_refused() -> None:
-    ledger = number(PLAIN, WITH_LIST)
-    (refusal,) = list_refusals(number(PLAIN), record(ledger, 1, 2))
-    assert "knows Member generation 1" in refusal
-    assert "generation 2" in refusal
-    assert "daicho generation --revert Member" in refusal
-
-
-def test_a_ledger_without_a_written_entity_is_refused() -> None:
-    ledger = number(PLAIN)
-    (refusal,) = list_refusals(Ledger(), record(ledger, 1, 1))
-    assert "knows no Member" in refusal
 
 
 def test_an_edited_generation_is_refused() -> None:
@@ -71,33 +49,6 @@ def test_a_stage_that_skips_a_generation_is_refused_too() -> None:
     assert "has not had a generation in which it retires" in refusal
 
 
-def test_a_removed_declaration_does_not_end_in_one_step() -> None:
-    ledger = disable(WITH_LIST, PLAIN)
-    (refusal,) = list_refusals(ledger, record(ledger, 1, 1))
-    assert "has not had a generation in which it retires" in refusal
-
-
-def test_an_instance_that_was_never_complete_may_end() -> None:
-    """It was added in generation 2, and what replaced it is not complete either."""
-    ledger = disable(PLAIN, WITH_LIST, CHANGED)
-    assert list_refusals(ledger, record(ledger, 1, 3)) == []
-
-
-def test_a_removed_declaration_may_end() -> None:
-    ledger = disable(WITH_LIST, PLAIN)
-    assert ("listed", 1) not in ledger.newest_generation("Member").plan.derived_instances
-    assert list_refusals(ledger, record(ledger, 1, 2)) == []
-
-
-def test_what_was_declared_before_answers_for_what_ends() -> None:
-    """A declaration changes again, and its first instance ends: the second one is complete."""
-    again = replace(CHANGED, listings=(replace(CHANGED.listings[0], shards=4),))
-    ledger = append_generations([again], number(WITH_LIST, CHANGED), DISABLE)
-    assert list_refusals(ledger, record(ledger, 2, 2)) == []
-    (refusal,) = list_refusals(ledger, record(ledger, 1, 2))
-    assert refusal.startswith("Member.listed@1 ends in generation 3, but @3")
-
-
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
 
@@ -110,16 +61,6 @@ def test_an_instance_ends_a_day_after_readers_switched() -> None:
     assert refusal.endswith("Deploy from 2026-11-23T12:00:00Z on")
     assert list_early_disables(ledger, {"Member": state}, NOON + DAY, DAY) == []
     assert list_early_disables(ledger, {"Member": state}, NOON, DAY * 0) == []
-
-
-def test_what_the_stage_has_ended_before_may_be_deployed_again_at_once() -> None:
-    """A rebuild of other declarations was complete a moment ago."""
-    ledger = disable(WITH_LIST, CHANGED)
-    completed = "2026-11-22T12:00:00.000000Z"
-    ended = replace(record(ledger, 3, 3)["Member"], completed=completed)
-    checked = replace(record(ledger, 2, 2)["Member"], disabled=frozenset({"listed@1"}))
-    for state in (ended, replace(checked, completed=completed)):
-        assert list_early_disables(ledger, {"Member": state}, NOON, DAY) == []
 
 
 def test_what_was_removed_has_no_readers_to_wait_for() -> None:
@@ -175,15 +116,3 @@ def test_a_migration_ends_only_when_no_item_needs_it() -> None:
         [PLAIN], ledger, revert, {"Member": {"name": fields["Member"]["name"]}}
     )
     assert list_refusals(reverted, record(ledger, 1, 2)) == []
-
-
-def test_an_instance_that_retired_once_and_answers_again_does_not_end_in_one_step() -> None:
-    """Generation 3 reverts to the listing of generation 1, and generation 4 supersedes it."""
-    again = replace(CHANGED, listings=(replace(CHANGED.listings[0], shards=4),))
-    revert = Decisions(reverted=frozenset({"Member"}))
-    reverted = append_generations([WITH_LIST], number(WITH_LIST, CHANGED), revert)
-    superseded = Decisions(superseded=frozenset({"Member.listed"}))
-    ledger = append_generations([again], reverted, superseded)
-    assert ("listed", 1) not in ledger.newest_generation("Member").plan.derived_instances
-    (refusal,) = list_refusals(ledger, record(ledger, 1, 3))
-    assert refusal.startswith("Member.listed@1 ends in generation 4, but this stage has not had")

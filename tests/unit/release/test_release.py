@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import (
     BackfillState,
-    build_backfill_key,
     is_complete,
     lower_oldest_update,
 )
-from daicho.plan import Decisions, Generation, Ledger, append_generations
+from daicho.plan import Decisions, Ledger, append_generations
 from daicho.release.older_writers import READERS_KNOW_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
-from daicho.release.release import OVERTAKEN, Release
+from daicho.release.release import Release
 from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import apply_update
-from daicho.storage.requests import MAX_TRANSACTION_WRITES, ItemPage, Query, Write
+from daicho.storage.requests import ItemPage, Query
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
@@ -101,19 +98,6 @@ def test_a_check_changes_nothing_so_an_earlier_ledger_may_follow_it() -> None:
     assert house.release(ONE).check("check", "arn:1", house.budget) == "arn:1"
 
 
-def test_a_shorter_ledger_is_refused_and_nothing_is_written() -> None:
-    house = House()
-    house.open(TWO)
-    before = house.read()
-    for step in (
-        lambda: house.release(ONE).check("check", "arn", house.budget),
-        lambda: house.open(ONE),
-    ):
-        with pytest.raises(ReleaseRefusedError, match="knows Member generation 1"):
-            step()
-    assert house.read() == before
-
-
 def test_heartbeats_of_an_entity_that_begins_to_derive_come_before_its_writers() -> None:
     house = House(spread=90)
     house.open(number(replace(PLAIN, searches=())))
@@ -172,16 +156,6 @@ def test_older_code_does_not_write_beside_a_release_that_it_does_not_know() -> N
             house.table, replace(TWO, written={"Member": 1}), house.pauses.append
         ).announce()
     assert house.read().oldest == 3
-
-
-def test_the_newest_code_admits_nothing_and_needs_no_request() -> None:
-    table = MemoryTable()
-    pauses: list[float] = []
-    OlderWriters(table, TWO, pauses.append).announce()
-    assert pauses == []
-    OlderWriters(table, replace(TWO, written={"Member": 1}), pauses.append).announce()
-    assert pauses == []
-    assert table.query(Query(build_backfill_key("Member").pk)).items == ()
 
 
 def test_code_that_was_rolled_back_before_the_release_of_a_newer_ledger_may_start_again() -> None:
@@ -354,62 +328,3 @@ def test_steps_have_names() -> None:
     assert house.read().newest == 1
     with pytest.raises(ValueError, match="no step 'close'"):
         house.release(ONE).run_step("close", "run", "arn", house.budget)
-
-
-def test_the_first_record_says_that_every_entity_has_its_state() -> None:
-    """A release of many entities takes several transactions, and may be killed between them."""
-
-    class KilledTable(MemoryTable):
-        is_killed = False
-
-        def transact(self, writes: Sequence[Write], *given: Any, **named: Any) -> None:
-            if self.is_killed:
-                raise UnavailableError("killed")
-            self.is_killed = True
-            super().transact(writes, *given, **named)
-
-    names = [f"E{number}" for number in range(MAX_TRANSACTION_WRITES + 1)]
-    one = Ledger({name: (Generation(1, replace(PLAIN, name=name)),) for name in names})
-    table = KilledTable()
-    table.batch_write([{**BASE_ITEM, "type": {"S": names[-1]}}])
-    budget = RetryBudget(lambda: 1.0, 20.0, lambda _: None, lambda: 0.5)
-    watcher = StubWatcher()
-    with pytest.raises(UnavailableError):
-        Release(table, watcher, one, 0.0).open_to_writers("run", "arn", budget)
-    assert not read_stage_states(table).is_recorded
-
-
-class OpenedMeanwhile(MemoryTable):
-    """A table in which something is done behind the first reading of the states."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.action: Callable[[], object] | None = None
-
-    def query(self, query: Query) -> ItemPage:
-        page = super().query(query)
-        if (action := self.action) is not None:
-            self.action = None
-            action()
-        return page
-
-
-def test_a_check_fences_off_earlier_releases_before_it_reads_the_stage() -> None:
-    """Otherwise an earlier release opens the stage behind the reading, and nobody sees it."""
-    table = OpenedMeanwhile()
-    house = House(table)
-    house.open(ONE)
-    table.batch_write([BASE_ITEM])
-    house.check(TWO)
-    refused: list[str] = []
-
-    def open_late() -> None:
-        try:
-            house.open(TWO)
-        except ReleaseRefusedError as error:
-            refused.append(str(error))
-
-    table.action = open_late
-    house.check(ONE)
-    assert refused == [OVERTAKEN]
-    assert house.read().newest == 1

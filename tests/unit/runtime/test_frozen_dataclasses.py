@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import pickle
 from collections.abc import Callable
-from dataclasses import KW_ONLY, FrozenInstanceError, InitVar, field
+from dataclasses import FrozenInstanceError, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -95,17 +94,6 @@ class Point:
         return self.x + self.y
 
 
-def test_a_class_has_its_own_parts_too() -> None:
-    assert Point(1, 2).total == 3
-    assert pickle.loads(pickle.dumps(Point(1))) == Point(1, 0)  # noqa: S301
-    assert repr(Point(1)) == "Point(x=1, y=0)"
-    with pytest.raises(ValueError, match="negative"):
-        Point(-1)
-    match Point(3, 4):
-        case Point(x, 4):
-            assert x == 3
-
-
 def test_a_class_that_inherits_from_one_is_made_by_the_library() -> None:
     @dataclass(frozen=True)
     class Solid(Point):
@@ -117,40 +105,3 @@ def test_a_class_that_inherits_from_one_is_made_by_the_library() -> None:
     assert Solid(1) != Point(1)
     with pytest.raises(FrozenInstanceError):
         Solid(1).x = 2  # type: ignore[misc]
-
-
-def test_other_classes_are_made_by_the_library() -> None:
-    @dataclass
-    class Mutable:
-        """Not frozen."""
-
-        x: int = 0
-
-    @dataclass(frozen=True)
-    class Special:
-        """With keyword-only fields, and a value for the start only."""
-
-        x: int
-        start: InitVar[int]
-        _: KW_ONLY
-        y: int = 0
-
-        def __post_init__(self, start: int) -> None:
-            object.__setattr__(self, "x", self.x + start)
-
-    @dataclass(frozen=True)
-    class Named:
-        """With an own representation."""
-
-        x: int
-
-        def __repr__(self) -> str:
-            return "named"
-
-    changed = Mutable()
-    changed.x = 2
-    assert changed.x == 2
-    assert Special(1, 2, y=3).x == 3
-    with pytest.raises(TypeError):
-        Special(1, 2, 3)  # type: ignore[call-arg]
-    assert repr(Named(1)) == "named"

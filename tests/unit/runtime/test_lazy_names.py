@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from daicho.runtime.lazy_names import lazy_attributes, lazy_imports
@@ -42,17 +38,3 @@ def test_what_failed_is_tried_again() -> None:
 
 def test_a_name_is_imported_from_its_module() -> None:
     assert lazy_imports("json", {"decoder": ("JSONDecoder",)})("JSONDecoder").__name__
-
-
-@pytest.mark.parametrize("package", ["daicho", "daicho.web.openapi", "daicho.web.routes"])
-def test_a_package_loads_nothing_before(package: str) -> None:
-    source = f"import sys, {package}; print('pydantic' in sys.modules)"
-    functions = Path(__file__).parents[3] / "functions"
-    done = subprocess.run(
-        [sys.executable, "-c", source],
-        env={"PYTHONPATH": str(functions)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False\n"

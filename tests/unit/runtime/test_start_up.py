@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from daicho.runtime.start_up import build_on_access, pause_garbage_collection
+from daicho.runtime.start_up import build_on_access
 
 
 @pytest.fixture(autouse=True)
@@ -15,21 +15,6 @@ def unfrozen() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.enable()
-
-
-def test_nothing_is_collected_during_the_block() -> None:
-    with pause_garbage_collection():
-        assert not gc.isenabled()
-        with pause_garbage_collection():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
-    assert gc.isenabled()
-
-
-def test_garbage_is_collected_again_after_an_error() -> None:
-    with pytest.raises(ImportError), pause_garbage_collection():
-        raise ImportError
-    assert gc.isenabled()
 
 
 def test_the_handler_is_built_once_and_its_objects_are_left_out_of_collections() -> None:

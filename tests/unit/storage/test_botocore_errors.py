@@ -118,10 +118,3 @@ def test_a_throttle_says_why(code: str, spelt: str, reasons: list[str], is_of_ke
     error = Wire((400, {"__type": f"com.amazonaws.dynamodb#{code}", spelt: given})).add()
     assert isinstance(error, ThrottledError)
     assert (error.reasons, error.is_of_keys) == (tuple(reasons), is_of_keys)
-
-
-def test_what_is_logged_of_a_throttled_request_names_its_item() -> None:
-    """docs/how-to/tune-throughput.md: the hot key is in the log."""
-    error = Wire((400, {"__type": "x#ThrottlingException", "message": "slow down"})).add()
-    assert isinstance(error, ThrottledError)
-    assert str(error).startswith(f"update {KEY}: ")

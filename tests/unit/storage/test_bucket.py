@@ -21,34 +21,6 @@ def bucket(objects: MemoryS3) -> Bucket:
     return Bucket(objects, "failures")  # type: ignore[arg-type]
 
 
-def test_an_object_is_created_once(bucket: Bucket) -> None:
-    assert bucket.create("a", b"1", {"last": "1"})
-    assert not bucket.create("a", b"2", {"last": "2"})
-    assert bucket.read("a") == b"1"
-    assert bucket.get_metadata("a") == {"last": "1"}
-    assert bucket.read("b") is None
-
-
-def test_names_come_in_order_page_after_page(bucket: Bucket) -> None:
-    names = [f"p/{number:04d}" for number in range(2_500)]
-    for name in reversed(names):
-        bucket.create(name, b"", {})
-    bucket.create("q", b"", {})
-    assert list(bucket.list_names("p/")) == names
-    assert list(bucket.list_names("p/", behind="p/2497")) == names[2_498:]
-    assert list(bucket.list_names("r")) == []
-
-
-def test_a_moved_object_has_one_name_and_moving_it_again_does_nothing(
-    bucket: Bucket, objects: MemoryS3
-) -> None:
-    bucket.create("a", b"1", {})
-    for _ in range(2):
-        bucket.move("a", "done/a")
-    assert list(objects.stored) == ["done/a"]
-    assert bucket.read("done/a") == b"1"
-
-
 def test_an_object_is_replaced_only_as_it_was_seen(objects: MemoryS3, bucket: Bucket) -> None:
     bucket.create("a", b"1", {"last": "1"})
     seen = bucket.fetch("a")
@@ -78,16 +50,6 @@ def test_versions_are_listed_read_and_removed(objects: MemoryS3, bucket: Bucket)
     assert [each.id for each in bucket.list_versions("a")] == [new.id]
     assert bucket.fetch("a", old.id) is None
     assert [each.name for each in bucket.list_versions("", behind="a")] == ["b"]
-
-
-def test_objects_are_listed_with_their_sizes(bucket: Bucket) -> None:
-    for name in ("a/1", "a/2", "b/1"):
-        bucket.create(name, name.encode() * 2, {})
-    assert [(each.name, each.size) for each in bucket.list_objects("a/")] == [
-        ("a/1", 6),
-        ("a/2", 6),
-    ]
-    assert [each.name for each in bucket.list_objects("", behind="a/1", most=1)] == ["a/2", "b/1"]
 
 
 @pytest.fixture

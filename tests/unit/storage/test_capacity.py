@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 from daicho.storage.capacity import CapacityUnits, MeteredResult
@@ -33,18 +32,3 @@ def test_reads_and_writes_are_counted_apart_and_begin_anew() -> None:
     assert client.asked[0] == {"TableName": "t", "ReturnConsumedCapacity": "TOTAL"}
     assert units.take_total() == (3.0, 1.5)
     assert units.take_total() == (0.0, 0.0)
-
-
-def test_a_transaction_says_its_units_by_table_and_some_answers_say_none() -> None:
-    units = CapacityUnits()
-    MeteredResult(
-        Client([{"CapacityUnits": 4.0}, {"CapacityUnits": 2.0}]), units
-    ).transact_write_items()
-    MeteredResult(Client(None), units).put_item()
-    assert units.take_total() == (0.0, 6.0)
-
-
-def test_a_copy_counts_in_the_same_units() -> None:
-    units = CapacityUnits()
-    copy(MeteredResult(Client({"CapacityUnits": 2.0}), units)).query()
-    assert units.take_total() == (2.0, 0.0)

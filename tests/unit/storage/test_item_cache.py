@@ -30,69 +30,12 @@ class Shop:
         self.now += dt.timedelta(seconds=seconds)
 
 
-def test_it_is_read_once_in_its_time() -> None:
-    shop = Shop()
-    memory = ItemCache(shop.clock)
-    old = shop.image
-    assert memory.get(KEY, 2, shop.read) == old
-    shop.image = {"n": {"N": "2"}}
-    shop.tick(1.9)
-    assert (memory.get(KEY, 2, shop.read), shop.reads) == (old, 1)
-    shop.tick(0.1)
-    assert (memory.get(KEY, 2, shop.read), shop.reads) == (shop.image, 2)
-
-
 def test_who_wants_it_fresh_reads_it() -> None:
     shop = Shop()
     memory = ItemCache(shop.clock)
     for expected in (1, 2, 3):
         memory.get(KEY, 0, shop.read)
         assert shop.reads == expected
-
-
-def test_a_clock_that_was_set_back_makes_nothing_last() -> None:
-    shop = Shop()
-    memory = ItemCache(shop.clock)
-    memory.get(KEY, 2, shop.read)
-    shop.tick(-3600)
-    memory.get(KEY, 2, shop.read)
-    assert shop.reads == 2
-
-
-def test_its_age_is_counted_from_when_it_was_asked_for() -> None:
-    shop = Shop()
-    memory = ItemCache(shop.clock)
-
-    def slowly() -> Image | None:
-        image = shop.read()
-        shop.tick(2)
-        return image
-
-    memory.get(KEY, 2, slowly)
-    memory.get(KEY, 2, shop.read)
-    assert shop.reads == 2
-
-
-def test_that_there_is_none_is_remembered_only_if_asked_for() -> None:
-    shop = Shop()
-    memory = ItemCache(shop.clock)
-    shop.image = None
-    assert memory.get(KEY, 2, shop.read) is memory.get(KEY, 2, shop.read) is None
-    assert shop.reads == 2
-    memory.get(KEY, 2, shop.read, absence=True)
-    shop.image = {"n": {"N": "1"}}
-    assert (memory.get(KEY, 2, shop.read, absence=True), shop.reads) == (None, 3)
-
-
-def test_what_is_gone_is_not_remembered_as_it_was() -> None:
-    shop = Shop()
-    memory = ItemCache(shop.clock)
-    memory.get(KEY, 2, shop.read)
-    shop.image = None
-    shop.tick(2)
-    assert memory.get(KEY, 2, shop.read) is None
-    shop.tick(-1)
-    assert memory.get(KEY, 2, shop.read) is None
 
 
 def test_what_was_forgotten_is_read_anew() -> None:

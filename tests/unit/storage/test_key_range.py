@@ -38,13 +38,3 @@ def test_components_are_whole_and_a_text_is_not() -> None:
     assert cover_text("\ud7ff") == KeyRange("\ud7ff", "\ue000", is_open=True)
     assert cover_text("") == EVERY_KEY
     assert not cover_text(keys.escape("#")).contains(keys.escape("$"))
-
-
-def test_a_range_is_empty_only_if_it_ends_before_it_begins() -> None:
-    assert [bounds for bounds in RANGES if bounds.is_empty] == [KeyRange("b", "a")]
-
-
-def test_an_open_range_that_ends_where_it_begins_is_empty() -> None:
-    assert KeyRange("a", "a", is_open=True).is_empty
-    assert not KeyRange("a", "a").is_empty
-    assert not KeyRange("a", "b", is_open=True).is_empty

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import RefusedError, ThrottledError, UnansweredError
+from daicho.errors import ThrottledError, UnansweredError
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
@@ -81,49 +80,6 @@ def in_order(items: list[Image]) -> list[Image]:
     return sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))
 
 
-@pytest.mark.parametrize("most", [1, 3, 16])
-def test_every_item_comes_once(most: int) -> None:
-    sizes = [0, 35, 10, 1, 99]
-    segments = ScanSegments.start(len(sizes))
-    found, rounds = collect(scanning(Store(sizes), most=most), segments, Time().retry_budget())
-    assert in_order(found) == everything(sizes)
-    assert segments.is_finished
-    assert sum(each.units for each in rounds) == len(found) / 2
-    assert sum(each.scanned for each in rounds) == len(found)
-
-
-def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
-    # Every request of the fourth round is throttled: of 2, 3, 4 and then 5 segments.
-    store = Store([1000] * 40, lambda n: ThrottledError("slow") if 9 < n <= 14 else None)
-    time = Time()
-    rounds: list[int] = []
-    scanning(store, most=30).run(
-        ScanSegments.start(40), time.retry_budget(), lambda each: rounds.append(each.parallelism)
-    )
-    assert rounds[:7] == [3, 4, 5, 2, 3, 4, 5]
-    assert len(time.slept) == 1
-
-
-def test_what_is_throttled_is_waited_for_longer_each_time_and_comes_again() -> None:
-    store = Store([30], lambda n: ThrottledError("slow") if n <= 4 else None)
-    time = Time()
-    found, _ = collect(scanning(store), ScanSegments.start(1), time.retry_budget())
-    assert time.slept == [0.025, 0.05, 0.1, 0.2]
-    assert in_order(found) == everything([30])
-
-
-def test_throttling_halves_the_pace() -> None:
-    time = Time()
-    pace = RateLimiter(1000, lambda: time.now, time.sleep)
-    store = Store([1000] * 4, lambda n: ThrottledError("slow") if n == 2 else None)
-    rates: list[float] = []
-    ParallelScan(store, Scan(), lambda page: page, most=1, pace=pace).run(
-        ScanSegments.start(4), time.retry_budget(), lambda _: rates.append(pace.effective or 0)
-    )
-    assert min(rates) < 550
-    assert rates[-1] > min(rates)
-
-
 def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
     store = Store([1000] * 9, lambda n: UnansweredError("lost") if n == 3 else None)
     rounds: list[int] = []
@@ -131,39 +87,6 @@ def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
         ScanSegments.start(9), Time().retry_budget(), lambda each: rounds.append(each.parallelism)
     )
     assert rounds[:3] == [3, 3, 4]
-
-
-def test_work_that_fails_gets_its_page_again() -> None:
-    failures = iter([True, False, True])
-    seen: list[Image] = []
-
-    def work(page: ItemPage) -> int:
-        if next(failures, False):
-            raise ThrottledError("batch write")
-        seen.extend(page.items)
-        return len(page.items)
-
-    scan = ParallelScan(Store([25, 5]), Scan(), work, most=1)
-    assert scan.run(ScanSegments.start(2), Time().retry_budget(), lambda _: None)
-    assert seen == everything([25, 5])
-
-
-def test_no_patience_no_round_and_the_next_run_goes_on() -> None:
-    sizes = [35, 12]
-    store = Store(sizes, lambda n: ThrottledError("slow") if n > 2 else None)
-    time, segments = Time(), ScanSegments.start(2)
-    found, _ = collect(scanning(store), segments, time.retry_budget(seconds=3))
-    assert not segments.is_finished
-    assert time.now >= 3
-    kept = ScanSegments.from_json(json.loads(json.dumps(segments.to_json())))
-    rest, _ = collect(scanning(Store(sizes)), kept, Time().retry_budget())
-    assert in_order(found + rest) == everything(sizes)
-
-
-def test_a_refusal_ends_it() -> None:
-    store = Store([35], lambda _: RefusedError("no"))
-    with pytest.raises(RefusedError):
-        scanning(store).run(ScanSegments.start(1), Time().retry_budget(), lambda _: None)
 
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 300.0])

@@ -9,10 +9,9 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.config import Config
-from botocore.exceptions import EndpointConnectionError, UnknownServiceError
+from botocore.exceptions import EndpointConnectionError
 
 from daicho.storage.sdk_data import SERVICES, make_loader
-from daicho.storage.sessions import open_client
 
 CONFIG = Config(region_name="eu-central-1")
 
@@ -28,27 +27,6 @@ def test_a_client_has_the_model_and_the_endpoint_of_botocores(service: str) -> N
     assert json.dumps(described[0]) == json.dumps(described[1])
     rules = [each._ruleset_resolver._provider.ruleset.__dict__.keys() for each in (ours, theirs)]
     assert rules[0] == rules[1]
-
-
-def test_all_data_is_read_as_botocore_reads_it() -> None:
-    session = botocore.session.Session()
-    ours, theirs = make_loader(session), session.get_component("data_loader")
-    for name in ("endpoints", "partitions", "sdk-default-configuration", "_retry"):
-        assert json.dumps(ours.load_data(name)) == json.dumps(theirs.load_data(name))
-
-
-def test_the_name_of_another_service_is_refused() -> None:
-    with pytest.raises(UnknownServiceError):
-        open_client("dynamodbb", CONFIG)
-
-
-def test_the_folders_of_the_environment_are_read_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_DATA_PATH", str(tmp_path))
-    (tmp_path / "own.json").write_text('{"b": 1, "a": 2}')
-    loader = make_loader(botocore.session.Session())
-    assert list(loader.load_data("own")) == ["b", "a"]
 
 
 def test_a_profile_with_a_role_asks_sts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,7 @@ from botocore.config import Config
 from botocore.handlers import BUILTIN_HANDLERS
 
 from daicho.storage import sessions
-from daicho.storage.direct.client import DirectClient
 from daicho.storage.sessions import get_session, open_on_first_use
-from daicho.storage.table import open_table
 
 
 def test_a_session_is_shared_until_a_library_adds_hooks() -> None:
@@ -25,24 +23,6 @@ def test_a_session_is_shared_until_a_library_adds_hooks() -> None:
         BUILTIN_HANDLERS.remove(hook)
 
 
-def test_a_client_is_opened_once_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-
-    class Client:
-        def list_streams(self) -> str:
-            return "streams"
-
-    def open_client(service: str, *_: object, **named: object) -> Client:
-        opened.append((service, named))
-        return Client()
-
-    monkeypatch.setattr(sessions, "open_client", open_client)
-    client = open_on_first_use("dynamodbstreams", Config(), endpoint="http://x", region="r")
-    assert opened == []
-    assert [client.list_streams(), client.list_streams()] == ["streams", "streams"]
-    assert opened == [("dynamodbstreams", {"endpoint": "http://x", "region": "r"})]
-
-
 def test_a_client_that_is_not_opened_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 
@@ -54,11 +34,3 @@ def test_a_client_that_is_not_opened_can_be_copied(monkeypatch: pytest.MonkeyPat
     duplicate = copy(open_on_first_use("s3", Config()))
     assert opened == []
     assert duplicate.upper() == "CLIENT"
-
-
-def test_a_table_named_by_an_arn_has_botocores_client() -> None:
-    """Its endpoint may depend on the account in the ARN."""
-    region = "us-east-1"
-    assert isinstance(open_table("t", region=region)._client, DirectClient)
-    arn = f"arn:aws:dynamodb:{region}:123456789012:table/t"
-    assert not isinstance(open_table(arn, region=region)._client, DirectClient)

@@ -69,10 +69,6 @@ def test_all_pages_are_read() -> None:
     assert clients.starts == [None, "a"]
 
 
-def test_a_table_without_a_stream_has_no_shards() -> None:
-    assert describe(FakeClients(arn=None)) == ()
-
-
 def test_an_error_of_aws_is_one_of_ours() -> None:
     error = build_error("LimitExceededException", "DescribeStream", "slow down")
     with pytest.raises(UnavailableError, match="describe the stream of t"):

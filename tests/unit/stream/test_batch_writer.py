@@ -20,9 +20,8 @@ from daicho.stream.batch_fold import (
     SlotDelta,
     SlotWrite,
     sum_deltas,
-    take_one_update,
 )
-from daicho.stream.batch_writer import MAX_BATCHED_COPY, BatchWriter
+from daicho.stream.batch_writer import BatchWriter
 from daicho.tally import slots
 from tests.support.invocation_time import Time
 from tests.support.memory_stores import MemoryTable
@@ -76,19 +75,6 @@ def test_new_items_are_inserted_25_in_one_request() -> None:
     assert len(table.items) == 51
 
 
-def test_what_was_derived_and_large_copies_are_put() -> None:
-    table = RecordingTable()
-    large = IndexRow("list", "1", "x" * (MAX_BATCHED_COPY + 1))
-    writes = [
-        build_write("a"),
-        build_write("b", was_derived=True),
-        build_write("c", row=large),
-        build_write("d"),
-    ]
-    assert write_all(table, writes) == ()
-    assert table.requests == [("a", "d"), ("b",), ("c",)]
-
-
 @pytest.mark.parametrize(("existing", "final"), [("4", "5"), ("5", "5"), ("6", "6")])
 def test_an_item_that_exists_is_decided_by_the_fenced_put(existing: str, final: str) -> None:
     table = RecordingTable()
@@ -119,29 +105,6 @@ def test_a_throttled_batch_is_sent_again() -> None:
     table = RecordingTable(ThrottledError("slow down"))
     assert write_all(table, [build_write("a"), build_write("b")]) == ()
     assert table.requests == [("a", "b"), ("a", "b")]
-
-
-def test_throttled_inserts_are_logged_and_sent_again(caplog: pytest.LogCaptureFixture) -> None:
-    class ThrottlingTable(RecordingTable):
-        def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
-            if self.requests:
-                return super().insert_batch(items)
-            return [*super().insert_batch(items[:1]), "throttled", "throttled"]
-
-    table = ThrottlingTable()
-    assert write_all(table, [build_write("a"), build_write("b"), build_write("c")]) == ()
-    assert table.requests == [("a",), ("b", "c")]
-    assert [record.getMessage() for record in caplog.records] == [
-        f"not done: 2 of 3 inserts are throttled, the first at {ItemKey('base', 'b')}"
-    ]
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-
-
-def test_nothing_is_sent_when_no_time_is_left() -> None:
-    table = RecordingTable()
-    writes = [build_write("a"), build_write("b")]
-    assert write_all(table, writes, RetryBudget(lambda: 0.0, reserve=1)) == tuple(writes)
-    assert table.requests == []
 
 
 def test_rows_are_put_before_any_is_removed() -> None:
@@ -227,13 +190,6 @@ def test_records_with_the_same_parts_are_one_update() -> None:
     table = CountingTable()
     write_counts(table, SlotWrite(SLOT, parts))
     assert table.updates == [("1", "8", 90)]
-
-
-def test_one_record_is_taken_however_many_parts_it_has() -> None:
-    """Its declaration limits them; a loop that takes nothing would never end."""
-    deltas = build_slot_write(1, 2).deltas
-    assert take_one_update(deltas, 50) == deltas[:1]
-    assert take_one_update(deltas, 180) == deltas
 
 
 def test_a_batch_is_left_when_little_time_remains_between_two_updates() -> None:

@@ -9,19 +9,16 @@ import pytest
 
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
-from daicho.plan import Ledger
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
-from daicho.stream.changes import ComputedBatch, compute_batch, compute_record
+from daicho.storage.item_key import get_key
+from daicho.stream.changes import compute_batch, compute_record
 from daicho.stream.records import StreamRecord, render_sequence
 from daicho.stream.time_limit import TooLongError
-from daicho.tally.slots import build_kept_key, build_slot_key
+from daicho.tally.slots import build_slot_key
 from tests.support.endless_work import compute_for_ever
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image, build_tally_key
 
 SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
-DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
-ONE = Amount(1, Decimal(1))
 
 
 def build_record(
@@ -58,21 +55,6 @@ def test_an_item_that_moves_between_groups_leaves_one_and_joins_the_other() -> N
     }
 
 
-def test_what_expires_goes_on_counting_where_it_is_kept() -> None:
-    old = build_image("Download", DOWNLOAD)
-    chart = build_tally_key("Download", "chart", 1, "2026-11", "1")
-    alive = build_tally_key("Download", "alive", 1, "1")
-    assert compute_record(build_record(1, old, None, expired=True), LEDGER).deltas == {
-        build_slot_key(chart, "s"): -ONE,
-        build_kept_key(chart, "s"): ONE,
-        build_slot_key(alive, "s"): -ONE,
-    }
-    assert compute_record(build_record(1, old, None), LEDGER).deltas == {
-        build_slot_key(chart, "s"): -ONE,
-        build_slot_key(alive, "s"): -ONE,
-    }
-
-
 def test_sums_beyond_28_digits_are_exact() -> None:
     most = 10**19 - 1
     many = [
@@ -85,18 +67,6 @@ def test_sums_beyond_28_digits_are_exact() -> None:
     assert total == Amount(11, Decimal(11 * most))
 
 
-def test_a_newer_generation_ends_the_batch() -> None:
-    older, newer = build_image("Song", SONG, gen=1), build_image("Song", SONG, gen=2)
-    found = compute_batch(
-        [build_record(1, None, older), build_record(2, older, newer), build_record(3, newer, None)],
-        OLD_LEDGER,
-    )
-    assert [each.record.number for each in found.computed] == ["1"]
-    assert found.poison == ()
-    assert found.stop is not None
-    assert found.stop.number == "2"
-
-
 def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_too() -> None:
     broken, newer = (
         {**build_image("Song", SONG), "gen": {"S": "?"}},
@@ -105,14 +75,6 @@ def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_t
     found = compute_batch([build_record(1, broken, newer)], OLD_LEDGER)
     assert found.poison == ()
     assert found.stop is not None
-
-
-def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
-    without = Ledger({"Song": LEDGER.entities["Song"]})
-    assert (
-        compute_batch([build_record(1, None, build_image("Download", DOWNLOAD))], without).stop
-        is not None
-    )
 
 
 @pytest.mark.parametrize(
@@ -147,9 +109,3 @@ def test_a_record_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     found = compute_batch([build_record(1, None, build_image("Song", SONG))], LEDGER)
     assert found.computed == ()
     assert isinstance(found.poison[0].error, TooLongError)
-
-
-def test_what_is_no_base_item_is_passed_over() -> None:
-    slot = {"PK": {"S": "t#+Song.count#1"}, "SK": {"S": "total"}, "items": {"N": "1"}}
-    assert compute_batch([build_record(1, None, slot)], LEDGER) == ComputedBatch()
-    assert get_key(slot) == ItemKey("t#+Song.count#1", "total")

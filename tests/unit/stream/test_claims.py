@@ -8,7 +8,6 @@ import pytest
 
 from daicho.errors import ConditionFailedError
 from daicho.layout.heartbeats import HeartbeatName
-from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Update
@@ -56,21 +55,6 @@ class House:
         found = self.table.get(claims.build_shard_key(SHARD), consistent=True)
         assert found is not None
         return found
-
-
-@pytest.mark.parametrize("state", ["open", "uncertain", "discarded", "done"])
-def test_a_claim_is_read_as_it_was_written(state: State) -> None:
-    one = claim(7, state)
-    assert Claim.parse(one.name, one.value) == one
-
-
-def test_a_claim_is_short() -> None:
-    """An item of 400 KB must hold as many as may be."""
-    longest = Claim(render_sequence(LABEL, "9" * 40), "uncertain", "E" * 64, 99_999, NOW)
-    done = Claim(longest.seq, "done", "", 0, NOW)
-    sizes = [attributes.measure_image({each.name: each.value}) for each in (longest, done)]
-    whole = sizes[0] * claims.MAX_OPEN_CLAIMS + sizes[1] * claims.MAX_DONE_CLAIMS
-    assert whole < attributes.MAX_ITEM_BYTES
 
 
 def test_a_claim_is_put_once_whatever_its_state() -> None:
@@ -131,10 +115,6 @@ def test_a_heartbeat_has_passed_when_everything_before_it_is_handled() -> None:
     assert house.change(announce(16, Album=16)).has_passed(HeartbeatName("r#1", "Album"))
 
 
-def test_a_heartbeat_that_is_first_has_passed_at_once() -> None:
-    assert House().change(announce(9, first=5, Song=5)).has_passed(HeartbeatName("r#1", "Song"))
-
-
 def test_an_announcement_is_not_too_long_for_an_expression() -> None:
     names = {f"Entity{number}": 5 for number in range(claims.MAX_HEARTBEATS)}
     announcement = announce(9, first=5, **names)
@@ -154,23 +134,6 @@ def test_heartbeats_of_a_run_can_be_forgotten() -> None:
     assert left.low_watermark == claim(5).seq
 
 
-def test_the_item_expires_only_while_no_claim_is_open() -> None:
-    house = House()
-    in_30_days = {"N": str(int((NOW + dt.timedelta(days=30)).timestamp()))}
-    house.change(announce(1))
-    assert house.item["ttl"] == in_30_days
-    house.change(claims.put_claim_update(SHARD, claim(2)))
-    house.change(announce(3))
-    assert house.item["ttl"] == {"N": str(claims.NEVER)}
-    assert house.item["GSI2PK"] == {"S": "#quarantine"}
-    assert house.refused(claims.unlist_shard_update(SHARD, NOW))
-    house.change(claims.finish_update(SHARD, claim(2), NOW))
-    house.change(claims.unlist_shard_update(SHARD, NOW))
-    assert house.item["ttl"] == in_30_days
-    assert "GSI2PK" not in house.item
-    assert house.refused(claims.unlist_shard_update(SHARD, NOW))
-
-
 def test_a_claim_is_done_once_and_only_as_read() -> None:
     house = House()
     house.change(claims.put_claim_update(SHARD, claim(2)))
@@ -179,22 +142,6 @@ def test_a_claim_is_done_once_and_only_as_read() -> None:
     assert (found.open, found.open_claims) == (0, ())
     assert house.refused(claims.finish_update(SHARD, claim(2), NOW))
     assert house.refused(claims.put_claim_update(SHARD, claim(2)))
-
-
-def test_done_claims_stay_for_72_hours() -> None:
-    house = House()
-    for number in range(4):
-        house.change(claims.put_claim_update(SHARD, claim(number)))
-    for number in range(3):
-        house.change(claims.finish_update(SHARD, claim(number), NOW + dt.timedelta(hours=number)))
-    found = ShardClaims.from_item(SHARD, house.item)
-    assert found.list_expired(NOW + dt.timedelta(hours=71)) == ()
-    old = found.list_expired(NOW + dt.timedelta(hours=73))
-    assert [each.seq for each in old] == [claim(0).seq, claim(1).seq]
-    left = house.change(claims.expire_claims_update(SHARD, old))
-    assert sorted(left.claims) == [claim(2).seq, claim(3).seq]
-    assert house.item["done"] == {"N": "1"}
-    assert house.refused(claims.expire_claims_update(SHARD, old))
 
 
 def test_no_more_are_put_than_a_shard_takes(monkeypatch: pytest.MonkeyPatch) -> None:

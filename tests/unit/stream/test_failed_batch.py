@@ -35,13 +35,6 @@ def test_of_a_batch_the_tenants_records_are_cut_out(as_text: bool) -> None:
     assert split_by_tenant(others, "t").rest == others
 
 
-def test_a_quarantined_record_goes_whole() -> None:
-    body = json.dumps({"shard": "s", "record": build_record("t")}).encode()
-    assert split_by_tenant(body, "t").rest is None
-    assert split_by_tenant(body, "t").shard == "s"
-    assert split_by_tenant(body, "u").records == ()
-
-
 @pytest.mark.parametrize("body", [b"", b"\xff", b"[]", b"{}", b'{"payload": "x"}', b'"t#Song"'])
 def test_what_is_something_else_is_left_alone(body: bytes) -> None:
     assert split_by_tenant(body, "t").records == ()

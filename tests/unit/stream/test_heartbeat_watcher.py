@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError
-from daicho.layout.heartbeats import MAX_KEYS, count_keys, is_heartbeat
+from daicho.layout.heartbeats import is_heartbeat
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard
 from daicho.storage.table import Table
@@ -126,17 +125,6 @@ def test_a_shard_that_is_not_delivered_is_waited_for() -> None:
     assert first not in waiting["Song"]  # it is closed, and a child has begun
 
 
-def test_a_shard_that_splits_meanwhile_is_followed_by_its_children() -> None:
-    house = House()
-    progress = house.watcher.check(RUN)
-    house.watcher.send(RUN, progress, 0)
-    (shard,) = house.recorder.open_shards
-    children = house.recorder.split(shard)
-    house.deliver([shard])
-    assert set(house.watcher.check(RUN).waiting["Song"]) >= set(children)
-    assert house.watcher.watch(RUN, house.budget).has_passed
-
-
 def test_another_stream_has_shards_of_its_own() -> None:
     """Its numbers begin from the start, and its label sorts behind the earlier one's."""
     house = House()
@@ -145,14 +133,6 @@ def test_another_stream_has_shards_of_its_own() -> None:
     (shard,) = house.recorder.open_shards
     assert house.watcher.check(RUN).waiting == {"Song": (shard,), "Order": (shard,)}
     assert house.watcher.watch(RUN, house.budget).has_passed
-
-
-def test_a_description_without_shards_is_no_proof() -> None:
-    house = House()
-    house.stream.shards.clear()
-    progress = house.watcher.check(RUN)
-    assert not progress.has_passed
-    assert str(progress) == "no shard of the stream is known"
 
 
 def test_failing_reads_are_tried_again_until_time_is_over() -> None:
@@ -177,24 +157,3 @@ def test_a_run_that_is_over_can_be_forgotten(monkeypatch: pytest.MonkeyPatch) ->
         if key.sk == "claims"
         for name in item
     )
-
-
-def test_rounds_have_other_partition_keys() -> None:
-    house = House()
-    for number in range(3):
-        house.watcher.send(RUN, house.watcher.check(RUN), number)
-    assert len(house.heartbeats) == 3 * 3 * 2
-
-
-@pytest.mark.parametrize(("open_shards", "waiting", "keys"), [(0, 0, 3), (1, 1, 3), (4, 4, 18)])
-def test_more_shards_need_more_keys(open_shards: int, waiting: int, keys: int) -> None:
-    assert count_keys(open_shards, waiting, 3.0) == keys
-    assert count_keys(10**6, 10**6, 3.0) == MAX_KEYS
-
-
-def test_a_heartbeat_expires_after_an_hour() -> None:
-    house = House()
-    house.watcher.send(RUN, house.watcher.check(RUN), 0)
-    (item, *_) = [item for _, item in house.dynamodb.items if is_heartbeat(item)]
-    until = dt.datetime.fromtimestamp(int(item["ttl"]["N"]), dt.UTC)
-    assert until - house.clock.now() == dt.timedelta(hours=1)

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import ThrottledError, UnavailableError
+from daicho.errors import ThrottledError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Generation, Ledger
-from daicho.rebuild.rebuild import QUIET_S
 from daicho.runtime.retry import make_mapper
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -100,28 +99,6 @@ def test_while_a_rebuild_runs_it_is_counted_and_nothing_is_lowered() -> None:
     assert (house.state.oldest, house.state.older_seen, house.state.older_found) == (1, 1, "")
 
 
-def test_a_late_repeat_changes_nothing_once_the_item_is_newer() -> None:
-    house = House()
-    before = house.state
-    house.note(song(1))  # deleted meanwhile
-    house.store(song(3))
-    house.note(song(1))
-    house.store(song(2))
-    house.note(song(1))  # the write of generation 2 has a record of its own
-    assert house.state == before
-    assert len(house.table.reads) == 3
-
-
-def test_nothing_is_read_for_images_that_are_not_older() -> None:
-    house = House()
-    heartbeat = {**song(1), "type": {"S": "~heartbeat"}}
-    without = {name: value for name, value in song(1).items() if name != "gen"}
-    derived = {name: value for name, value in song(1).items() if name != "type"}
-    unknown = [{**song(1), "gen": {"N": number}} for number in ("4", "1.5", "0")]
-    house.note(song(3), None, heartbeat, without, derived, *unknown, old=song(1))
-    assert house.table.reads == []
-
-
 def test_each_item_is_read_once_the_newest_first_until_one_is_older() -> None:
     house = House()
     house.store(song(1, "1"), song(1, "2"), song(3, "3"))
@@ -185,19 +162,6 @@ def test_an_item_that_is_touched_after_it_was_read_lowers_nothing(
     assert house.state.oldest == 2
 
 
-def test_a_clock_that_was_set_back_does_not_keep_it_from_being_noted() -> None:
-    house = House()
-    house.store(song(2))
-    house.note(song(2))
-    house.now -= dt.timedelta(hours=1)
-    house.note(song(2))
-    assert house.state.older_seen == 2
-
-
-def test_a_rebuild_waits_longer_before_a_pass_than_a_note_is_valid() -> None:
-    assert QUIET_S > NOTED_S  # or the settle time: see tests/infra/test_jobs.py
-
-
 def test_without_a_backfill_item_nothing_is_written() -> None:
     house = House()
     del house.table.items[build_backfill_key("Song")]
@@ -227,19 +191,3 @@ def test_the_first_record_that_cannot_be_noted_is_returned(failures: int) -> Non
     house.time.left = 300.0
     assert house.note(song(3), song(1), song(2, "2"), song(1)) is None
     assert (house.state.oldest, house.state.older_seen) == (1, 2)
-
-
-def test_an_item_that_was_read_is_noted() -> None:
-    house = House()
-    key = get_key(song(1))
-    house.images.note_item(key, None, house.time.retry_budget)
-    house.images.note_item(key, song(3), house.time.retry_budget)
-    assert (house.state.oldest, house.state.older_seen) == (3, 0)
-    house.store(song(1))
-    house.images.note_item(key, song(1), house.time.retry_budget)
-    house.images.note_item(key, song(1), house.time.retry_budget)
-    assert (house.state.oldest, house.state.older_seen) == (1, 1)
-    assert house.table.reads == []
-    house.table.failures = -1_000
-    with pytest.raises(UnavailableError):
-        house.images.note_item(key, song(2), house.time.retry_budget)

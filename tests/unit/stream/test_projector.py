@@ -11,7 +11,7 @@ from daicho.errors import ThrottledError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import InsertOutcome
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
@@ -63,21 +63,6 @@ def test_deleted_and_created_in_one_batch_is_written() -> None:
     project(table, build_batch((build_song("b"), None), (None, build_song("b"))))
     assert all("GSI2PK" in item for item in read_derived_items(table).values())
     assert len(read_derived_items(table)) == 2
-
-
-def test_a_slot_counts_up_to_its_last_record_and_is_marked() -> None:
-    table = MemoryTable()
-    project(table, build_batch((None, build_song("b", "1")), (None, build_song("b", "2"))))
-    slot = table.items[COUNT]
-    assert (slot["items"], slot["total"], slot["seq"]) == (
-        {"N": "2"},
-        {"N": "2"},
-        build_seq_value(2),
-    )
-    assert (slot["GSI2PK"], slot["GSI2SK"]) == (
-        {"S": "#dirty#0"},
-        {"S": "2026-11-21T00:00:00.000000Z"},
-    )
 
 
 def test_of_a_longer_batch_only_what_lies_behind_is_counted() -> None:
@@ -173,29 +158,3 @@ def test_an_item_is_noted_that_derives_nothing_new_or_cannot_be_computed() -> No
         song = {**store_older_song(table), **more}
         assert project(table, build_batch((old, song))) is None
         assert read_oldest(table) == 1
-
-
-def test_a_record_whose_generation_is_not_noted_is_reported() -> None:
-    class Silent(MemoryTable):
-        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-            if key == get_key(build_song("b")):
-                raise ThrottledError(key.pk)
-            return super().get(key, consistent=consistent)
-
-    table = Silent()
-    song = store_older_song(table)
-    assert project(table, build_batch((None, build_song("c", "2")), (None, song))) == "1"
-    given = build_batch((None, {**build_song("c", "2"), "gen": {"N": "2"}}), (None, song))
-    assert project(table, given) == "2"
-    assert read_oldest(table) == 2
-
-
-def test_threads_give_what_one_gives() -> None:
-    one, many = MemoryTable(), MemoryTable()
-    given = build_batch(*[(None, build_song("ab", str(n))) for n in range(20)])
-    for table, threads in ((one, 1), (many, 8)):
-        projector = Projector(
-            table, MemoryBucket(), LEDGER, dirty_shards=1, threads=threads, now=lambda: NOW
-        )
-        assert projector.project(given, Time().retry_budget) is None
-    assert one.items == many.items

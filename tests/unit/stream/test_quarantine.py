@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +19,6 @@ from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.projector import Projector
-from daicho.stream.quarantine import MAX_MESSAGE_CHARACTERS, describe_error
 from daicho.stream.records import Batch
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
@@ -100,24 +98,6 @@ def changes(*images: Image, first: int = 1) -> Batch:
     return build_batch(*inserted, first=first)
 
 
-def test_a_poison_record_delays_nobody_and_is_kept_whole() -> None:
-    house = House()
-    given = changes(GOOD, POISON, OTHER)
-    assert house.project(given) is None
-    slot = house.dynamo.find(COUNT)
-    assert slot is not None
-    assert (slot["items"], slot["seq"]) == ({"N": "2"}, build_seq_value(3))
-    assert house.states() == {"2": "open"}
-    assert house.shard.announced == build_seq_value(3)["S"]
-    (name,) = house.objects.stored
-    assert name == claims.render_payload_name("s", build_seq_value(2)["S"])
-    payload = json.loads(house.objects.stored[name].body)
-    assert payload["record"] == given.records[1].raw
-    assert (payload["shard"], payload["at"]) == ("s", "2026-11-21T00:00:00.000000Z")
-    assert payload["error"] == {"type": "KeyError", "message": "'S'", "generation": 2}
-    assert house.told == [{"RecordsQuarantined": 1}, {"ClaimsOpen": 1}]
-
-
 def test_a_repeat_changes_nothing() -> None:
     house = House()
     for _ in range(2):
@@ -164,26 +144,6 @@ def test_nothing_is_written_unless_all_is_known_to_be_set_aside_and_announced(
     assert house.project(changes(GOOD, POISON, OTHER)) is None
 
 
-def test_nothing_is_written_unless_the_announcement_is_known() -> None:
-    house = House()
-    with house.failing(lambda _method, about: about.startswith("#shard")):
-        assert house.project(changes(GOOD, OTHER)) == "1"
-    assert not house.written
-
-
-def test_the_payload_comes_before_the_claim() -> None:
-    house = House()
-    with house.failing(lambda method, _about: method == "create"):
-        house.project(changes(POISON))
-    assert not house.shard.claims
-
-
-def test_a_batch_that_writes_nothing_announces_nothing() -> None:
-    house = House()
-    assert house.project(build_batch((GOOD, GOOD))) is None
-    assert house.dynamo.find(SHARD_ITEM) is None
-
-
 def test_no_more_is_announced_than_lies_before_a_newer_generation() -> None:
     house = House(OLD_LEDGER)
     newer = build_image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
@@ -214,14 +174,6 @@ def test_claims_wait_out_throttles() -> None:
     assert house.states() == {"1": "open"}
 
 
-def test_an_error_that_names_all_that_it_met_is_cut() -> None:
-    """Else the answer of a redrive that met many of them would be larger than an answer may be."""
-    assert describe_error(ValueError("x" * 400_000)) == {
-        "type": "ValueError",
-        "message": "x" * MAX_MESSAGE_CHARACTERS,
-    }
-
-
 def build_heartbeat_image(entity: str = "Song", run: str = "r") -> Image:
     return build_heartbeat(HeartbeatName(run, entity), 0, NOW)
 
@@ -232,15 +184,6 @@ def test_the_low_watermark_is_the_first_record_of_the_batch_though_it_writes_not
     assert house.project(batch) is None
     assert house.shard.low_watermark == build_seq_value(4)["S"]
     assert house.shard.announced == build_seq_value(5)["S"]
-
-
-def test_a_batch_with_nothing_but_a_heartbeat_announces() -> None:
-    house = House()
-    assert house.project(changes(build_heartbeat_image(), first=3)) is None
-    assert house.shard.low_watermark == house.shard.announced == build_seq_value(3)["S"]
-    assert house.shard.has_passed(HeartbeatName("r", "Song"))
-    assert not house.written
-    assert not house.shard.claims
 
 
 def test_a_heartbeat_in_a_batch_has_passed_with_the_next_one() -> None:
@@ -284,11 +227,3 @@ def test_a_heartbeat_behind_poison_without_room_is_not_announced(
     assert house.project(changes(POISON, GOOD, another, build_heartbeat_image())) == "3"
     assert not house.shard.heartbeats
     assert house.shard.announced == build_seq_value(2)["S"]
-
-
-def test_no_more_heartbeats_are_announced_than_an_expression_takes() -> None:
-    house = House()
-    many = [build_heartbeat_image(f"Entity{number}") for number in range(60)]
-    assert house.project(changes(*many)) is None
-    assert len(house.shard.heartbeats) == claims.MAX_HEARTBEATS
-    assert house.shard.announced == build_seq_value(60)["S"]

@@ -69,47 +69,6 @@ class House:
         )
 
 
-@pytest.mark.parametrize(
-    ("shards", "begun", "retired"),
-    [
-        ((PARENT, CHILD), ("child",), ["s"]),
-        ((PARENT, CHILD), (), []),
-        ((PARENT, CHILD), ("s",), []),
-        ((PARENT,), ("child",), []),  # the description lacks its children
-        ((StreamShard("s"), CHILD), ("child",), []),  # or that it is closed
-        ((StreamShard("single"),), ("single",), []),
-        (
-            (PARENT, StreamShard("child", "s", is_closed=True), StreamShard("d", "child")),
-            ("d",),
-            ["s", "child"],
-        ),
-    ],
-)
-def test_a_shard_is_retired_once_it_is_closed_and_a_child_has_begun(
-    shards: tuple[StreamShard, ...], begun: tuple[str, ...], retired: list[str]
-) -> None:
-    house = House(*shards)
-    for shard in begun:
-        house.begin(shard)
-    assert house.retirement.retire_if_due() == len(retired)
-    marked = [shard.id for shard in shards if house.read(shard.id).retired_at is not None]
-    assert marked == retired
-
-
-def test_slots_are_settled_after_the_settle_time_and_not_before() -> None:
-    house = House(PARENT, CHILD)
-    house.begin("child")
-    house.retirement.retire_if_due()
-    house.clock.advance(999)
-    assert house.retirement.get_settled().shards == frozenset()
-    house.clock.advance(1)
-    settled = house.retirement.get_settled()
-    assert (settled.shards, settled.settle) == ({"s"}, SETTLE)
-    # Another process reads the mark, and counts from it.
-    assert house.restart().retire_if_due() == 0
-    assert house.retirement.get_settled().shards == {"s"}
-
-
 def test_the_stream_is_described_once_an_hour_by_one_client() -> None:
     house = House(PARENT, CHILD)
     house.retirement.retire_if_due()

@@ -13,8 +13,6 @@ NAME = HeartbeatName("run", "Song")
 OPEN_A = StreamShard("a")
 CLOSED_A = StreamShard("a", None, is_closed=True)
 B, C = StreamShard("b", "a"), StreamShard("c", "a")
-CLOSED_B = StreamShard("b", "a", is_closed=True)
-D = StreamShard("d", "b")
 
 
 def item(shard: str, low_watermark: str = "", heartbeat: str = "") -> ShardClaims:
@@ -43,12 +41,6 @@ def test_an_open_shard_is_passed_by_its_low_watermark(
     assert list_waiting((OPEN_A,), *([shard_item] if shard_item else [])) == waiting
 
 
-def test_every_open_shard_is_waited_for() -> None:
-    passed = item("b", "6", heartbeat="6")
-    assert list_waiting((CLOSED_A, B, C), passed) == ("c",)
-    assert list_waiting((CLOSED_A, B, C), passed, item("c", "9", heartbeat="9")) == ()
-
-
 def test_a_closed_shard_is_passed_once_a_child_has_begun() -> None:
     assert list_waiting((CLOSED_A, B, C)) == ("a", "b", "c")
     assert list_waiting((CLOSED_A, B, C), item("a", "3", heartbeat="4"), item("c", "9")) == (
@@ -57,16 +49,7 @@ def test_a_closed_shard_is_passed_once_a_child_has_begun() -> None:
     )
 
 
-def test_a_closed_shard_is_passed_by_a_child_of_a_child_without_records() -> None:
-    passed = item("d", "9", heartbeat="9")
-    assert list_waiting((CLOSED_A, CLOSED_B, D), passed) == ()
-
-
 def test_a_closed_shard_without_children_is_waited_for() -> None:
     """The description may lack its children."""
     assert list_waiting((CLOSED_A,), item("a", "3", heartbeat="4")) == ("a",)
     assert list_waiting((CLOSED_A,), item("a", "4", heartbeat="4")) == ()
-
-
-def test_the_open_shards_are_counted() -> None:
-    assert StreamProgress((CLOSED_A, B, C), {}).count_open() == 2

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from daicho.storage import keys
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.stream import claims
-from daicho.stream.recount_list import build_recount_key, build_recount_mark
 from daicho.stream.watermark_job import (
     IDLE_INTERVAL,
     MAX_KEYS,
@@ -84,41 +82,6 @@ def test_a_batch_in_the_failure_bucket_holds_the_time(stack: Stack) -> None:
     assert stack.run() == render(wanted)
 
 
-def test_a_recount_holds_the_time_until_it_is_done(stack: Stack) -> None:
-    held = stack.run()
-    tally = keys.render("t", "+Song.chart", "1", "x")
-    mark = build_recount_mark(tally, "l#0005", None, stack.clock.now())
-    apply_update(stack.table, mark)
-    stack.announce("b", 10)
-    wanted = render(stack.announce("c", 11))
-    assert stack.run() == held
-    stack.dynamodb.commit(build_recount_key(tally), None)
-    assert stack.run() == wanted
-
-
-def test_a_redrive_between_the_reads_holds_the_time(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The bucket is read before the list of recounts, since a redrive moves records to that list.
-
-    In the other order, a record that moves between the two reads is in neither.
-    """
-    held = stack.run()
-    stack.bucket.create(OBJECT, b"{}", {}, "application/json")
-    stack.announce("b", 10)
-    stack.announce("c", 11)
-    list_names = stack.bucket.list_names
-
-    def redrive_and_list(prefix: str) -> Iterator[str]:
-        tally = keys.render("t", "+Song.chart", "1", "x")
-        apply_update(stack.table, build_recount_mark(tally, "l#0005", None, stack.clock.now()))
-        stack.bucket.move(OBJECT, f"done/{OBJECT}")
-        return list_names(prefix)
-
-    monkeypatch.setattr(stack.bucket, "list_names", redrive_and_list)
-    assert stack.run() == held
-
-
 def test_a_finished_shard_without_claims_is_read_once(stack: Stack) -> None:
     stack.run()
     stack.claim("a", 5)  # of a repeat: its record was handled before
@@ -129,15 +92,6 @@ def test_a_finished_shard_without_claims_is_read_once(stack: Stack) -> None:
     wanted = render(stack.announce("c", 11))
     assert stack.run() == wanted
     assert stack.build_job()._read_shards({"a"})["a"].open_claims != ()
-
-
-def test_a_slow_run_does_not_replace_the_watermark_of_a_later_one(stack: Stack) -> None:
-    slow = stack.begin()
-    stack.announce("b", 10)
-    stack.announce("c", 11)
-    later = stack.run()
-    stack.job.finish(slow, is_complete=True, is_active=False)
-    assert stack.read_watermark().live == later
 
 
 def test_quiet_shards_get_heartbeats_while_figures_change(stack: Stack) -> None:

@@ -4,39 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.linearizability import ABSENT, Call, History
+from tests.support.linearizability import Call, History
 
 FIRST = {"a": 0, "b": 0}
 
 
 def history(*calls: Call) -> History:
     return History(FIRST, list(calls))
-
-
-def test_changes_one_after_the_other_are_seen_so() -> None:
-    assert (
-        history(
-            Call("write", "a", 1, 1, 2, 2),
-            Call("write", None, {"a": 2}, 3, 4, 3),
-            Call("read", None, {"a": 2}, 5, 6, 3),
-            Call("read", "b", ABSENT, 5, 6),
-        ).wrong()
-        is None
-    )
-
-
-def test_concurrent_calls_may_be_either_way_round() -> None:
-    put = Call("write", None, {"a": 2}, 1, 9, 2)
-    change = Call("write", "a", 1, 2, 8, 3)
-    for seen in (0, 1, 2):
-        assert history(put, change, Call("read", "a", seen, 3, 7)).wrong() is None
-
-
-@pytest.mark.parametrize("landed", [True, False])
-def test_of_a_change_without_an_answer_either_may_be(landed: bool) -> None:
-    lost = Call("write", "a", 1, 1)
-    seen = Call("read", None, {"a": 1 if landed else 0, "b": 0}, 5, 6, 2 if landed else 1)
-    assert history(lost, seen).wrong() is None
 
 
 @pytest.mark.parametrize(

@@ -85,23 +85,6 @@ def test_a_vote_costs_the_reading_of_its_block(table: Noting) -> None:
     assert (total(table, "a"), total(table, "b")) == (3, 1)
 
 
-def test_what_was_read_is_kept_when_a_run_ends(table: Noting) -> None:
-    for slot in (4, 121, 248):
-        vote(table, slot)
-    first = roll_up(table)
-    assert first is not None and not first.is_done
-    assert "GSI2PK" in head(table)
-    table.fails_at_put = True
-    with pytest.raises(UnavailableError):
-        roll_up(table)
-    table.fails_at_put = False
-    assert total(table, "a") == 3
-    finish(table)
-    assert total(table, "a") == 6
-    assert table.read == [*range(200), *range(100, SLOTS)]
-    assert "GSI2PK" not in head(table)
-
-
 def test_a_run_that_ended_before_the_totals_is_made_up_for(table: Noting) -> None:
     """The index showed a mark that is gone, so a turn was not the last. The counter is marked."""
     vote(table, 4)
@@ -112,21 +95,6 @@ def test_a_run_that_ended_before_the_totals_is_made_up_for(table: Noting) -> Non
     table.read.clear()
     assert [turn.is_done for turn in finish(table)] == [True]
     assert (table.read, total(table, "a")) == ([], 4)
-
-
-def test_a_block_that_another_rollup_has_stored_since_is_in_the_totals(table: Noting) -> None:
-    """The blocks that a run remembers are those of the head that it has written itself."""
-    for slot in (4, 121, 248):
-        vote(table, slot)
-    tally = DirtyTally(NAME.render_slot_key(4), {4, 121, 248})
-    assert not take_turn(table, tally, lambda: NOW).is_done
-    vote(table, 5)
-    other = DirtyTally(NAME.render_slot_key(5), {5, 121})
-    assert not take_turn(table, other, lambda: NOW).is_done
-    while not take_turn(table, tally, lambda: NOW).is_done:
-        pass
-    assert not [key for key, item in table.items.items() if "GSI2PK" in item]
-    assert total(table, "a") == 7
 
 
 def test_blocks_are_read_again_after_code_that_does_not_know_them(table: Noting) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from daicho.derive.contributions import Amount
-from daicho.errors import UnavailableError
 from daicho.layout import item_keys
 from daicho.plan import (
     CounterPlan,
@@ -27,7 +26,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, counter_slots, reader, slots, total_items
-from daicho.tally.fair_queue import DirtyTally, TallyTurn
+from daicho.tally.fair_queue import TallyTurn
 from daicho.tally.limited_table import OutOfTimeError
 from daicho.tally.rollup import Rollup
 from tests.support.fast_counters import (
@@ -39,7 +38,6 @@ from tests.support.fast_counters import (
     add,
     head,
     roll_up,
-    take_turn,
     total,
     votes,
 )
@@ -81,55 +79,6 @@ def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
     while roll_up(table, seconds=120):
         pass
     assert (total(table, "a"), votes(table)) == (2, {("a",): 2})
-
-
-def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
-    """By the time that it began at, what came since would have come within a second."""
-    table, clock = Table(), [NOW]
-    add(table, "a", lambda: 0.0)
-    roll_up(table, seconds=0)
-    slot = counter_items.build_slot_key(NAME, 0, ("a",))
-
-    def come(votes: int) -> None:
-        more = {"items": {"N": str(votes)}, "GSI2PK": {"S": "#dirty#0"}}
-        table.items[slot] = {**table.items[slot], **more, "GSI2SK": {"S": keys.render_instant(NOW)}}
-
-    def overtake(_key: ItemKey) -> None:
-        table.before = lambda key: None
-        come(10_000)
-        roll_up(table, seconds=4)
-        come(20_000)
-        clock[0] = NOW + dt.timedelta(seconds=20)
-
-    come(5_000)
-    clock[0] = NOW + dt.timedelta(seconds=5)
-    table.before = overtake
-    take_turn(table, DirtyTally(slot.pk, {0}), lambda: clock[0])
-    assert counter_items.read_slot_count(head(table)) == 8
-    assert total(table, "a") == 20_000
-
-
-def test_a_rollup_that_ends_anywhere_is_made_up_for_by_the_next() -> None:
-    for steps in range(1, 12):
-        table, chance = Table(), random.Random(steps)
-        for number in range(6):
-            add(table, "ab"[number % 2], chance.random)
-        left = steps
-
-        def stop(_key: ItemKey) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise UnavailableError("the end")
-
-        table.before = stop
-        try:
-            roll_up(table)
-        except UnavailableError:
-            table.before = lambda key: None
-            roll_up(table, seconds=61)
-        assert (total(table, "a"), total(table, "b")) == (3, 3)
-        assert roll_up(table) is None
 
 
 def test_a_rollup_that_others_always_overtake_gives_up() -> None:
@@ -249,31 +198,6 @@ def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
     assert (total(table, "a"), total(table, "b")) == (1, 0)
     roll_up(table)
     assert (total(table, "a"), total(table, "b")) == (1, 1)
-
-
-def test_slots_that_run_hot_become_more_and_nothing_is_lost() -> None:
-    table, chance = Table(), random.Random(1)
-    for _ in range(100):
-        add(table, "a", chance.random)
-    roll_up(table)
-    assert counter_items.read_slot_count(head(table)) == 8
-    key = counter_items.build_slot_key(NAME, 3, ("a",))
-    # 6,000 a second, without adding each.
-    more = {**table.items[key], "items": {"N": "360000"}, "GSI2PK": {"S": "#dirty#0"}}
-    table.items[key] = {**more, "GSI2SK": {"S": keys.render_instant(NOW)}}
-    before = sum(votes(table).values())
-    roll_up(table, seconds=120)
-    assert counter_items.read_slot_count(head(table)) == 12
-    for _ in range(200):
-        add(table, "a", chance.random, known=12)  # a writer that knows
-        add(table, "a", chance.random, known=8)  # and one that does not yet
-    assert {counter_items.parse_slot_number(key.pk) for key in table.items if key.sk == "a"} == set(
-        range(12)
-    )
-    assert votes(table) == {("a",): before + 400}
-    roll_up(table, seconds=180)
-    assert total(table, "a") == before + 400
-    assert counter_items.read_slot_count(head(table)) == 12
 
 
 def test_throttles_are_counted_once() -> None:

@@ -7,31 +7,12 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from daicho.errors import ThrottledError, UnansweredError, UnavailableError
+from daicho.errors import ThrottledError, UnansweredError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_slots
 from tests.support.fast_counters import NAME, NOW, Table, add, head, roll_up, total, votes
-
-
-def test_votes_land_in_all_slots_and_the_totals_are_theirs() -> None:
-    table, chance = Table(), random.Random(1)
-    for number in range(400):
-        add(table, "ab"[number % 4 == 0], chance.random)
-    assert {counter_items.parse_slot_number(key.pk) for key in table.items} == set(range(8))
-    assert votes(table) == {("a",): 300, ("b",): 100}
-    assert roll_up(table)
-    assert (total(table, "a"), total(table, "b")) == (300, 100)
-    assert roll_up(table) is None
-    placed = sorted(
-        (item["GSI3SK"]["S"], item["total"]["N"])
-        for item in table.items.values()
-        if "GSI3PK" in item
-    )
-    assert [each[1] for each in placed] == ["300", "100"]
 
 
 def test_only_the_first_vote_after_a_rollup_marks_a_slot() -> None:
@@ -61,18 +42,6 @@ def test_of_a_lost_answer_nobody_knows_and_nobody_asks_again() -> None:
     with pytest.raises(UnansweredError):
         add(table, "a", lambda: 0.0)
     assert votes(table) == {("a",): 1}
-
-
-def test_what_was_never_sent_is_no_vote() -> None:
-    table = Table()
-
-    def refuse(_key: ItemKey) -> None:
-        raise UnavailableError("no connection")
-
-    table.before = refuse
-    with pytest.raises(UnavailableError):
-        add(table, "a", lambda: 0.0)
-    assert table.items == {}
 
 
 def test_a_throttled_vote_goes_to_another_slot_and_says_so_there() -> None:
@@ -133,21 +102,6 @@ def test_throttled_everywhere_it_is_not_counted() -> None:
             add(table, "a", random.Random(3).random, known=known)
         assert len(set(tried)) == len(tried) == attempts
     assert table.items == {}
-
-
-@given(st.integers(1, 9), st.integers(0, 2), st.randoms(use_true_random=False))
-def test_each_slot_that_was_not_tried_has_its_chance(
-    known: int, throttles: int, draw: random.Random
-) -> None:
-    """The draw at either end and between leads to a slot of its own, never to a tried one."""
-    tried = sorted(draw.sample(range(known), min(throttles, known - 1)))
-    draw.shuffle(tried)
-    left = known - len(tried)
-    found = [
-        counter_slots._draw_slots(known, tried, lambda part=part: part / left)  # type: ignore[misc]
-        for part in range(left)
-    ]
-    assert found == sorted(set(range(known)) - set(tried))
 
 
 def test_without_a_head_the_slots_say_how_many_there_are() -> None:
@@ -212,31 +166,6 @@ def test_a_refused_vote_opens_more_slots_up_to_the_declared_number() -> None:
     while roll_up(table):
         pass
     assert counter_items.read_slot_count(head(table)) == 480
-
-
-@pytest.mark.parametrize(
-    ("reasons", "draw"),
-    [
-        (["TableWriteMaxOnDemandThroughputExceeded"], 0.99),
-        (["TableWriteKeyRangeThroughputExceeded"], 0.1),
-    ],
-    ids=["limit of the table", "older half"],
-)
-def test_a_refusal_that_more_slots_would_not_help_opens_none(
-    reasons: list[str], draw: float
-) -> None:
-    """The older half may be hot because other writers do not know of the newer one yet."""
-    table, opened = Table(), list[int]()
-    refusals = iter([True, False])
-
-    def throttle(_key: ItemKey) -> None:
-        if next(refusals):
-            raise ThrottledError("slow down", reasons)
-
-    table.before = throttle
-    add(table, "a", lambda: draw, open_more=open_more(table, 40, opened))
-    assert set(opened) <= {8}
-    assert NAME.head_key not in table.items
 
 
 def test_slots_that_others_opened_are_found_and_a_rollup_keeps_them() -> None:

@@ -7,9 +7,8 @@ from unittest import mock
 import pytest
 
 from daicho.storage import keys
-from daicho.tally import counter_items, dirty_marks, slots
+from daicho.tally import dirty_marks, slots
 from daicho.tally.dirty_marks import DirtyTallies, find_dirty_tallies
-from tests.support.fast_counters import NAME, add
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import build_tally_key
 from tests.support.tally_slots import NOW, count
@@ -57,17 +56,3 @@ def test_of_very_many_marks_the_oldest_and_the_newest_are_found(partitions: int)
         dirty = find(table, partitions)
     assert not dirty.is_complete
     assert set(dirty.tallies) == {*tallies[:30], *tallies[-30:]}
-
-
-def test_a_counter_is_one_tally_whatever_is_marked() -> None:
-    table = MemoryTable()
-    for part in (0.0, 0.5, 0.99):
-        add(table, "a", lambda part=part: part)  # type: ignore[misc]
-    dirty = find(table)
-    (tally,) = dirty.tallies.values()
-    assert (tally.marked_slots, tally.tenant) == ({0, 4, 7}, "t")
-    head = table.items[counter_items.build_slot_key(NAME, 0, ("a",))]
-    marked = {**head, "PK": {"S": NAME.head_key.pk}, "SK": {"S": NAME.head_key.sk}}
-    table.items[NAME.head_key] = marked
-    (tally,) = find(table).tallies.values()
-    assert tally.marked_slots == {0, 4, 7}

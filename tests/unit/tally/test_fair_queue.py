@@ -17,20 +17,6 @@ def tallies(**counts: int) -> list[DirtyTally]:
     ]
 
 
-def test_tenants_take_turns_and_the_cheaper_one_is_next() -> None:
-    queue, taken = FairQueue(tallies(a=4, b=4)), ""
-    while (tally := queue.take()) is not None:
-        taken += tally.tenant
-        queue.settle(tally, 2 if tally.tenant == "a" else 1, is_done=True)
-    assert taken == "abbabbaa"
-
-
-def test_turns_that_are_not_over_count_too() -> None:
-    queue = FairQueue(tallies(a=3, b=1))
-    begun = [queue.take(), queue.take()]
-    assert [tally.tenant for tally in begun if tally] == ["a", "b"]
-
-
 def test_what_is_not_done_waits_again_before_the_others_of_its_tenant() -> None:
     queue = FairQueue(tallies(a=2, b=1))
     first = queue.take()

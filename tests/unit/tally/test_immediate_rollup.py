@@ -15,7 +15,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots, total_items
-from daicho.tally.immediate_rollup import MAX_SECONDS, ImmediateRollup
 from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import AT_ONCE, LEDGER, build_image, build_tally_key, with_chart
 from tests.support.stream_events import build_raw_record
@@ -156,27 +155,3 @@ def test_two_batches_at_once_both_are_in_the_total() -> None:
     assert project(table, downloads("a", 1)) is None
     assert total(table, CHART) == 3
     assert table.items[total_items.build_total_key(CHART)]["rev"] == {"N": "2"}
-
-
-def test_without_time_there_is_no_rollup() -> None:
-    table = Noting()
-    totals = ImmediateRollup(table, with_chart(AT_ONCE))
-    totals.roll_up_tallies([CHART], RetryBudget(lambda: 20.0, reserve=20))
-    assert table.done == []
-
-
-def test_it_ends_in_the_midst_when_its_seconds_are_over() -> None:
-    left = [100.0]
-
-    class Slow(Noting):
-        def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
-            left[0] -= MAX_SECONDS
-            return super().get(key, consistent=consistent)
-
-    table = Slow()
-    other = build_tally_key("Download", "chart", 1, "2026-11", "2")
-    ImmediateRollup(table, with_chart(AT_ONCE)).roll_up_tallies(
-        [CHART, other], RetryBudget(lambda: left[0], 20)
-    )
-    assert table.done == [("get", CHART)]
-    assert left == [100.0 - MAX_SECONDS]

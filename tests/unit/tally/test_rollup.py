@@ -36,20 +36,6 @@ def dirty(table: MemoryTable) -> list[ItemKey]:
     return [key for key, item in table.items.items() if "GSI2PK" in item]
 
 
-def test_a_total_is_the_sum_of_all_slots_and_leaves_no_mark() -> None:
-    table = MemoryTable()
-    count(table, slots.build_slot_key(CHART, "s0"), 2)
-    count(table, slots.build_slot_key(CHART, "s1"), 3)
-    count(table, slots.build_kept_key(CHART, "s1"), 4)
-    # Total, slots, total, and three marks.
-    expected = RollupReport(1, 0, 3, keys.render_instant(NOW), most_requests=6)
-    assert rollup(table) == expected
-    assert reader.read_rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
-    assert reader.read_live_amount(table, CHART) == Amount(9, Decimal(9))
-    assert dirty(table) == []
-    assert rollup(table) == RollupReport()
-
-
 def test_a_ranked_total_has_its_place_highest_first_and_ties_by_member() -> None:
     table = MemoryTable()
     for song, amount in (("b", 2), ("a", 2), ("c", 10)):
@@ -79,45 +65,6 @@ def test_what_is_not_ranked_has_no_place() -> None:
     count(table, slots.build_slot_key(COUNT, "s"), 1)
     rollup(table)
     assert "GSI3PK" not in total(table, COUNT)
-
-
-def test_a_slot_that_moved_meanwhile_keeps_its_mark() -> None:
-    class Moving(MemoryTable):
-        moved = False
-
-        def put(self, *given: Any, **named: Any) -> None:
-            super().put(*given, **named)
-            if not self.moved:
-                self.moved = True
-                count(self, slots.build_slot_key(COUNT, "s0"), 1, 2)
-
-    table = Moving()
-    count(table, slots.build_slot_key(COUNT, "s0"), 1)
-    count(table, slots.build_slot_key(COUNT, "s1"), 1)
-    rollup(table)
-    assert dirty(table) == [slots.build_slot_key(COUNT, "s0")]
-    assert reader.read_rolled_up_amount(table, COUNT).items == 2
-    rollup(table)
-    assert (dirty(table), reader.read_rolled_up_amount(table, COUNT).items) == ([], 3)
-
-
-def test_a_total_that_another_rollup_wrote_meanwhile_is_not_overwritten() -> None:
-    class Racing(MemoryTable):
-        raced = False
-
-        def query_pages(self, query: Any) -> Any:
-            found = list(super().query_pages(query))
-            if query.partition == COUNT and not self.raced:
-                self.raced = True
-                count(self, slots.build_slot_key(COUNT, "s"), 1, 2)
-                rollup(self)
-            return iter(found)
-
-    table = Racing()
-    count(table, slots.build_slot_key(COUNT, "s"), 1)
-    rollup(table)
-    assert reader.read_rolled_up_amount(table, COUNT).items == 2
-    assert dirty(table) == []
 
 
 def test_one_tally_that_fails_stops_no_other() -> None:

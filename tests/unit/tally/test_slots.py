@@ -13,9 +13,9 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query, Write
 from daicho.tally import dirty_shards, reader, slots, total_items
-from daicho.tally.rollup import MAX_STARTS, Rollup, RollupReport, TotalWriter
+from daicho.tally.rollup import Rollup, RollupReport, TotalWriter
 from tests.support.memory_stores import MemoryTable
-from tests.support.sample_ledger import LEDGER, build_tally_key
+from tests.support.sample_ledger import LEDGER
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
 
 LATER = NOW + slots.IDLE_SLOT_AGE
@@ -88,25 +88,6 @@ def idle(table: MemoryTable) -> None:
     count(table, KEPT, 7, 2, NOW)
     rollup(table, NOW)
     count(table, NEW, 1, 3, LATER)
-
-
-def test_an_idle_slot_goes_into_the_base_at_the_tallys_next_rollup() -> None:
-    table = MemoryTable()
-    idle(table)
-    report = rollup(table)
-    assert (report.rolled, report.slots_read, report.slots_folded) == (1, 3, 2)
-    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
-    total = table.items[TOTAL]
-    assert {name: total[name]["N"] for name in total if "_" in name} == {
-        "base_items": "5",
-        "base_total": "5",
-        "kept_items": "7",
-        "kept_total": "7",
-    }
-    assert rolled_up(table) == live(table) == 13
-    count(table, NEW, 1, 4, LATER)
-    assert rollup(table).slots_folded == 0
-    assert rolled_up(table) == live(table) == 14
 
 
 def test_a_slot_is_folded_once_more_after_it_was_counted_in_again() -> None:
@@ -201,23 +182,6 @@ def test_a_fold_continues_over_a_total_that_was_written_meanwhile() -> None:
     assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
 
 
-def test_a_fold_over_a_total_that_never_rests_is_left_to_the_next_rollup() -> None:
-    class Restless(MemoryTable):
-        folds = 0
-
-        def transact(self, writes: Sequence[Write]) -> None:
-            self.folds += 1
-            count(self, NEW, 1, 9 + self.folds, LATER)
-            assert TotalWriter(self, LEDGER).write_total(COUNT) is not None
-            super().transact(writes)
-
-    table = Restless()
-    idle(table)
-    assert rollup(table).slots_folded == 0
-    assert table.folds == MAX_STARTS
-    assert rolled_up(table) == live(table) == 13 + MAX_STARTS
-
-
 @pytest.mark.parametrize("place", PLACES)
 def test_a_rollup_that_dies_is_done_by_the_next(place: str) -> None:
     class Dying(BaseException):
@@ -257,38 +221,6 @@ def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> No
         table.transact(total_items.fold_idle_slots(table.items[TOTAL], [as_read])[0])
     assert set(failed.value.refused) == {0}
     assert live(table) == 113
-
-
-@pytest.mark.parametrize("text", ["t#Song.count#1", "t#+Song#1", "t#+Song.count", "t"])
-def test_only_a_tally_is_read_as_one(text: str) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        slots.TallyName.parse(text)
-
-
-def test_a_tally_says_what_it_is_of() -> None:
-    name = slots.TallyName.parse(build_tally_key("Song", "length", 2, "x#y", tenant="a$"))
-    assert name == slots.TallyName("a$", "Song", "length", 2, ("x#y",))
-
-
-def test_slots_of_a_settled_shard_are_folded_after_the_settle_time() -> None:
-    settle = dt.timedelta(seconds=1_000)
-    settled = slots.SettledShards({"old"}, settle)
-    soon = NOW + settle
-
-    def roll_up(now: dt.datetime) -> int:
-        rollup = Rollup(
-            table, LEDGER, dirty_shards=4, now=lambda: now, get_settled_shards=lambda: settled
-        )
-        return rollup.run(AMPLE).slots_folded
-
-    table = MemoryTable()
-    idle(table)  # of the shard "old", since NOW
-    assert roll_up(soon - dt.timedelta(seconds=1)) == 0
-    # A slot in which a redrive has just counted is kept: a fold could take it for the one before.
-    count(table, NEW, 1, 4, soon)
-    assert roll_up(soon) == 2  # the slot, and the kept one
-    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
-    assert rolled_up(table) == live(table) == 14
 
 
 def test_the_part_that_a_rebuild_fills_is_of_no_stream_shard() -> None:

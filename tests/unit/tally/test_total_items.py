@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from daicho.declare.aggregates import MAX_STORED_NUMBERS
 from daicho.derive.contributions import Amount
-from daicho.storage.attributes import Image, measure_image
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.tally import reader, slots, total_items
@@ -53,19 +53,6 @@ def test_a_total_and_its_base_have_as_many_parts_as_a_declaration_allows() -> No
     assert total_items.read_base(folded) == amount
     assert reader.read_rolled_up_amount(table, TALLY) == amount
     assert reader.read_live_amount(table, TALLY) == amount
-
-
-def test_slots_are_folded_by_groups_that_one_transaction_takes() -> None:
-    small = [build_idle_slot(f"slot#{n}", build_amount(1)) for n in range(250)]
-    assert [len(group) for group in total_items.group_slots(small)] == [99, 99, 52]
-    amount = build_amount(MAX_STORED_NUMBERS, 10**38 - 1)
-    large = [build_idle_slot(f"slot#{n}", amount) for n in range(99)]
-    groups = list(total_items.group_slots(large))
-    assert [slot for group in groups for slot in group] == large
-    assert len(groups) > 1
-    for group in groups:
-        assert sum(map(measure_image, group)) <= total_items.MAX_FOLDED_BYTES
-    assert list(total_items.group_slots([])) == []
 
 
 def test_a_new_total_keeps_the_base_and_nothing_of_the_total_before_it() -> None:

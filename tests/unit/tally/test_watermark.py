@@ -38,42 +38,6 @@ def run(watermark: Watermark, minute: int, live: str, *, is_complete: bool = Tru
     return raised
 
 
-def test_totals_include_a_time_after_the_next_complete_run() -> None:
-    watermark = run(Watermark(), 0, EARLY)
-    assert (watermark.live, watermark.rolled_up) == (EARLY, "")
-    late = run(watermark, 1, LATE, is_complete=False)
-    assert (late.live, late.rolled_up) == (LATE, "")
-    assert run(late, 2, LATEST).rolled_up == LATE
-
-
-def test_a_run_that_began_too_soon_may_not_see_every_mark() -> None:
-    watermark = run(Watermark(), 0, EARLY)
-    soon = START + LAG - dt.timedelta(seconds=1)
-    late = watermark.advance(LATE, soon, START + MINUTE, is_complete=True)
-    assert late is not None
-    assert late.rolled_up == ""
-    in_time = watermark.advance(LATE, START + LAG, START + MINUTE, is_complete=True)
-    assert in_time is not None
-    assert in_time.rolled_up == EARLY
-
-
-def test_the_times_of_a_run_begin_when_the_term_of_those_before_is_over() -> None:
-    watermark = run(Watermark(), 0, EARLY)
-    assert watermark.since == START
-    at = START + TERM - dt.timedelta(seconds=1)
-    early = watermark.advance(LATE, at, at, is_complete=True)
-    assert early is not None
-    assert early.since == START + TERM
-    assert early.get_as_of(at, rolled_up=False) == watermark.get_as_of(at, rolled_up=False)
-    assert run(watermark, 1, LATE).since == START + MINUTE
-
-
-def test_times_that_some_readers_do_not_use_yet_are_not_replaced() -> None:
-    watermark = run(Watermark(), 0, EARLY)
-    soon = START + LAG - dt.timedelta(seconds=1)
-    assert watermark.advance(LATE, soon, soon, is_complete=True) is None
-
-
 def test_totals_have_their_time_when_every_read_shows_them() -> None:
     watermark = run(run(run(Watermark(), 0, EARLY), 1, LATE), 2, LATEST)
     since = START + 2 * MINUTE
@@ -82,11 +46,6 @@ def test_totals_have_their_time_when_every_read_shows_them() -> None:
     assert watermark.get_as_of(soon, rolled_up=True) == dt.datetime.fromisoformat(EARLY)
     assert watermark.get_as_of(since + LAG, rolled_up=True) == dt.datetime.fromisoformat(LATE)
     assert watermark.get_as_of(since, rolled_up=False) == dt.datetime.fromisoformat(LATEST)
-
-
-def test_without_an_item_the_time_is_unknown() -> None:
-    for rolled_up in (True, False):
-        assert Watermark().get_as_of(START, rolled_up=rolled_up) is None
 
 
 class Stack:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import UnavailableError
 from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.stream.records import StreamRecord
@@ -89,18 +88,6 @@ def test_what_was_applied_goes_with_all_its_versions(house: House) -> None:
     assert house.forget().objects == 0
 
 
-def test_a_batch_of_several_tenants_goes_on_without_the_tenants_records(house: House) -> None:
-    house.done(house.give_up(1, 2, 3, tenants="tut"))
-    report = house.forget()
-    assert (report.objects, report.records, report.versions, report.complete) == (1, 2, 1, True)
-    (name,) = house.bucket.objects
-    left = json.loads(house.bucket.objects[name][0])
-    event = json.loads(left["payload"])
-    assert [each["dynamodb"]["SequenceNumber"] for each in event["Records"]] == ["2"]
-    assert (event["shardId"], left["timestamp"]) == ("s", "…")
-    assert "t#Download" not in house.text().replace("u#Download", "")
-
-
 def test_what_waits_for_a_redrive_is_named_and_left(house: House) -> None:
     claimed, laid = house.set_aside(1, "t"), house.give_up(2, 3, tenants="tu")
     house.claim(1, "open")
@@ -121,26 +108,6 @@ def test_a_payload_whose_claim_is_not_known_waits_for_three_days(house: House) -
     house.now += LATER  # its claim was done, and is gone since
     assert house.forget().complete
     assert house.text() == ""
-
-
-def test_other_tenants_and_what_cannot_be_read(house: House) -> None:
-    house.done(house.set_aside(1, "u"))
-    assert house.bucket.create("stray", b"what is this", {})
-    before = dict(house.bucket.objects)
-    report = house.forget()
-    assert (report.objects, report.complete) == (0, True)
-    assert dict(house.bucket.objects) == before
-    assert report.to_json()["complete"] is True
-
-
-def test_an_object_that_another_changes_is_not_removed(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house.done(house.give_up(1, 2, tenants="tu"))
-    monkeypatch.setattr(house.bucket, "replace", lambda *_: False)
-    with pytest.raises(UnavailableError, match="again and again"):
-        house.forget()
-    assert "u#Download" in house.text()
 
 
 def remove_all(house: House) -> int:

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from daicho.plan import EntityPlan, Generation, KeyPlan, Ledger
 from daicho.testing import ExactnessError, FaultChecker, check_under_faults
 from daicho.testing.faults.fault_kinds import FAULT_KINDS
 from examples.fault_profile import check_under_throttling
@@ -69,18 +68,6 @@ def test_a_fixture_explains_how_pytest_repeats_it(monkeypatch: pytest.MonkeyPatc
 def test_options_replace_the_arguments_of_a_test() -> None:
     checker = FaultChecker(LEDGER, "test", chosen_schedules=3, chosen_first_seed=7)
     assert checker.check(schedules=50).schedules == 3
-
-
-def test_a_ledger_that_derives_nothing_is_refused() -> None:
-    plan = EntityPlan("Plain", {"id": "str"}, KeyPlan(("id",), ()))
-    with pytest.raises(ValueError, match="nothing that could differ"):
-        check_under_faults(Ledger({"Plain": (Generation(1, plan),)}))
-
-
-@pytest.mark.parametrize("arguments", [{"schedules": 0}, {"first_seed": 0}])
-def test_less_than_one_schedule_is_refused(arguments: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        check_under_faults(LEDGER, **arguments)
 
 
 def test_the_profile_of_the_documentation_is_played() -> None:

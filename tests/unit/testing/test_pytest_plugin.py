@@ -65,18 +65,6 @@ def run_pytest(folder: Path, *arguments: str, status: int = 0) -> str:
     return done.stdout
 
 
-def test_the_example_of_the_documentation_passes(project: Path) -> None:
-    assert "3 passed" in run_pytest(project, "--daicho-schedules", "20")
-
-
-def test_the_project_is_that_of_the_test_and_not_of_the_working_folder(project: Path) -> None:
-    (project / "tests").mkdir()
-    (project / "test_tickets.py").rename(project / "tests/test_tickets.py")
-    command = ("--rootdir", str(project), "-c", str(project / "pyproject.toml"))
-    tests = project / "tests/test_tickets.py"
-    assert "1 passed" in run_pytest(project.parent, *command, str(tests), "-k", "tenant")
-
-
 def test_a_project_may_give_the_fixtures_another_ledger(project: Path) -> None:
     (project / "conftest.py").write_text(OTHER_LEDGER)
     output = run_pytest(project, "test_tickets.py", "-k", "exact", status=1)
@@ -96,26 +84,6 @@ def test_a_difference_fails_with_a_command_that_repeats_it(project: Path) -> Non
     seed = options[-1]
     again = run_pytest(project, test.strip('"'), *options, status=1)
     assert f"after the schedule of seed {seed}" in again
-
-
-def test_the_options_replace_the_arguments_of_a_test(project: Path) -> None:
-    (project / "test_faults.py").write_text(
-        "def test_figures(daicho_faults):\n"
-        "    assert daicho_faults.check(schedules=9).schedules == 2\n"
-    )
-    run_pytest(project, "test_faults.py", "--daicho-schedules", "2")
-
-
-def test_a_book_is_of_an_empty_deployment(project: Path) -> None:
-    (project / "test_book.py").write_text(
-        "from domains.tickets import Ticket\n\n"
-        "def test_one(daicho_book):\n"
-        '    daicho_book.create(Ticket(id="1", title="a", team="ops", opened="2026-11-21"))\n\n'
-        "def test_other(daicho_book, daicho_deployment):\n"
-        '    assert daicho_book.find(Ticket.key("1")) is None\n'
-        '    assert daicho_deployment.open_book().tenant == daicho_book.tenant == "tenant"\n'
-    )
-    assert "2 passed" in run_pytest(project, "test_book.py")
 
 
 def test_loading_the_plugin_loads_neither_pydantic_nor_the_sdk() -> None:

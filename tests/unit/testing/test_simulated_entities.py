@@ -9,8 +9,6 @@ import pytest
 
 from daicho.derive import contributions, derived_items
 from daicho.plan import (
-    AggregatePlan,
-    Condition,
     EntityPlan,
     Generation,
     KeyPlan,
@@ -56,30 +54,3 @@ def test_every_kind_of_a_key_field_has_several_values(kind: str) -> None:
     entities = simulate(plan({"field": kind}, listings=(listing,)))
     drawn = {str(draw(entities, choice=choice)["field"]) for choice in range(3)}
     assert len(drawn) > 1
-
-
-def test_a_kind_that_nothing_is_derived_from_is_left_out() -> None:
-    assert draw(simulate(plan({"extra": "json"}))).keys() == {"id"}
-
-
-def test_conditions_of_all_generations_can_be_met() -> None:
-    old = ListingPlan("open", 1, (), ("created_at",), Condition("state", ("open",)))
-    new = AggregatePlan("late", 2, "count", None, (), (), where=Condition("state", ("late",)))
-    fields = {"state": "str"}
-    entities = simulate(plan(fields, listings=(old,)), plan(fields, aggregates=(new,)))
-    drawn = {draw(entities, choice=choice)["state"] for choice in range(4)}
-    assert drawn >= {"open", "late"}
-
-
-def test_fields_of_older_generations_are_drawn_too() -> None:
-    entities = simulate(plan({"before": "int"}), plan({"after": "int"}))
-    assert draw(entities).keys() == {"id", "before", "after"}
-    assert entities.first_generation == 2
-    assert entities.list_generations("Item", 2) == [2, 1]
-    assert entities.list_generations("Item", 1) == [1]
-
-
-def test_a_generation_that_reads_a_field_as_another_kind_is_not_written() -> None:
-    entities = simulate(plan({"size": "str"}), plan({"size": "int"}))
-    assert entities.list_generations("Item", 2) == [2]
-    assert entities.list_generations("Item", 1) == [2]

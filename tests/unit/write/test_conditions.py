@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from daicho.errors import TransactionFailedError
@@ -14,7 +12,6 @@ from daicho.write.conditions import (
     build_creation,
     build_removal,
     build_replacement,
-    if_unchanged,
 )
 from tests.support.memory_stores import MemoryTable
 
@@ -72,29 +69,3 @@ def test_a_repeated_creation_does_not_replace_its_own_expired_item() -> None:
     another = build_creation(image | to_image({"created_at": "later"}), 100, replaces_expired=True)
     table.transact([another])
     assert table.get(KEY) == another.item
-
-
-def test_an_item_that_was_deleted_and_created_again_is_not_the_one_that_was_read() -> None:
-    """Both have version 1. No schedule finds it: requests that meet so are two in thousands."""
-    read = to_image({"PK": "p", "SK": "s", "version": 1, "created_at": "2026-11-21T01:00:00Z"})
-    table = MemoryTable()
-    table.put({**read, "created_at": {"S": "2026-11-21T01:00:01Z"}})
-    with pytest.raises(TransactionFailedError):
-        table.transact([if_unchanged(read).to_put({**read, "version": {"N": "2"}})])
-    table.put(read)
-    table.transact([if_unchanged(read).to_put({**read, "version": {"N": "2"}})])
-    stored = table.get(KEY)
-    assert stored is not None
-    assert stored["version"] == {"N": "2"}
-
-
-def test_a_single_condition_has_no_redundant_parentheses() -> None:
-    image: Image = {"PK": {"S": "p"}, "SK": {"S": "s"}, "ttl": {"N": "9"}}
-    rule = ExpiryRule(alive_at=5)
-    write = build_replacement(KEY, image, absent=(), unchanged={}, expiry=rule, if_match=None)
-    alive = "attribute_not_exists(#n0) OR #n0 > :1"
-    assert write.condition == f"attribute_not_exists(#n1) OR ({alive})"
-    renewed = replace(rule, since=3, is_renewed=True)
-    write = build_replacement(KEY, image, absent=(), unchanged={}, expiry=renewed, if_match=None)
-    assert write.condition == f"attribute_not_exists(#n2) OR (({alive}) AND #n1 >= :2)"
-    assert write.update == "SET #n0 = :0"

@@ -9,14 +9,13 @@ import pytest
 
 from daicho import Domain
 from daicho.declare.registry import Daicho
-from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed, ReferenceNotFound
+from daicho.errors import Conflict, PreconditionFailed, ReferenceNotFound
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
-from daicho.write.field_changes import build_successor
 from daicho.write.planner import ItemPlanner
 from tests.support.sample_entities import NOON, Errand, Note, Poll, Token, Visit
 
@@ -67,34 +66,6 @@ def test_a_put_keeps_what_is_set_once(planner: ItemPlanner) -> None:
     assert successor["created_at"] == existing["created_at"]
 
 
-@pytest.mark.parametrize(
-    ("conditions", "error", "text"),
-    [
-        ({"if_match": 2}, PreconditionFailed, "the item is of version 3"),
-        (
-            {"if_match": None, "if_none_match": True},
-            PreconditionFailed,
-            "there is such an item of Note already",
-        ),
-    ],
-)
-def test_a_put_onto_an_item_is_refused(
-    conditions: Any, error: type[Exception], text: str, planner: ItemPlanner
-) -> None:
-    new = planner.plan_creation(Note(id="n"), LATER)
-    with pytest.raises(error, match=text):
-        planner.plan_put(new, stored(planner, Note(id="n"), 3), LATER, **conditions)
-
-
-def test_a_put_with_a_version_needs_an_item(planner: ItemPlanner) -> None:
-    token = Token(id="t", owner="o")
-    new = planner.plan_creation(token, TOO_LATE)
-    for existing in (None, stored(planner, token)):
-        with pytest.raises(PreconditionFailed, match="there is no such item"):
-            planner.plan_put(new, existing, TOO_LATE, if_match=1)
-        assert planner.plan_put(new, existing, TOO_LATE, if_match=None) is new
-
-
 def test_nothing_replaces_an_expired_item_that_waits_for_the_archive(planner: ItemPlanner) -> None:
     visit = Visit(id="v", at=NOON, kind="k")
     new, existing = planner.plan_creation(visit, TOO_LATE), stored(planner, visit)
@@ -108,20 +79,6 @@ def test_nothing_replaces_an_expired_item_that_waits_for_the_archive(planner: It
     token = planner.plan_creation(Token(id="t", owner="o"), TOO_LATE)
     condition = planner.build_creation(token, TOO_LATE).condition
     assert condition == "attribute_not_exists(#n0) OR #n1 <= :0 AND #n2 <> :1"
-
-
-def test_only_an_item_that_exists_is_changed(planner: ItemPlanner) -> None:
-    ref, existing = Token.key("t"), stored(planner, Token(id="t", owner="o"), 2)
-    for absent in (None, {**existing, "ttl": {"N": "1"}}):
-        with pytest.raises(NotFound, match="no Token t"):
-            planner.check_existing(ref, absent, LATER, None)
-        with pytest.raises(NotFound, match="no Token t"):
-            planner.plan_change(ref, absent, {}, LATER, if_match=None)
-    with pytest.raises(PreconditionFailed, match="of version 2"):
-        planner.plan_change(ref, existing, {}, LATER, if_match=1)
-    with pytest.raises(Invalid) as refused:
-        planner.plan_change(ref, existing, {"owner": "other"}, LATER, if_match=2)
-    assert refused.value.field == "owner"
 
 
 def test_a_change_of_the_field_that_a_key_moves_by_gives_another_key(planner: ItemPlanner) -> None:
@@ -148,11 +105,3 @@ def test_a_restored_version_keeps_what_the_item_was_created_with(planner: ItemPl
         planner.plan_restoration(ref, version, existing, LATER, if_match=4)
     with pytest.raises(PreconditionFailed, match="no such item"):
         planner.plan_restoration(ref, version, None, LATER, if_match=4)
-
-
-def test_an_expiry_stays_while_it_is_declared() -> None:
-    image: Image = {"version": {"N": "1"}, "ttl": {"N": "9"}}
-    existing: Image = {"version": {"N": "4"}, "ttl": {"N": "5"}, "created_at": {"S": "then"}}
-    assert build_successor(Token, image, existing)["ttl"] == {"N": "5"}
-    image = {"version": {"N": "1"}}
-    assert "ttl" not in build_successor(Token, image, existing)

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from daicho.plan.expiry import CHANGED_AT
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
@@ -73,13 +72,3 @@ def test_a_second_attempt_knows_the_stored_item(planner: ItemPlanner) -> None:
     write = planner.build_put(planned, LATER, None)
     (ttl,) = (placeholder for placeholder, name in write.names.items() if name == "ttl")
     assert f"if_not_exists({ttl}" not in write.update
-
-
-def test_an_item_that_was_created_in_another_system_changes_when_it_is_loaded(
-    planner: ItemPlanner,
-) -> None:
-    created = NOON - dt.timedelta(days=365)
-    image = planner.plan_creation(Ticket(id="1"), created, NOON).image
-    assert image["created_at"]["S"] == "2025-11-21T12:00:00.000000Z"
-    assert image[CHANGED_AT]["S"] == "2026-11-21T12:00:00.000000Z"
-    assert image["ttl"] == {"N": str(int(NOON.timestamp()) + 120)}

@@ -17,7 +17,7 @@ from daicho.errors import (
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ConditionCheck, Delete, Put, Update, Write
+from daicho.storage.requests import Delete, Put
 from daicho.storage.table import Table
 from daicho.write.sender import Sender
 from tests.support.sample_entities import NOON
@@ -66,15 +66,6 @@ def sender(store: Store) -> Sender:
     return Sender(cast(Table, store), memory)
 
 
-def test_what_stands_or_falls_together_is_a_transaction_one_write_too() -> None:
-    """The SDK repeats a transaction under one token; any other request it does again."""
-    store = Store()
-    several: list[list[Write]] = [[Put(ITEM)], [Delete(KEY), ConditionCheck(KEY, "x")]]
-    for writes in several:
-        sender(store).send_all(writes)
-        assert store.asked.pop() == ("transact", (writes,))
-
-
 def test_it_is_sent_again_until_the_other_is_through() -> None:
     store = Store(ContendedError("x"), ContendedError("x"))
     sent = sender(store)
@@ -106,14 +97,3 @@ def test_what_may_have_been_done_is_known(
         assert failed.value.refused == {0: ITEM}
     # Whatever became of it, what was known of the item is known no more.
     assert found.item_cache.get(KEY, 10, lambda: None) is None
-
-
-def test_a_single_write_is_a_request_without_a_transaction() -> None:
-    store = Store(ContendedError("x"))
-    sending = sender(store)
-    sending.send_one(KEY, Put(ITEM))
-    sending.send_one(KEY, Update(KEY, "SET a = :a"))
-    sending.send_one(KEY, Delete(KEY))
-    assert [name for name, _ in store.asked] == ["put", "put", "update", "delete"]
-    assert sending.attempted == 3
-    assert sending.item_cache.get(KEY, 10, lambda: None) is None

@@ -110,17 +110,3 @@ def test_a_checkout_with_changes_is_left_as_it_is(copy: Path) -> None:
     git(copy, "commit", "-q", "-m", "All")
     main([str(copy)])
     assert not (copy / "demonstration").exists()
-
-
-def test_another_folder_is_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "bench").mkdir()
-    with pytest.raises(SystemExit, match="is no copy of the repository with the demonstration"):
-        main([str(tmp_path)])
-    assert (tmp_path / "bench").exists()
-
-
-def test_a_folder_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main([])
-    assert exit_.value.code == 2
-    assert "the following arguments are required: folder" in capsys.readouterr().err

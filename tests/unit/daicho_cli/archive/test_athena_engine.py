@@ -10,12 +10,9 @@ import boto3
 import duckdb
 import pytest
 
-from daicho.archive.reader import Selection
 from daicho_cli.archive import query
-from daicho_cli.archive.athena_engine import AthenaEngine
-from daicho_cli.archive.sql import select_rows, select_statement
-from tests.support.archive_commands import TEXTS, Commanded
-from tests.support.memory_archive import Kept, build_download, render_link_name
+from tests.support.archive_commands import Commanded
+from tests.support.memory_archive import Kept, render_link_name
 
 
 class Engine:
@@ -140,24 +137,6 @@ def test_both_engines_answer_alike(ask: Ask, engine: Engine, arguments: Sequence
         assert whole[0] == whole[1]
 
 
-@pytest.mark.parametrize("value", TEXTS)
-def test_a_key_with_quotes_is_a_value_and_finds_its_item(
-    made: Commanded, ask: Ask, engine: Engine, value: str
-) -> None:
-    # Its key is the one that its id gives it.
-    old = build_download(value)  # type: ignore[arg-type]
-    made.kept.append(7, **{name: old[name] for name in ("PK", "SK", "id")})
-    key = ("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", f"id={value}")
-    for each in ("duckdb", "athena"):
-        result = ask(each, "-o", "json", *key)
-        (row,) = json.loads(result.stdout)
-        assert row["item"]["id"] == value
-    (asked,) = engine.asked
-    assert value not in asked["QueryString"] or value == "?"
-    assert asked["WorkGroup"] == "group"
-    assert asked["QueryExecutionContext"] == {"Database": "daicho_test"}
-
-
 def test_what_it_scanned_is_said(ask: Ask, engine: Engine) -> None:
     engine.scanned = 12_345
     result = ask("athena", "--until", "2026-11-21", "-o", "json")
@@ -182,26 +161,6 @@ def test_a_statement_that_it_does_not_take_is_said(ask: Ask, engine: Engine) -> 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Athena failed: SYNTAX_ERROR" in result.stderr
     assert len(engine.asked) == 1
-
-
-def test_a_query_that_is_broken_off_is_stopped(made: Commanded) -> None:
-    class Slow(Engine):
-        def get_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
-            return {"QueryExecution": {"Status": {"State": "RUNNING"}}}
-
-    def sleep(seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    engine: Any = Slow(made.kept)
-    athena = AthenaEngine(engine, "group", "daicho_test", "archive", sleep)
-    with pytest.raises(KeyboardInterrupt):
-        athena.answer(
-            lambda without: select_statement(
-                select_rows(None), ("daicho_test", "archive"), Selection(), ["Download"], without
-            ),
-            lambda *_: None,
-        )
-    assert engine.stopped == ["q1"]
 
 
 def test_lines_that_are_no_rows_are_said(ask: Ask, engine: Engine) -> None:

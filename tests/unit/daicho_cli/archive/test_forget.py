@@ -20,16 +20,6 @@ def old(made: Commanded) -> None:
 
 
 @pytest.mark.usefixtures("old")
-def test_it_is_dry_unless_told(made: Commanded) -> None:
-    result = made.run("forget", "--tenant", "t")
-    assert result.exit_code == 1
-    assert "t: 3 rows of 2 objects would be removed, and 0 older versions" in result.stdout
-    assert result.stdout.endswith("Nothing was removed: --apply does it.\n")
-    assert made.kept.numbers() == [1, 2, 3, 4]
-    assert made.run("forget", "--tenant", "nobody").exit_code == 0
-
-
-@pytest.mark.usefixtures("old")
 def test_a_tenant_goes_and_the_rest_stays(made: Commanded) -> None:
     assert made.failures.create(
         "done/x", render_body({"shard": "s", "record": build_raw_deletion(7, "t")}), {}
@@ -87,20 +77,3 @@ def test_one_that_was_cut_off_goes_on_and_forgets_nothing_that_is_young(made: Co
     # The younger ones of before the cut are not lost sight of.
     assert "t: not before" in made.run("forget", "--due").stdout
     assert list(Path.cwd().iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ((), "name a tenant"),
-        (("--due", "--tenant", "t"), "name a tenant"),
-        (("--tenant", "A#b"), "a-z, 0-9 and -"),
-        (("--tenant", ""), "a-z, 0-9 and -"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(
-    made: Commanded, arguments: tuple[str, ...], word: str
-) -> None:
-    result = made.run("forget", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert word in result.stderr

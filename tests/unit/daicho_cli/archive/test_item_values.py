@@ -60,24 +60,6 @@ def test_a_decimal_is_shown_as_the_api_shows_it(text: str) -> None:
     assert formatted["weight"] == text
 
 
-def test_stored_scales_are_kept_without_a_declaration() -> None:
-    image = archive(weight=Decimal("7.10"), pieces=7)
-    assert format_item(image, None)["weight"] == "7.10"
-    assert format_item(image, None)["pieces"] == 7
-
-
-@pytest.mark.parametrize(
-    "scales", [{"S": "x"}, {"M": {"x": {"SS": ["weight"]}}}, {"M": {"2": {"S": "weight"}}}]
-)
-def test_scales_of_another_form_hide_nothing(scales: Any) -> None:
-    image = {**archive(weight=Decimal("7.10")), "_scales": scales}
-    assert format_item(image, Priced)["weight"] == "7.1"
-    image = {**image, "weight": {"S": "heavy"}, "lines": {"S": "none"}, "price": {"N": "odd"}}
-    formatted = format_item(image, Priced)
-    assert (formatted["weight"], formatted["lines"]) == ("heavy", "none")
-    assert formatted["price"] == "odd"
-
-
 @pytest.mark.parametrize(
     ("stored", "shown"),
     [

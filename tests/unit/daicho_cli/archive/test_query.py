@@ -5,19 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner
 
 from daicho_cli.archive.formatting import print_answer
 from daicho_cli.archive.query_result import QueryResult
-from daicho_cli.main import app
-from tests.support.archive_commands import LOCAL_STACK, Commanded, commanded
-from tests.support.memory_archive import render_link_name
-
-HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
+from tests.support.archive_commands import LOCAL_STACK, Commanded
 
 
 @pytest.fixture
@@ -63,32 +57,6 @@ def test_a_value_is_never_a_part_of_the_statement(made: Commanded, text: str) ->
     assert text in ids(made)
 
 
-def test_json_is_a_line_a_row_and_the_item_is_plain(made: Commanded) -> None:
-    result = made.run("query", "--tenant", "u", "-o", "json")
-    (row,) = json.loads(result.stdout)
-    assert list(row) == [*HEAD, "gen", "seq", "raw", "item"]
-    assert (row["tenant"], row["entity"], row["gen"], row["raw"]) == ("u", "Download", 1, False)
-    assert row["deleted_at"] == "2026-11-21T00:00:00.000000Z"
-    assert row["item"] == {
-        "song": "1",
-        "id": "3",
-        "at": "2026-11-01T00:00:00.000000Z",
-        "created_at": "2026-11-21T01:05:40.123456Z",
-    }
-    assert len(result.stdout.splitlines()) == 3
-
-
-def test_csv_has_a_column_for_each_field(made: Commanded) -> None:
-    made.kept.append(8, id={"S": 'a,"b"\nc'})
-    result = made.run("query", "-o", "csv")
-    rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert list(rows[0]) == [*HEAD, "song", "day", "id", "created_at", "more"]
-    assert [row["id"] for row in rows] == ["1", "2", "3", 'a,"b"\nc', "4"]
-    # What is no field any more is not lost.
-    assert json.loads(rows[0]["more"]) == {"at": "2026-11-01T00:00:00.000000Z"}
-    assert (rows[0]["day"], rows[0]["song"]) == ("", "1")
-
-
 def test_a_table_shows_values_as_they_are(made: Commanded) -> None:
     made.kept.append(9, id={"S": "[red]\x1b[2Jhot[/red]"})
     result = made.run("query")
@@ -125,43 +93,6 @@ def test_a_table_that_is_too_wide_becomes_blocks(made: Commanded) -> None:
     assert all(cell_len(line) <= 80 for line in shown)
     assert sum(line.count("い") for line in shown) == 61
     assert "[b]長い[2J" in "".join(shown)
-
-
-def test_a_table_stays_one_as_long_as_its_values_fit(made: Commanded) -> None:
-    tables = []
-    for made.columns in range(60, 240, 20):
-        shown = lines(made, "--tenant", "u")
-        assert all(cell_len(line) <= made.columns for line in shown)
-        tables.append(shown[0].startswith("┏"))
-        if tables[-1]:
-            # Nothing is folded: head, rule and foot, and a line a row.
-            assert len(shown) == 5
-            assert made.columns >= cell_len(shown[0])
-        else:
-            assert shown[1:] == NARROW.splitlines()[1:]
-    assert tables == sorted(tables)
-    assert set(tables) == {False, True}
-    sql = "SELECT tenant, count(*) AS rows FROM archive GROUP BY 1 ORDER BY 1"
-    made.columns = 40
-    assert lines(made, "--sql", sql)[0].startswith("┏")
-
-
-def test_what_was_read_is_said(made: Commanded) -> None:
-    size = sum(
-        len(body) for name, (body, _) in made.kept.bucket.objects.items() if "dt=2026-11-21" in name
-    )
-    result = made.run("query", "--until", "2026-11-21", "-o", "json")
-    assert f"2 objects of 1 partitions, {size:,} bytes" in result.stderr
-    assert result.stderr.endswith("3 rows\n")
-
-
-def test_an_object_that_is_corrupt_is_named_and_the_rest_is_shown(made: Commanded) -> None:
-    body, _ = made.kept.bucket.objects[render_link_name(0)]
-    made.kept.bucket.overwrite(render_link_name(0), body[:30])
-    result = made.run("query", "-o", "json")
-    assert result.exit_code == 1
-    assert f"skipped: {render_link_name(0)}: it cannot be unpacked" in result.stderr
-    assert [row["item"]["id"] for row in json.loads(result.stdout)] == ["3", "4"]
 
 
 def test_sql_of_ones_own(made: Commanded) -> None:
@@ -256,19 +187,6 @@ def test_options_that_mean_nothing_are_refused(
     result = made.run("query", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert word in result.stderr
-
-
-def test_an_empty_archive_has_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    with commanded(monkeypatch) as made:
-        made.stack = LOCAL_STACK
-        assert ids(made) == []
-        assert made.run("query", "-o", "csv").stdout.startswith("deleted_at,")
-
-
-def test_without_a_stack_it_says_what_to_do(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["archive", "query", "--stack", str(tmp_path / "none.json")])
-    assert result.exit_code == 2
-    assert "make up" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from daicho.errors import UnavailableError
 from daicho.storage import item_key
 from tests.support.archive_commands import Commanded
 from tests.support.memory_archive import build_download, render_link_name
@@ -28,30 +23,6 @@ def test_it_is_dry_unless_told(made: Commanded) -> None:
         "3 rows of 3 items; 3 would be restored\nNothing was written: --apply does it.\n"
     )
     assert back(made) == []
-    assert list(Path.cwd().iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("--tenant", "t", "--since", "2026-11-21", "--until", "2026-11-21"), "12"),
-        (("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", "id=2"), "2"),
-        (("--since", "2026-11-22T00:00:00Z"), "4"),
-        (("--until", "2026-11-22T00:00:00Z"), "123"),
-        (("--tenant", "nobody"), ""),
-    ],
-)
-def test_what_is_chosen_comes_back(
-    made: Commanded, arguments: tuple[str, ...], expected: str
-) -> None:
-    result = made.run("restore", "--apply", *arguments)
-    assert (result.exit_code, back(made)) == (0, list(expected))
-    assert f"{len(expected)} restored" in result.stdout
-    made.kept.now += dt.timedelta(seconds=1)
-    again = made.run("restore", "--apply", "--json", *arguments)
-    told = json.loads(again.stdout)
-    assert (told["restored"], told["already"]) == (0, len(expected))
-    assert (again.exit_code, told["complete"], back(made)) == (0, True, list(expected))
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -106,32 +77,3 @@ def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
     assert (told["restored"], told["already"], told["complete"]) == (4, 0, True)
     assert back(made) == ["1", "2", "3", "4"]
     assert list(Path.cwd().iterdir()) == []
-
-
-def test_a_bucket_that_does_not_answer_is_said(
-    made: Commanded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(*_: Any, **__: Any) -> Any:
-        raise UnavailableError("list: no answer")
-
-    monkeypatch.setattr(made.kept.bucket, "list_objects", gone)
-    result = made.run("restore", "--tenant", "t")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "could not run: list: no answer" in result.stderr
-
-
-@pytest.mark.parametrize("arguments", [(), ("--entity", "Download"), ("--apply",)])
-def test_not_everything_at_once(made: Commanded, arguments: tuple[str, ...]) -> None:
-    result = made.run("restore", *arguments)
-    assert result.exit_code == 2
-    assert "select items: --tenant" in result.stderr
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 1, "asked": {}, "cursor": "c"}'])
-def test_a_state_that_is_none_is_refused(made: Commanded, tmp_path: Path, text: str) -> None:
-    file = tmp_path / "state.json"
-    file.write_text(text)
-    result = made.run("restore", "--apply", "--tenant", "t", "--state", str(file))
-    assert result.exit_code == 2
-    assert "is no checkpoint of this command" in result.stderr
-    assert back(made) == []

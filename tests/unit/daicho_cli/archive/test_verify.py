@@ -23,15 +23,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Commanded]:
         yield made
 
 
-def test_a_sound_archive_is_said_to_be_so(made: Commanded) -> None:
-    result = made.run("verify", *PERIOD)
-    assert result.exit_code == 0
-    assert result.stdout == (
-        "2026-11-21 to 2026-11-22: 5 deletions, 5 rows in 3 objects of 1 chains\nsound\n"
-    )
-    assert "3 objects of 1 partitions" in result.stderr
-
-
 def removed(kept: Kept) -> None:
     kept.bucket.remove(render_link_name(2))
 

@@ -14,7 +14,6 @@ from daicho.storage.table import Table
 from daicho_cli.aws import connection
 from daicho_cli.aws.deployed_stage import StageOptions, find_stage
 from daicho_cli.aws.stacks import StackError
-from daicho_cli.options import OptionError
 from tests.support.sample_project import write_project
 from tests.support.stack_file import LOCAL
 
@@ -88,15 +87,3 @@ def test_the_default_is_the_local_stack(file: Path) -> None:
     stage = find_stage(StageOptions(file))
     assert stage is not None
     assert (stage.table.name, stage.region) == ("local-table", "us-east-1")
-
-
-def test_a_stack_without_a_table_is_an_error(account: Account, file: Path) -> None:
-    account.outputs.clear()
-    with pytest.raises(StackError, match="TableName"):
-        find_stage(StageOptions(file, stage="dev"))
-
-
-@pytest.mark.usefixtures("account")
-def test_a_table_and_a_stage_are_too_much(file: Path) -> None:
-    with pytest.raises(OptionError, match="not both"):
-        find_stage(StageOptions(file, table="table", stage="dev"))

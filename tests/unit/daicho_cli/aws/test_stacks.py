@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from botocore.exceptions import ClientError
 
 from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.stacks import Stack, StackError
-from tests.support.stack_file import LOCAL
 
 
 class CloudFormation:
@@ -24,15 +22,6 @@ class CloudFormation:
             raise ClientError({"Error": {"Message": f"no {StackName}"}}, "DescribeStacks")
         told = [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs]
         return {"Stacks": [{"Outputs": told}]}
-
-
-def test_the_local_stack_is_what_its_file_says(file: Path) -> None:
-    file.write_text(json.dumps(LOCAL))
-    stack = Stack.find(None, file)
-    assert (stack["TableName"], stack["ArchiveBucketName"]) == ("local-table", "local-archive")
-    assert (stack.endpoint, stack.region, stack.is_local) == (LOCAL["endpoint"], "us-east-1", True)
-    with pytest.raises(StackError, match="the local stack says no FailureBucketName"):
-        stack["FailureBucketName"]
 
 
 @pytest.mark.parametrize("content", [None, "{", "{}", "[]", '{"endpoint": "x"}'])

@@ -44,16 +44,6 @@ def fail(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "no"}}, "DescribeTable")
 
 
-def test_the_size_is_that_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    size, given = read(monkeypatch, {"ItemCount": 7, "TableSizeBytes": 900})
-    assert size == TableSize(7, 900)
-    assert (given["endpoint_url"], given["region_name"]) == ("http://x", "eu-west-1")
-
-
-def test_a_size_that_was_never_measured_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch, {})[0] == TableSize(0, 0)
-
-
 def test_a_table_that_does_not_exist_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, fail("ResourceNotFoundException"))[0] is None
 

@@ -64,27 +64,6 @@ def test_the_last_commit_is_the_default(repository: Path) -> None:
     assert read_title(repository, "v1") == (f"{DESCRIPTION} of v1", "1")
 
 
-def test_a_file_may_be_named(repository: Path) -> None:
-    other = str(write(repository, name_document("4"), Path("other.json")))
-    assert read_title(repository, other) == (other, "4")
-
-
-def test_without_a_repository_it_is_the_file(
-    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".git").rename(tmp_path / "no-repository")
-    assert read_title(repository) == (str(DESCRIPTION), "3")
-    monkeypatch.setenv("PATH", "")
-    assert read_title(repository) == (str(DESCRIPTION), "3")
-
-
-def test_what_is_missing_is_named(repository: Path, tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match=r"v9 is no file, and no git revision with docs/"):
-        read_description(repository, "v9")
-    with pytest.raises(ContractError, match="does not exist: run `daicho openapi`"):
-        read_description(tmp_path)
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"paths": 7}', "\x00"])
 def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
     write(tmp_path, text)

@@ -47,38 +47,3 @@ def test_units_are_priced_by_declaration() -> None:
     assert (count, dollars) == (1e6, pytest.approx(0.20 + 30_000 * 0.0000133334))
     assert lines["CloudWatch: metrics"][0] == 2 + footprint.BUSY_METRICS
     assert lines["DynamoDB Streams: reads by Lambda"][1] == 0
-
-
-def test_storage_has_items_their_rows_and_their_recovery() -> None:
-    lines = lines_of({"entities": {"Song": {"items": 1_000_000, "examples": [VALUES]}}})
-    gigabytes, dollars = lines["DynamoDB: storage"]
-    # Some 330 bytes of the item with its overhead, and 600 of its row with its entry of GSI2.
-    assert 0.7 < gigabytes < 1.2
-    assert dollars == pytest.approx(gigabytes * 0.25)
-    assert lines["DynamoDB: point-in-time recovery"][1] == pytest.approx(gigabytes * 0.20)
-
-
-def test_objects_and_the_archive() -> None:
-    photos = {"items": 1_000, "creates": 1_000, "object_bytes": 1_000_000, "examples": [VALUES]}
-    lines = lines_of({"entities": {"Song": photos, "Message": {"expiries": 1_000_000}}})
-    assert lines["S3: objects of items"] == (1.0, pytest.approx(0.023))
-    assert lines["S3: uploads"] == (1_000, pytest.approx(0.005))
-    # At most one object for each shard and window of five minutes.
-    windows = 4 * 30 * 24 * 12
-    assert lines["S3: archive"] == (windows, pytest.approx(windows / 1e3 * 0.005))
-    assert lines["DynamoDB: archive"][0] == 2 * windows
-
-
-def test_all_kinds_of_items_are_stored() -> None:
-    stored = {}
-    for mode, declared in (
-        ("plain", generation()),
-        ("copy", generation(versions="copy")),
-        ("split", generation(split="sections")),
-    ):
-        example = {**VALUES, **({"sections": {"a": "x" * 300}} if mode == "split" else {})}
-        data = {"entities": {"Song": {"items": 1_000, "examples": [example]}}}
-        bill = compute_bill(ledger(declared), parse_traffic(data), PRICES)
-        stored[mode] = next(line.quantity for line in bill.lines if line.name == "storage")
-    assert stored["copy"] > 1.5 * stored["plain"]
-    assert stored["split"] > stored["plain"] + 1_000 * 300 / 1e9

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from daicho_cli.cost import command
-from daicho_cli.cost.prices import PRICE_FILE
 from daicho_cli.main import app
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 
@@ -57,14 +56,6 @@ def test_the_bill_without_traffic(tmp_path: Path) -> None:
     assert "--idle has no traffic" in run(file, "--idle", code=2).stderr
 
 
-def test_json_of_another_region(tmp_path: Path) -> None:
-    file = write_traffic(tmp_path, 1_000_000)
-    here = json.loads(run(file, "--json").stdout)
-    tokyo = json.loads(run(file, "--json", "--region", "ap-northeast-1").stdout)
-    assert tokyo["region"] == "ap-northeast-1"
-    assert tokyo["dollars"] > here["dollars"]
-
-
 def test_two_traffic_files_are_compared_and_drawn(tmp_path: Path) -> None:
     one, two = write_traffic(tmp_path, 1_000), write_traffic(tmp_path, 2_000_000)
     picture = tmp_path / "bill.svg"
@@ -95,15 +86,6 @@ def test_two_declarations_are_compared(tmp_path: Path) -> None:
     # Without the search, its six posting lists of "chair" cost nothing: 12 units an item.
     services = document["services"]["DynamoDB"], document["against"]["services"]["DynamoDB"]
     assert services[0] - services[1] > 12 * 0.625 * 0.9
-
-
-def test_own_prices(tmp_path: Path) -> None:
-    own = tmp_path / "prices.toml"
-    text = PRICE_FILE.read_text("utf-8").replace("write_million = 0.625", "write_million = 100.0")
-    own.write_text(text, "utf-8")
-    traffic = write_traffic(tmp_path, 1_000_000)
-    document = json.loads(run(traffic, "--prices", own, "--json").stdout)
-    assert document["services"]["DynamoDB"] > 100
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from daicho import Domain, Entity, Key, StoredObject, copied, field, ref, stored
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.cost.entity_shapes import EntityShape, describe_entities
-from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 
 
 class Poll(Entity):
@@ -27,12 +26,6 @@ class Ballot(Entity):
     image: StoredObject = stored_object(max_bytes=10, types=("image/png",))
 
     key = Key(poll, voter, shards=shards)
-
-
-def test_references_that_must_exist_and_copied_fields_are_named() -> None:
-    shapes = describe_entities(SHOP.entities, LEDGER)
-    assert shapes["Product"] == EntityShape(copied={})
-    assert shapes["Sale"] == EntityShape(("product",), {"price": False, "shelf": True})
 
 
 def test_a_key_that_depends_on_another_item_is_seen_and_so_are_objects() -> None:

@@ -6,19 +6,15 @@ from typing import Any
 
 import pytest
 
-from daicho.plan import CounterPlan, Part, RetiringPlan, SearchPlan, ThroughPlan
+from daicho.plan import SearchPlan, ThroughPlan
 from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.estimate import STACK, Estimate, Work, estimate_units
-from daicho_cli.cost.examples import ExampleError
 from daicho_cli.cost.traffic import Traffic, TrafficError, parse_traffic
 from daicho_cli.cost.units import Units, sum_units
 from tests.unit.daicho_cli.cost.plans import (
-    CHART,
     COUNT,
     OF_ARTIST,
-    TITLED,
     VALUES,
-    WEEK,
     generation,
     ledger,
 )
@@ -60,35 +56,6 @@ def test_the_lines_of_an_entity_by_hand() -> None:
     assert total(estimate).write == pytest.approx(100 + 200 + 0.1 + 1.1 + 3 + times.write)
 
 
-def test_declarations_have_lines_of_their_own() -> None:
-    song = generation(listings=(OF_ARTIST,), searches=(TITLED,), aggregates=(COUNT, CHART))
-    lines = estimate_units(ledger(song), traffic(creates=100, deletes=10)).lines
-    assert {(line.declaration, line.work) for line in lines if line.entity == "Song"} == {
-        ("item: create", "items"), ("item: delete", "items"), ("of_artist", "rows"),
-        ("titled", "rows"), ("count", "slots"), ("count", "rollups"), ("chart", "slots"),
-        ("chart", "rollups"),
-    }  # fmt: skip
-
-
-def test_a_removed_aggregate_is_paid_for_until_it_is_disabled() -> None:
-    song = generation(aggregates=(COUNT,), retiring=RetiringPlan(aggregates=(CHART,)))
-    estimate = estimate_units(ledger(song), traffic(creates=100))
-    assert select(estimate, "Song", "slots").write == pytest.approx(2 * (0.1 + 1))
-
-
-def test_an_entity_that_derives_nothing_wakes_no_projector() -> None:
-    estimate = estimate_units(ledger(generation()), traffic(creates=100))
-    assert estimate.load.records == 0
-    assert total(estimate).write == 100
-
-
-def test_idempotency_records_have_a_line() -> None:
-    estimate = estimate_units(ledger(SONG), traffic(creates=100, idempotent=0.5))
-    lines = {line.declaration: line for line in estimate.lines if line.entity == "Song"}
-    assert lines["item: idempotency"].units == Units(read=50, write=100)
-    assert lines["item: create"].units == Units(read=50, write=50 + 100)
-
-
 def test_transactions_count_for_each_of_their_entities() -> None:
     data = {
         "days": 0.04,
@@ -107,34 +74,6 @@ def test_transactions_count_for_each_of_their_entities() -> None:
     # Its record is counted once, with the first entity that is created.
     assert select(estimate, "Song", "items") == Units(read=10 + 10, write=20 + 20)
     assert estimate.requests == 10
-
-
-def test_expired_items_of_an_archived_entity_are_counted() -> None:
-    message = generation("Message", expires=WEEK, listings=(OF_ARTIST,))
-    data = {"entities": {"Message": {"expiries": 7, "examples": [VALUES]}}}
-    estimate = estimate_units(ledger(message), parse_traffic(data))
-    assert estimate.expired == 7
-    assert select(estimate, "Message", "rows") == Units(write=14)
-    assert select(estimate, "Message", "items") == Units()
-    kept = generation("Message", listings=(OF_ARTIST,))
-    assert estimate_units(ledger(kept), parse_traffic(data)).expired == 0
-
-
-def test_votes_of_a_fast_counter() -> None:
-    likes = CounterPlan("likes", 1, (Part("title"),), (Part("artist"),), 8)
-    ballot = generation("Ballot", counters=(likes,))
-    figures = {"likes": {"votes": 1_000, "groups": 3, "tops": 2}}
-    stream = {"rollups": 1}
-    data = {
-        "days": 0.01,
-        "stream": stream,
-        "assumptions": {"cache_misses": 0},
-        "entities": {"Ballot": {"figures": figures}},
-    }
-    estimate = estimate_units(ledger(ballot), parse_traffic(data))
-    assert select(estimate, "Ballot", "slots").write == pytest.approx(1_000 + 24)
-    assert select(estimate, "Ballot", "reads") == Units(read=2 * 0.5)
-    assert estimate.requests == 1_002
 
 
 def test_a_search_reaches_the_names_of_other_items() -> None:
@@ -188,9 +127,3 @@ def test_sections_and_shapes() -> None:
 def test_names_that_are_not_declared_are_refused(data: dict[str, Any], message: str) -> None:
     with pytest.raises(TrafficError, match=message):
         estimate_units(ledger(SONG), parse_traffic(data))
-
-
-def test_an_example_that_derives_too_much_is_named() -> None:
-    long = {**VALUES, "artist": "x" * 1_500}
-    with pytest.raises(ExampleError, match="an example of Song derives nothing: a sort key"):
-        estimate_units(ledger(SONG), traffic(creates=1, examples=[long]))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from daicho.plan import Generation, KeyPlan, UniquePlan
+from daicho.plan import Generation, UniquePlan
 from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import ItemEvent, list_events
-from daicho_cli.cost.item_writes import RECORD, estimate_item_write, estimate_section_change
+from daicho_cli.cost.item_writes import estimate_item_write, estimate_section_change
 from daicho_cli.cost.traffic import Assumptions, ChangeTraffic, EntityTraffic, Traffic
 from daicho_cli.cost.units import Units
 from tests.unit.daicho_cli.cost.plans import VALUES, WEEK, generation
@@ -50,48 +50,12 @@ def test_a_plain_item() -> None:
     assert estimate(generation(), values={"title": "x" * 2_500}, creates=1) == Units(0, 3)
 
 
-def test_under_an_idempotency_key_every_item_is_read_and_costs_twice() -> None:
-    """ "create 2 + 4" and "change 2 + 4" under a key, with the record."""
-    keyed: dict[str, Any] = {"idempotent": 1}
-    assert estimate(generation(), creates=1, **keyed) + RECORD == Units(2, 4)
-    assert estimate(generation(), **change(title="x"), **keyed) + RECORD == Units(2, 4)
-    assert estimate(generation(), deletes=1, **keyed) + RECORD == Units(2, 4)
-
-
-def test_a_move_is_a_transaction_of_two_items() -> None:
-    cart = generation("Cart", key=KeyPlan(("id",), ("artist",), moves="artist"))
-    assert estimate(cart, **change(artist="saved")) == Units(2, 4)
-
-
 def test_a_unique_value_is_written_with_its_item() -> None:
     named = generation(uniques=(UniquePlan("one_title", 1, ("title",)),))
     assert estimate(named, creates=1) == Units(1, 4)
     assert estimate(named, **change(title="x")) == Units(1, 6)
     assert estimate(named, **change(artist="x")) == Units(1, 1)
     assert estimate(named, deletes=1) == Units(1, 4)
-
-
-def test_an_edge_is_written_at_both_ends() -> None:
-    track = generation("Track", key=KeyPlan(("id",), ("artist",), edge=True))
-    assert estimate(track, creates=1) == Units(0, 2)
-    assert estimate(track, deletes=1) == Units(0, 2)
-
-
-def test_a_reference_that_must_exist_costs_three_write_and_two_read_units_more() -> None:
-    shape = EntityShape(checked=("artist",))
-    assert estimate(generation(), shape, creates=1) == Units(2, 1 + 3)
-    assert estimate(generation(), shape, **change(title="x")) == Units(1, 1)
-    assert estimate(generation(), shape, **change(artist="x")) == Units(2, 1 + 3)
-
-
-def test_copied_fields_are_read_from_the_other_item() -> None:
-    sale = EntityShape(copied={"genre": False, "price": False})
-    assert estimate(generation(), sale, creates=1) == Units(2, 1)
-    assert estimate(generation(), sale, **change(title="x")) == Units(1, 1)
-    ballot = EntityShape(copied={"shards": True, "salt": True}, keyed=True)
-    assert estimate(generation(), ballot, creates=1) == Units(1, 1)
-    assert estimate(generation(), ballot, creates=1, misses=0.1) == Units(0.1, 1)
-    assert estimate(generation(), ballot, deletes=1) == Units(1, 1)
 
 
 @pytest.mark.parametrize(

@@ -126,12 +126,6 @@ def test_a_stack_is_deleted_with_all_versions_of_its_objects() -> None:
     assert told[-1] == "Shop-dev: deleted"
 
 
-def test_logs_that_are_delivered_late_are_removed_in_another_round() -> None:
-    account = Account(late=2)
-    build_removal(account).run()
-    assert (account.status, account.deletions) == ("DELETE_COMPLETE", 3)
-
-
 def test_a_bucket_that_is_never_empty_ends_the_removal() -> None:
     account = Account(late=99)
     with pytest.raises(RemovalError, match=r"Shop-dev still exists \(not empty\); run the command"):
@@ -148,13 +142,6 @@ def test_a_stack_that_retains_data_is_left_as_it_is(holder: str, policy: str) ->
         build_removal(account).run()
     assert account.deletions == 0
     assert all(s3.stored for s3 in account.buckets.values())
-
-
-def test_a_protected_stack_is_left_as_it_is() -> None:
-    account = Account(protected=True)
-    with pytest.raises(RetainedDataError, match="termination protection"):
-        build_removal(account).run()
-    assert account.deletions == 0
 
 
 def test_a_bucket_that_somebody_has_deleted_is_no_obstacle(
@@ -196,18 +183,3 @@ def test_the_command_removes_the_stack(account: Account) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.endswith("Shop-dev: deleted\n")
     assert (account.status, account.buckets) == ("DELETE_COMPLETE", {})
-
-
-def test_the_command_refuses_production(account: Account) -> None:
-    account.protected = True
-    refused = CliRunner().invoke(app, ["destroy", "--stage", "dev", "--yes"])
-    assert refused.exit_code == 2
-    assert "Shop-dev has termination protection" in refused.output
-    assert account.deletions == 0
-
-
-def test_the_command_says_that_nothing_is_deployed(account: Account) -> None:
-    missing = CliRunner().invoke(app, ["destroy", "--stage", "prod", "--yes"])
-    assert missing.exit_code == 2
-    assert "there is no stack Shop-prod: nothing is deployed" in missing.output
-    assert account.deletions == 0

@@ -49,18 +49,6 @@ def build(verbs: str) -> tuple[list[Operation], dict[str, Any]]:
 PRODUCTS = build("POST GET")
 
 
-def test_an_item_is_created_and_then_found() -> None:
-    create, *queries = choose_calls(*PRODUCTS)
-    assert (create.method, create.path) == ("POST", "/products")
-    assert create.body["name"] == "Tea's"
-    assert [call.path.partition("&of_")[0] for call in queries] == [
-        "/products?name=Tea%27s",
-        "/products?category=drinks%20%26%20more",
-        f"/products?seen={create.body['seen']}",
-        "/categories",
-    ]
-
-
 def test_without_a_route_that_creates_there_are_queries() -> None:
     calls = choose_calls(*build("GET"))
     assert {call.method for call in calls} == {"GET"}
@@ -97,12 +85,6 @@ def test_the_first_call_is_sent_and_its_answer_shown(monkeypatch: pytest.MonkeyP
     assert answer == 'POST /products → 201 {"id":"1"}'
 
 
-def test_the_key_is_that_of_the_request() -> None:
-    """Another request with the same key would be refused."""
-    keys = {Call("POST", path, body).idempotency_key for path in "ab" for body in ({}, {"x": 1})}
-    assert len(keys) == 4
-
-
 def test_a_refusal_of_the_first_call_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, 409)
     assert make_first_call(PRODUCTS[0], STACK)[1] == 'POST /products → 409 {"id":"1"}'
@@ -111,21 +93,4 @@ def test_a_refusal_of_the_first_call_is_shown(monkeypatch: pytest.MonkeyPatch) -
 def test_a_failure_of_the_first_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, 503)
     with pytest.raises(LocalError, match=r'POST /products was answered 503: \{"id":"1"\}'):
-        make_first_call(PRODUCTS[0], STACK)
-
-
-def test_an_api_without_routes_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    serve(monkeypatch, 500, {"paths": {}})
-    assert make_first_call([], STACK) == ([], "")
-
-
-def test_no_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused", request=request)
-
-    client = httpx.Client
-    monkeypatch.setattr(
-        httpx, "Client", lambda **o: client(transport=httpx.MockTransport(fail), **o)
-    )
-    with pytest.raises(LocalError, match="does not answer"):
         make_first_call(PRODUCTS[0], STACK)

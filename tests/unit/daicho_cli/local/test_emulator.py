@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import queue
-import sys
 from types import SimpleNamespace
 from typing import Any
-
-import pytest
 
 from daicho_cli.local.emulator import (
     END_OF_LOG,
@@ -51,14 +47,6 @@ def test_expired_records_do_not_move_the_position_back() -> None:
     assert list_pending({TABLE: ["c", "d"]}, {TABLE: 2}, {TABLE: 1}) == {TABLE: (2, ["c", "d"])}
 
 
-def test_a_table_that_nobody_reads_keeps_only_its_position() -> None:
-    assert list_pending({TABLE: ["a", "b"]}, {}, {}) == {TABLE: (2, [])}
-
-
-def test_a_position_without_records_is_kept() -> None:
-    assert list_pending({}, {TABLE: 7}, {TABLE: 7}) == {TABLE: (7, [])}
-
-
 def test_an_event_that_no_worker_got_is_sent_again() -> None:
     class Worker:
         def __init__(self, *answers: dict[str, Any]) -> None:
@@ -87,23 +75,6 @@ def mark_program(program: str) -> Any:
     return functions
 
 
-def test_a_function_says_when_its_log_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    def handler(event: str, context: None) -> str:
-        sys.stderr.write("line\n")
-        if event == "bad":
-            raise ValueError(event)
-        return event
-
-    functions = mark_program(f"if True:\n    if True:\n        {FOUND_HANDLER}\n")
-    monkeypatch.setattr(sys, "stderr", written := io.StringIO())
-    names: dict[str, Any] = {"mod": SimpleNamespace(h=handler), "handler_name": "h", "sys": sys}
-    exec(functions._PYTHON_WORKER_SCRIPT, names)  # noqa: S102 - as the worker does
-    assert names["handler_fn"]("good", None) == "good"
-    with pytest.raises(ValueError, match="bad"):
-        names["handler_fn"]("bad", None)
-    assert written.getvalue() == f"line\n{END_OF_LOG}\n" * 2
-
-
 def test_lines_up_to_the_end_belong_to_the_invocation() -> None:
     worker = mark_program(FOUND_HANDLER).Worker()
     worker._stderr_queue = queue.Queue()
@@ -111,8 +82,3 @@ def test_lines_up_to_the_end_belong_to_the_invocation() -> None:
         worker._stderr_queue.put(line)
     assert worker._drain_stderr_bounded() == "a\nb"
     assert worker._drain_stderr_bounded(first_line_wait=0.1) == "late"
-
-
-def test_another_program_of_a_worker_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no line"):
-        mark_program("run()")

@@ -11,13 +11,6 @@ from daicho_cli.local.instance import STANDARD_PORT, LocalError, LocalInstance
 from tests.support.repository import PROGRAMS, PROJECT
 
 
-def test_a_folder_and_a_port_may_be_named(tmp_path: Path) -> None:
-    place = LocalInstance.find({"DAICHO_LOCAL": str(tmp_path), "PORT": "4600"})
-    assert (place.folder, place.port) == (tmp_path, 4600)
-    assert place.endpoint == "http://127.0.0.1:4600"
-    assert place.url == "http://localhost:4600/_aws/execute-api/da1c40ed"
-
-
 def test_the_last_port_is_remembered(tmp_path: Path) -> None:
     assert LocalInstance.find({"DAICHO_LOCAL": str(tmp_path)}).port == STANDARD_PORT
     (tmp_path / "port").write_text("4601")

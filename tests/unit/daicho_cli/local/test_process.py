@@ -22,13 +22,6 @@ def test_it_starts_runs_and_stops(tmp_path: Path) -> None:
     assert not sleeper.ended_by_itself
 
 
-def test_another_program_under_its_process_id_is_not_it(tmp_path: Path) -> None:
-    (tmp_path / "sleeper.pid").write_text(str(os.getpid()))
-    sleeper = Background("sleeper", tmp_path, "no program has this in its command line")
-    assert sleeper.pid is None
-    assert not sleeper.stop(1)
-
-
 def test_its_last_words_are_kept(tmp_path: Path) -> None:
     talker = Background("talker", tmp_path, "print('too early')")
     talker.start([sys.executable, "-c", "print('too early')"], os.environ)

@@ -40,20 +40,6 @@ def installed(monkeypatch: pytest.MonkeyPatch, pins: Path) -> list[str]:
     return names
 
 
-def test_each_is_installed_once(tmp_path: Path, installed: list[str]) -> None:
-    assert install_programs(tmp_path / "p") == ["one", "two"]
-    assert install_programs(tmp_path / "p") == []
-    assert sorted(installed) == ["one", "two"]
-
-
-def test_other_pins_install_it_again(tmp_path: Path, installed: list[str], pins: Path) -> None:
-    install_programs(tmp_path / "p")
-    (tmp_path / "p/one/old").touch()
-    pins.write_text("2")
-    assert install_programs(tmp_path / "p") == ["one"]
-    assert not (tmp_path / "p/one/old").exists()
-
-
 def test_it_is_outdated_only_if_it_is_there_with_other_pins(
     tmp_path: Path, installed: list[str], pins: Path
 ) -> None:
@@ -63,12 +49,6 @@ def test_it_is_outdated_only_if_it_is_there_with_other_pins(
     pins.write_text("2")
     assert is_outdated(tmp_path / "p", "one")
     assert not is_outdated(tmp_path / "p", "two")
-
-
-def test_a_folder_that_was_removed_is_installed_again(tmp_path: Path, installed: list[str]) -> None:
-    install_programs(tmp_path / "p")
-    (tmp_path / "p/two").rmdir()
-    assert install_programs(tmp_path / "p") == ["two"]
 
 
 def test_two_commands_at_once_install_it_once(tmp_path: Path) -> None:
@@ -90,17 +70,6 @@ def test_two_commands_at_once_install_it_once(tmp_path: Path) -> None:
     assert names == ["one"]
 
 
-def test_what_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(folder: Path) -> None:
-        folder.mkdir()
-        raise LocalError("no network")
-
-    monkeypatch.setattr(programs, "PROGRAMS", (Program("one", (), fail),))
-    for _ in range(2):
-        with pytest.raises(LocalError, match="no network"):
-            install_programs(tmp_path / "p")
-
-
 def test_a_tool_is_taken_from_beside_this_python() -> None:
     assert find_tool("uv") == str(Path(sys.executable).with_name("uv"))
 
@@ -113,8 +82,3 @@ def test_a_missing_tool_says_what_to_install() -> None:
 def test_a_failing_tool_shows_its_last_lines() -> None:
     with pytest.raises(LocalError, match=r"bash -c failed:\nline 11\n(.*\n)*line 20$"):
         run_tool("/bin/bash", "-c", "for n in {1..20}; do echo line $n; done; exit 3")
-
-
-def test_the_pins_of_all_programs_are_in_the_package() -> None:
-    for program in programs.PROGRAMS:
-        assert [file for file in program.files if not file.exists()] == []

@@ -5,22 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-import pytest
-
-from daicho.errors import ThrottledError, UnavailableError
+from daicho.errors import ThrottledError
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.plan.item_reader import (
-    MAX_OPERANDS,
-    PAGE_BYTES,
-    RETRY_S,
     SAMPLE_ITEMS,
     SAMPLE_PAGES,
     SCAN_SEGMENTS,
-    EntityItems,
     ItemCount,
     ItemsRead,
     sample_items,
@@ -71,26 +65,6 @@ def test_a_small_table_is_read_whole() -> None:
     assert len(read.entities["User"].images) == 250
 
 
-def test_a_sample_is_bounded_and_from_random_segments() -> None:
-    table = SegmentedTable([*make_items(50_000), *make_items(50_000, "Row")])
-    size = TableSize(items=100_000, bytes=1_000 * PAGE_BYTES)
-    read = sample_items(table, ["User"], size, draw())
-    assert len(table.scans) == read.pages == SAMPLE_PAGES
-    segments = [scan.segment for scan in table.scans]
-    assert len(set(segments)) == SAMPLE_PAGES
-    assert segments != sorted(segments)
-    assert {scan.segments for scan in table.scans} == {1_000}
-    assert not read.is_whole
-    assert read.count_items("User", size) == ItemCount(50_000, "estimated")
-
-
-def test_more_pages_of_a_segment_are_read_when_all_segments_were() -> None:
-    table = SegmentedTable(make_items(900))
-    read = sample_items(table, ["User"], TableSize(items=900, bytes=3 * PAGE_BYTES), draw())
-    assert (read.is_whole, read.pages) == (True, 9)
-    assert sorted(scan.segment for scan in table.scans[:3]) == [0, 1, 2]
-
-
 def test_a_part_of_a_table_of_unknown_size_gives_a_lower_bound() -> None:
     table = SegmentedTable(make_items(SAMPLE_PAGES * PAGE_ITEMS + 1))
     read = sample_items(table, ["User"], TableSize(), draw())
@@ -99,33 +73,6 @@ def test_a_part_of_a_table_of_unknown_size_gives_a_lower_bound() -> None:
     assert read.count_items("User", TableSize()) == ItemCount(most, "at least")
     assert read.count_items("User", TableSize(items=most - 1)) == ItemCount(most, "at least")
     assert read.count_items("User", TableSize(items=most * 2)) == ItemCount(most * 2, "estimated")
-
-
-def test_nothing_that_was_read_estimates_nothing() -> None:
-    assert ItemsRead({"User": EntityItems()}).count_items("User", TableSize(9)).count == 0
-
-
-def test_the_images_that_are_kept_are_drawn_from_all() -> None:
-    items, draw_one = EntityItems(), draw()
-    for image in make_items(10 * SAMPLE_ITEMS):
-        items.add(image, draw_one)
-    assert (items.count, len(items.images)) == (10 * SAMPLE_ITEMS, SAMPLE_ITEMS)
-    numbers = [int(image["PK"]["S"].split("#")[2]) for image in items.images]
-    assert len(set(numbers)) == SAMPLE_ITEMS
-    halves = sum(number < 5 * SAMPLE_ITEMS for number in numbers)
-    assert 420 < halves < 580
-
-
-def test_a_filter_names_the_entities_as_long_as_it_may() -> None:
-    table = SegmentedTable(make_items(3))
-    sample_items(table, ["User", "Order"], TableSize(), draw())
-    many = [f"Entity{n}" for n in range(MAX_OPERANDS)]
-    sample_items(table, [*many, "User"], TableSize(), draw())
-    few, all_of_them = table.scans
-    assert few.filter == "#type IN (:e0, :e1)"
-    assert few.values == {":e0": {"S": "User"}, ":e1": {"S": "Order"}}
-    assert (all_of_them.filter, all_of_them.values) == ("attribute_exists(#type)", {})
-    assert few.names == all_of_them.names == {"#type": "type"}
 
 
 def scan(table: SegmentedTable, clock: Iterator[float] | None = None) -> tuple[ItemsRead, int]:
@@ -156,10 +103,3 @@ def test_a_page_that_was_throttled_is_read_again() -> None:
     table.failures = [ThrottledError("slower")] * 3
     read, seen = scan(table)
     assert (read.is_whole, seen) == (True, 300)
-
-
-def test_a_scan_without_any_answer_ends() -> None:
-    table = SegmentedTable(make_items(3))
-    table.failures = [UnavailableError("no answer")] * 1_000
-    with pytest.raises(UnavailableError, match="no answer for 120 s"):
-        scan(table, iter([0.0, 1.0, RETRY_S + 2, RETRY_S + 3, RETRY_S + 4, RETRY_S + 5]))

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
 from daicho.plan import (
-    AggregatePlan,
     EntityPlan,
     KeyPlan,
     ListingPlan,
@@ -17,16 +13,12 @@ from daicho.plan import (
     UniquePlan,
 )
 from daicho.storage.attributes import Image, to_image
-from daicho_cli.plan.limits import MAX_NAMED, Derivation, LimitCheck, check_derivation
+from daicho_cli.plan.limits import MAX_NAMED, LimitCheck
 
 TAGGED = ListingPlan("tagged", 2, (Part("tags", each=True),), ("created_at",))
-COUNTED = AggregatePlan("counted", 2, "count", None, (Part("tags", each=True),), ())
 PLAIN = EntityPlan("User", {"id": "str", "tags": "set"}, KeyPlan(("id",), ()))
 ROWS = replace(
     PLAIN, listings=(TAGGED,), retiring=RetiringPlan(listings=(replace(TAGGED, since=1),))
-)
-GROUPS = replace(
-    PLAIN, aggregates=(COUNTED,), retiring=RetiringPlan(aggregates=(replace(COUNTED, since=1),))
 )
 
 
@@ -34,28 +26,6 @@ def make_image(tags: int, number: int = 0) -> Image:
     values = {"id": f"{number:026d}", "tags": {f"tag-{n}" for n in range(tags)}}
     key = {"PK": f"acme#User#{number:026d}", "SK": "-", "created_at": "2026-11-21T00:00:00.000000Z"}
     return to_image({**key, **values})
-
-
-@pytest.mark.parametrize(("plan", "limit"), [(ROWS, MAX_ROWS), (GROUPS, MAX_GROUPS)])
-def test_each_side_has_the_limit_of_its_own(plan: EntityPlan, limit: int) -> None:
-    found = {
-        tags: check_derivation(plan, make_image(tags))
-        for tags in (1, limit // 2, limit // 2 + 1, limit, limit + 1)
-    }
-    assert found == {
-        1: Derivation.POSSIBLE,
-        limit // 2: Derivation.POSSIBLE,
-        limit // 2 + 1: Derivation.OVER_TOGETHER,
-        limit: Derivation.OVER_TOGETHER,
-        limit + 1: Derivation.IMPOSSIBLE,
-    }
-
-
-def test_an_item_that_its_plan_cannot_read_is_impossible() -> None:
-    wrong = {**make_image(1), "tags": {"BOOL": True}}
-    assert check_derivation(ROWS, wrong) is Derivation.IMPOSSIBLE
-    no_key = {name: value for name, value in make_image(1).items() if name != "id"}
-    assert check_derivation(ROWS, no_key) is Derivation.IMPOSSIBLE
 
 
 def test_the_first_items_are_named() -> None:

@@ -18,7 +18,7 @@ from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import LimitCheck
 from daicho_cli.plan.rebuild import RebuildEstimate, estimate_entity, estimate_rebuild
 from tests.support.sample_members import number
-from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, SHARDED, make_stage
+from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, make_stage
 
 PRICES = load_prices()
 
@@ -65,17 +65,6 @@ def test_an_aggregate_is_estimated_too() -> None:
     assert rebuild.items == ItemCount(10, "counted")
     assert rebuild.estimate.row_units == 0
     assert rebuild.estimate.count_units > 0
-
-
-def test_an_instance_that_retires_before_it_is_complete_is_built_too() -> None:
-    plans = (PLAIN, replace(PLAIN, listings=(LISTED,)), replace(PLAIN, listings=(SHARDED,)))
-    one, both = (change(*plans[:last]) for last in (2, 3))
-    single, double = (
-        estimate_rebuild(each.plan, each.incomplete, IMAGES, 1_000, PRICES) for each in (one, both)
-    )
-    assert (single.row_units, double.row_units) == (2_000, 4_000)
-    assert single.touch_units == double.touch_units == 1_000
-    assert double.dollars == pytest.approx(price(double))
 
 
 def test_an_aggregate_that_retires_before_it_is_complete_is_counted_too() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from daicho.storage.item_key import ItemKey
 from daicho_cli.contract.change import ContractChange, Severity
 from daicho_cli.contract.committed import ContractCheck
@@ -14,7 +12,6 @@ from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.deployment_plan import (
     CHANGES,
     NOTHING,
-    REFUSED,
     ContractResult,
     DeploymentPlan,
 )
@@ -22,8 +19,7 @@ from daicho_cli.plan.document import build_document
 from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
 from daicho_cli.plan.limits import FoundItems, LimitCheck
 from daicho_cli.plan.rebuild import EntityRebuild, RebuildEstimate
-from daicho_cli.plan.report import format_count, format_duration, format_plan
-from daicho_cli.plan.template_guard import TemplateCheck
+from daicho_cli.plan.report import format_plan
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import (
     COUNT,
@@ -108,12 +104,6 @@ def test_the_archive_is_named_with_what_it_completes_or_cannot() -> None:
     ) in text
 
 
-def test_a_stage_without_changes_is_one_line() -> None:
-    plan = DeploymentPlan("the-table")
-    assert format_plan(plan) == "No entities change. Nothing is refused."
-    assert plan.exit_code == NOTHING
-
-
 def test_the_first_deployment_and_an_unrecorded_table_are_announced() -> None:
     new = tuple(list_entity_changes(number(BEFORE), EMPTY_STAGE, ROUTES))
     plan = DeploymentPlan("", entities=new, waiting=("User",))
@@ -126,29 +116,6 @@ def test_the_first_deployment_and_an_unrecorded_table_are_announced() -> None:
     assert plan.exit_code == CHANGES
     unrecorded = format_plan(DeploymentPlan("the-table", is_recorded=False))
     assert unrecorded.startswith("the-table has items and no backfill items")
-
-
-def test_what_the_template_does_to_data_is_a_refusal_or_a_notice() -> None:
-    check = TemplateCheck(("the table is replaced",), ("the pool may be replaced",))
-    plan = DeploymentPlan("the-table").add_check(check)
-    assert format_plan(plan).splitlines() == [
-        "notice: the pool may be replaced",
-        "refused: the table is replaced",
-    ]
-    assert plan.exit_code == REFUSED
-    document = build_document(plan)
-    assert (document["notices"], document["refusals"]) == (
-        ["the pool may be replaced"],
-        ["the table is replaced"],
-    )
-    assert DeploymentPlan("the-table").add_check(TemplateCheck(notices=("x",))).exit_code == CHANGES
-
-
-def test_refusals_come_last_and_decide_the_exit_code() -> None:
-    plan = DeploymentPlan("the-table", refusals=("one", "two"), entities=CHANGED)
-    assert format_plan(plan).splitlines()[-2:] == ["refused: one", "refused: two"]
-    assert "Nothing is refused" not in format_plan(plan)
-    assert plan.exit_code == REFUSED
 
 
 def test_a_breaking_change_of_the_api_is_a_change() -> None:
@@ -168,54 +135,10 @@ def test_a_breaking_change_of_the_api_is_a_change() -> None:
     assert missing.exit_code == NOTHING
 
 
-def test_several_rebuilds_are_added_up() -> None:
-    dear = replace(
-        REBUILD,
-        entity="Sale",
-        estimate=replace(ESTIMATE, dollars=9.0),
-        instance_units={("search", 2): 11_000.0, ("listed", 2): 500.4},
-    )
-    lines = format_plan(replace(PLAN, rebuilds=(REBUILD, dear))).splitlines()
-    assert (
-        "Rebuild: ~604 items, ~$10.23, 4.1 h at 500 units/s. Most expensive: Sale.search@2, "
-        "~11,000 write units."
-    ) in lines
-
-
 def test_prices_of_another_region_are_announced() -> None:
     missing = "There are no prices of eu-north-1."
     assert missing in format_plan(replace(PLAN, region="eu-north-1")).splitlines()
     assert "There are no prices" not in format_plan(replace(PLAN, region="eu-west-1"))
-
-
-def test_a_lower_bound_is_marked() -> None:
-    part = replace(REBUILD, items=ItemCount(302, "at least"))
-    text = format_plan(replace(PLAN, rebuilds=(part,)))
-    assert ">=302 items" in text
-    assert "DynamoDB has not measured the table yet" in text
-
-
-def test_code_that_was_rolled_back_and_a_generation_without_effects() -> None:
-    (change,) = CHANGED
-    back = replace(change, before=3, changes=())
-    assert "declarations equal generation 2" in format_plan(DeploymentPlan("t", entities=[back]))
-    equal = replace(change, changes=())
-    assert "no declaration derives anything else" in format_plan(
-        DeploymentPlan("t", entities=[equal])
-    )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "<1 min"), (59, "<1 min"), (600, "10 min"), (5_400, "1.5 h")]
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text
-
-
-def test_counts_show_where_they_are_from() -> None:
-    assert format_count(ItemCount(1_302, "counted")) == "1,302"
-    assert format_count(ItemCount(1_302, "estimated")) == "~1,302"
-    assert format_count(ItemCount(1_302, "at least")) == ">=1,302"
 
 
 def test_the_document_has_the_same() -> None:

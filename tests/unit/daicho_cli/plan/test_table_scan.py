@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from daicho_cli.aws.table_size import TableSize
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.plan.table_scan import ScanOptions, confirm_scan, estimate_scan_units
+from daicho_cli.plan.table_scan import ScanOptions, confirm_scan
 
 LARGE = TableSize(items=1_000_000, bytes=8 * 1024 * 1_000_000)
-
-
-def test_a_scan_takes_half_a_unit_for_4_kb() -> None:
-    assert estimate_scan_units(LARGE) == 1_000_000
-    assert estimate_scan_units(TableSize()) == 0
 
 
 def run(size: TableSize, options: ScanOptions, given: str = "") -> Result:
@@ -37,19 +31,6 @@ def test_the_price_is_printed_before_the_question() -> None:
         "A scan of the whole table: ~1,000,000 read units, ~$0.12, 33 min at 500 units/s"
     )
     assert question.startswith("Read the whole table?")
-
-
-@pytest.mark.parametrize("given", ["n\n", ""])
-def test_without_consent_nothing_is_read(given: str) -> None:
-    result = run(LARGE, ScanOptions(500), given)
-    assert result.exit_code == 1
-    assert "read" not in result.stdout.splitlines()
-
-
-def test_consent_may_be_given_before() -> None:
-    result = run(LARGE, ScanOptions(500, confirmed=True))
-    assert (result.exit_code, result.stdout) == (0, "read\n")
-    assert "?" not in result.stderr
 
 
 def test_the_price_of_a_table_that_was_not_measured_is_unknown() -> None:

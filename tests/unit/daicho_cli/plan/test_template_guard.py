@@ -44,31 +44,11 @@ def test_a_resource_with_data_must_remain(kind: str, impact: str, words: str) ->
     assert check.notices == ()
 
 
-@pytest.mark.parametrize(
-    ("kind", "impact"),
-    [
-        (TABLE, "WILL_CREATE"),
-        (TABLE, "WILL_UPDATE"),
-        (API, "WILL_DESTROY"),
-        (FUNCTION, "WILL_REPLACE"),
-        (FUNCTION, "MAY_REPLACE"),
-    ],
-)
-def test_nothing_else_is_refused(kind: str, impact: str) -> None:
-    change = build(kind, impact, [ValueChange("P", 1, 2, impact)])
-    assert judge_resources([change]) == TemplateCheck()
-
-
 def test_a_possible_replacement_is_a_notice() -> None:
     change = build(TABLE, "MAY_REPLACE", [ValueChange("P", 1, 2, "MAY_REPLACE")])
     check = judge_resources([change])
     assert check.refusals == ()
     assert check.notices[0].startswith(f"{TABLE} X may be replaced, because P changes: cdk diff")
-
-
-def test_a_resource_of_another_type_replaces_it() -> None:
-    check = judge_resources([ResourceChange("X", TABLE, FUNCTION, "WILL_REPLACE")])
-    assert check.refusals == (f"{TABLE} X is replaced, because type changes: the new one is empty",)
 
 
 @pytest.mark.parametrize(

@@ -14,23 +14,9 @@ def build_job(**values: object) -> RebuildJob:
     return job
 
 
-def test_a_pass_shows_its_part_of_the_table() -> None:
-    job = build_job(passes=2, seen=61, total=100, counts={"touched": 1840.0})
-    assert describe_job(job) == (
-        "User 2, Sale 3: running · pass 2 of at least 2 · 61 % · 1,840 items touched"
-    )
-
-
 def test_a_wait_shows_its_end() -> None:
     job = build_job(waits="2026-11-23T10:14:05.123456Z")
     assert describe_job(job).endswith("waits for the last older writers until 10:14:05")
-
-
-def test_what_blocks_is_named_with_the_items() -> None:
-    job = build_job(state="blocked", phase="prove", reason="why", left={"t#User#1 #": "too long"})
-    assert describe_job(job) == (
-        "User 2, Sale 3: blocked · proof · 0 items touched · why\n  t#User#1 #: too long"
-    )
 
 
 def test_the_archive_is_a_phase_of_its_own() -> None:
@@ -42,11 +28,6 @@ def test_the_archive_is_a_phase_of_its_own() -> None:
     )
     job.state = "succeeded"
     assert describe_job(job).endswith("complete · 0 items touched, 1,840 archived rows added · why")
-
-
-def test_the_end_counts_what_was_left_out() -> None:
-    job = build_job(state="succeeded", counts={"touched": 7.0}, left={"t#User#1 #": "too long"})
-    assert describe_job(job) == "User 2, Sale 3: complete · 7 items touched, 1 left out"
 
 
 def test_a_purge_shows_what_it_deletes() -> None:

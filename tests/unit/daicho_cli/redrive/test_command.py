@@ -10,10 +10,9 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 from typer.testing import CliRunner
 
-from daicho.redrive.redrive import MAX_RECOUNTS
 from daicho_cli.main import app
 
 NOTHING: dict[str, Any] = {
@@ -123,19 +122,6 @@ def test_with_nothing_set_aside_it_says_so(run: Run) -> None:
     assert [each["action"] for each in called.asked] == ["apply", "list"]
 
 
-def test_it_goes_on_from_where_a_call_ended(run: Run) -> None:
-    first = {**NOTHING, "applied": 2, "finished": False, "cursor": "claims#shardId-1#2"}
-    second = {**NOTHING, "applied": 1, "already_done": 1}
-    called, result = run("--limit", "2", answers=(first, second, NOTHING))
-    assert called.asked == [
-        {"action": "apply", "limit": 2},
-        {"action": "apply", "limit": 2, "cursor": "claims#shardId-1#2"},
-        {"action": "list", "limit": 2},
-    ]
-    assert result.exit_code == 0
-    assert result.stdout == "3 applied; 1 were done already; nothing is left\n"
-
-
 def test_a_list_applies_nothing_and_shows_each_record_with_its_error(run: Run) -> None:
     pages = (
         {**NOTHING, "claims": [claim(1)], "finished": False, "cursor": "c"},
@@ -156,16 +142,6 @@ def test_a_list_applies_nothing_and_shows_each_record_with_its_error(run: Run) -
     assert result.stdout.endswith("left: 2 records\n")
 
 
-def test_what_is_left_is_what_a_last_look_finds_with_its_newest_error(run: Run) -> None:
-    # The first record fails again, for another reason; the second was done by somebody else.
-    applied = {**NOTHING, "claims": [claim(1, "still"), claim(2)], "still_failing": 2}
-    _, result = run("--json", answers=(applied, {**NOTHING, "claims": [claim(1)]}))
-    assert result.exit_code == 1
-    said = json.loads(result.stdout)
-    assert [each["item"][0] for each in said["claims"]] == ["acme#Song#s1"]
-    assert said["claims"][0]["error"]["message"] == "still"
-
-
 def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
     applied = {**NOTHING, "applied": 1, "uncertain": 1}
     _, result = run(answers=(applied, {**NOTHING, "recount": [RECOUNT], "discarded": [BATCH]}))
@@ -178,40 +154,6 @@ def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
     )
 
 
-def test_a_list_of_recounts_that_may_be_cut_says_so(run: Run) -> None:
-    _, result = run("--list", answers=({**NOTHING, "recount": [RECOUNT] * MAX_RECOUNTS},))
-    assert result.stdout.endswith("left: 500 or more tallies to recount\n")
-
-
-def test_an_object_that_is_no_batch_is_shown_as_well(run: Run) -> None:
-    stray = {"name": "aws/lambda/stray", "error": "holds no discarded batch"}
-    _, result = run("--list", answers=({**NOTHING, "discarded": [stray]},))
-    assert result.exit_code == 1
-    assert "aws/lambda/stray" in result.stdout
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"errorType": "UnavailableError", "errorMessage": "no answer"},
-        EndpointConnectionError(endpoint_url="http://127.0.0.1:4566"),
-        {**NOTHING, "finished": False},  # it gets no further
-    ],
-)
-def test_a_call_that_fails_is_not_repeated(run: Run, answer: Any) -> None:
-    called, result = run(answers=(answer,))
-    assert result.exit_code == 2
-    assert result.stderr.startswith("redrive could not run: ")
-    assert len(called.asked) == 1
-
-
-def test_a_cursor_that_stands_still_ends_it(run: Run) -> None:
-    stuck = {**NOTHING, "finished": False, "cursor": "same"}
-    _, result = run(answers=(stuck, stuck))
-    assert result.exit_code == 2
-    assert "it gets no further than same" in result.stderr
-
-
 def test_a_stage_is_found_by_the_outputs_of_its_stack(run: Run) -> None:
     called, result = run("--stage", "dev", answers=(NOTHING, NOTHING))
     assert result.exit_code == 0
@@ -219,37 +161,3 @@ def test_a_stage_is_found_by_the_outputs_of_its_stack(run: Run) -> None:
     _, result = run("--stage", "prod", answers=())
     assert result.exit_code == 2
     assert "no stack Daicho-prod" in result.stderr
-
-
-def test_a_call_has_the_functions_time_and_is_sent_once(run: Run) -> None:
-    called, _ = run(answers=(NOTHING, NOTHING))
-    ((service, given),) = called.made
-    assert (service, given["endpoint_url"]) == ("lambda", "http://127.0.0.1:4566")
-    assert given["config"].retries["total_max_attempts"] == 1
-    assert given["config"].read_timeout > 900
-
-
-@pytest.mark.parametrize("content", [None, '{"functions": {}}', "{}", '{"functions"'])
-def test_a_stack_without_the_function_is_said(stack_file: Path, content: str | None) -> None:
-    """And not as if something were left: a file of an earlier version, or one half written."""
-    stack_file.unlink()
-    if content is not None:
-        stack_file.write_text(content)
-    result = CliRunner().invoke(app, ["redrive", "--stack", str(stack_file)])
-    assert result.exit_code == 2
-    assert "make up" in result.stderr
-
-
-def test_chosen_records_are_sent_with_each_call(run: Run) -> None:
-    first = {**NOTHING, "applied": 1, "finished": False, "cursor": "claims#shardId-1#2"}
-    number = f"{LABEL}#{7:040}"
-    called, result = run("--claim", f"shardId-1/{number}", answers=(first, NOTHING, NOTHING))
-    assert result.exit_code == 0
-    assert [each["claims"] for each in called.asked] == [[["shardId-1", number]]] * 3
-    assert [each["action"] for each in called.asked] == ["apply", "apply", "list"]
-
-
-@pytest.mark.parametrize("text", ["shardId-1", "/7", "shardId-1/"])
-def test_a_wrong_choice_ends_before_any_call(run: Run, text: str) -> None:
-    called, result = run("--claim", text, answers=())
-    assert (result.exit_code, called.asked) == (2, [])

@@ -8,8 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
-from daicho_cli.smoke.calls import Checks, RefusedError, SmokeFailure
-from daicho_cli.smoke.item_checks import try_each
+from daicho_cli.smoke.calls import Checks, SmokeFailure
 from daicho_cli.smoke.report import CheckResult, Outcome, Report
 
 RESULTS = [
@@ -55,24 +54,3 @@ def test_an_unexpected_answer_is_a_failed_check(error: Exception) -> None:
     (result,) = checks.results
     assert result.outcome is Outcome.FAILED and str(error) in result.detail
     assert result.seconds is not None
-
-
-def test_the_first_candidate_that_is_not_refused_is_checked() -> None:
-    checks = Checks()
-
-    def check(candidate: str) -> str:
-        if candidate == "refused":
-            raise RefusedError("422: a rule of the domain")
-        if candidate == "broken":
-            raise SmokeFailure("500")
-        return f"POST /{candidate}"
-
-    for candidates in (["refused", "tea"], ["refused"], ["broken", "tea"], []):
-        try_each(checks, "create", "creates", candidates, check)
-    assert [(result.subject, result.outcome) for result in checks.results] == [
-        ("POST /tea", Outcome.PASSED),
-        ("create", Outcome.FAILED),
-        ("create", Outcome.FAILED),
-        ("create", Outcome.NOT_DECLARED),
-    ]
-    assert checks.results[1].detail == "422: a rule of the domain"

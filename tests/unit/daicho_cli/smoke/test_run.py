@@ -28,6 +28,7 @@ from tests.unit.daicho_cli.smoke.memory_api import (
 )
 
 __all__ = ["_no_pauses"]
+
 pytestmark = pytest.mark.usefixtures("_no_pauses")
 RUN = "smoke-1a2b3c4d"
 KEPT_TENANT = f"{RUN}-archive"
@@ -156,10 +157,6 @@ def test_only_the_tenant_of_a_run_can_be_deleted(
     with pytest.raises(OptionError, match="not a run"):
         stage.run.check_archive()
     assert stage.users == stage.api.requests == []
-
-
-def test_the_name_of_each_run_is_accepted() -> None:
-    assert runs.RUN_NAME.fullmatch(SmokeRun(Target(URL), DAICHO, LEDGER, PATIENCE_S).name)
 
 
 def test_an_api_alone_has_no_archive_to_check() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -57,9 +56,3 @@ def test_an_api_alone_needs_a_token(options: TargetOptions) -> None:
         find_target(replace(options, url=URL))
     target = find_target(replace(options, url=URL, token="t"))
     assert (target.title, target.stack) == (URL, "")
-
-
-@pytest.mark.parametrize("more", [{"stage": "dev"}, {"outputs": Path("outputs.json")}])
-def test_one_option_names_the_stack(options: TargetOptions, more: dict[str, Any]) -> None:
-    with pytest.raises(OptionError, match="use one of them"):
-        find_target(replace(options, url=URL, token="t", **more))

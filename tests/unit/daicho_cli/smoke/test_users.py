@@ -7,10 +7,8 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 from botocore.stub import ANY, Stubber
 
-from daicho_cli.aws.stacks import StackError
 from daicho_cli.smoke.target import Target
 from daicho_cli.smoke.users import create_run_user
 from daicho_cli.user.pool_user import UserExistsError
@@ -76,29 +74,6 @@ def test_the_user_is_removed_at_the_end(
         raise error
 
 
-def test_the_user_is_removed_if_it_cannot_sign_in(target: Target, cognito: Stubber) -> None:
-    cognito.add_client_error("admin_set_user_password", "InvalidPasswordException")
-    cognito.add_response("admin_delete_user", {}, USER)
-    with (
-        pytest.raises(ClientError, match="InvalidPassword"),
-        create_run_user(target, TENANT, ["admin", "staff"]),
-    ):
-        raise AssertionError("there is no token")
-
-
-def test_a_user_that_cannot_be_created_is_not_missed(target: Target) -> None:
-    client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
-    target._clients["cognito-idp"] = client
-    with Stubber(client) as stubber:
-        stubber.add_client_error("admin_create_user", "NotAuthorizedException")
-        stubber.add_client_error("admin_delete_user", "UserNotFoundException")
-        with (
-            pytest.raises(ClientError, match="NotAuthorized"),
-            create_run_user(target, TENANT, ["admin", "staff"]),
-        ):
-            raise AssertionError("there is no user")
-
-
 def test_an_existing_user_is_neither_changed_nor_removed(target: Target) -> None:
     client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
     target._clients["cognito-idp"] = client
@@ -109,9 +84,3 @@ def test_an_existing_user_is_neither_changed_nor_removed(target: Target) -> None
             create_run_user(target, TENANT, ["admin", "staff"]),
         ):
             raise AssertionError("the user is not this run's")
-
-
-def test_a_stack_without_a_pool_needs_a_token() -> None:
-    without = Target("https://api.example", "Shop-dev", {"ApiUrl": "https://api.example"})
-    with pytest.raises(StackError, match="--token"), create_run_user(without, TENANT):
-        raise AssertionError("there is no pool")

@@ -97,30 +97,6 @@ def run(
     return CliRunner().invoke(app, ["user", name, *options, *arguments])
 
 
-def test_a_user_has_its_tenant_and_a_verified_address(pool: Pool, tmp_path: Path) -> None:
-    result = run(tmp_path, "--group", "admin")
-    assert (result.exit_code, result.output) == (0, "mika of acme was created; groups: admin\n")
-    assert pool.users == {
-        "mika": {
-            "email": "mika@example.com",
-            "email_verified": "true",
-            "custom:tenant": "acme",
-        }
-    }
-    assert pool.passwords == {"mika": (PASSWORD, True)}
-    assert pool.groups == [("mika", "admin")]
-
-
-def test_the_claim_of_the_tenant_can_have_another_name(
-    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outputs = {"UserPoolId": "pool", "TenantClaim": "custom:org"}
-    monkeypatch.setattr("daicho_cli.aws.stacks.read_outputs", lambda stage: outputs)
-    assert run(tmp_path, "--stage", "dev").exit_code == 0
-    assert pool.users["mika"]["custom:org"] == "acme"
-    assert "custom:tenant" not in pool.users["mika"]
-
-
 def test_a_repeat_changes_the_rest_and_never_the_tenant(pool: Pool, tmp_path: Path) -> None:
     run(tmp_path)
     again = run(tmp_path, "--group", "admin")
@@ -158,21 +134,3 @@ def test_the_address_of_another_user_is_refused(
     assert second.exit_code == 2
     assert "the address mika@example.com belongs to another user" in second.output
     assert list(pool.users) == list(pool.passwords) == ["mika"]
-
-
-@pytest.mark.parametrize("tenant", ["ACME", "-acme", "a" * 64, "a_b", "a b", ""])
-def test_a_tenant_that_the_api_refuses_is_refused_here(
-    pool: Pool, tmp_path: Path, tenant: str
-) -> None:
-    result = run(tmp_path, tenant=tenant)
-    assert result.exit_code == 2
-    assert "at most 63 characters" in result.output
-    assert pool.users == {}
-
-
-def test_a_stack_with_an_issuer_of_its_own_has_no_users(pool: Pool, tmp_path: Path) -> None:
-    without = {name: value for name, value in STACK.items() if name != "user_pool"}
-    result = run(tmp_path, stack=without)
-    assert result.exit_code == 2
-    assert "has no user pool: its users are its issuer's" in result.output
-    assert pool.users == {}

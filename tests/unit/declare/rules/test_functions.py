@@ -64,14 +64,6 @@ def test_functions_that_no_declaration_takes(
         declare(function, *inputs)
 
 
-def test_a_function_inside_a_function_is_refused() -> None:
-    def local(number: int) -> int:
-        return number
-
-    with pytest.raises(DeclarationError, match=r"named function of a module, not .*local"):
-        computed(local, FIELD)
-
-
 def test_fields_that_no_function_reads() -> None:
     with pytest.raises(DeclarationError, match=r"Mine.twice reads Other.number, .* Copy it"):
 

@@ -25,25 +25,6 @@ def declare(given: Any, annotation: Any = State, *, in_key: bool = False, **opti
     return read_transitions(spec, is_fixed_in_key=in_key)
 
 
-def test_what_may_follow() -> None:
-    transitions = declare(GIVEN, default="draft")
-    assert transitions.allows("draft", "open")
-    assert transitions.allows("paid", "paid"), "an item may stay in its state"
-    assert not transitions.allows("paid", "draft")
-    assert not transitions.allows("draft", "paid")
-    assert [new for new in transitions.states if transitions.allows(None, new)] == ["draft"]
-    assert transitions.list_allowed("open") == ("paid", "void")
-    assert transitions.list_allowed("void") == ()
-    assert transitions.preceding == {
-        "draft": ("draft",),
-        "open": ("draft", "open"),
-        "paid": ("open", "paid"),
-        "void": ("draft", "open", "void"),
-    }
-    everything = declare({"draft": ("open",)})
-    assert everything.initial == ("draft", "open", "paid", "void")
-
-
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [

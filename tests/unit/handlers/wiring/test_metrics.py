@@ -40,10 +40,3 @@ def test_counts_of_zero_are_left_out_and_ages_of_zero_are_written(
         "ArchiveRowsAudited",
         "ArchiveAuditAge",
     }
-
-
-def test_a_run_without_anything_to_report_writes_no_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    emit({"SweepDone": 0})
-    assert capsys.readouterr().out == ""

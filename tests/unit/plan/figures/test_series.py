@@ -12,7 +12,6 @@ from daicho.plan import Part
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.figures.series import (
     CHUNK_BUCKETS,
-    DIVISIBLE_UNITS,
     StoredBucket,
     cover_range,
     get_calendar,
@@ -32,29 +31,12 @@ ZONES = (
 UNITS: tuple[CalendarUnit, ...] = get_args(CalendarUnit)
 
 
-@pytest.mark.parametrize(
-    ("unit", "label", "chunk", "code"),
-    [
-        ("hour", "2026-10-24T22:00Z", "2026-10-25", "24T22:00"),
-        ("day", "2026-10-25", "2026-10", "25"),
-        ("week", "2026-12-28", "2026", "12-28"),
-        ("month", "2026-10", "2026", "10"),
-        ("quarter", "2026-Q4", "2026", "Q4"),
-        ("year", "2026", "2026", "2026"),
-    ],
-)
-def test_a_bucket_has_a_place_in_its_chunk(
-    unit: CalendarUnit, label: str, chunk: str, code: str
-) -> None:
-    assert locate_bucket(Part("at", unit, zone="Europe/Berlin"), label) == (chunk, code)
-
-
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_two_buckets_share_a_place_and_chunks_are_bounded(unit: CalendarUnit, zone: str) -> None:
     part = Part("at", unit, zone=zone)
-    since = dt.datetime(2011, 1, 1, tzinfo=dt.UTC)
-    years = 1.2 if unit == "hour" else 30
+    since = dt.datetime(2011, 10, 1, tzinfo=dt.UTC)
+    years = {"hour": 0.3, "day": 6}.get(unit, 30)
     calendar = get_calendar(part)
     labels = [
         bucket.label
@@ -71,7 +53,7 @@ def test_no_two_buckets_share_a_place_and_chunks_are_bounded(unit: CalendarUnit,
 def test_a_range_is_covered_once_and_coarsely(unit: CalendarUnit, zone: str) -> None:
     part, chance = Part("at", unit, zone=zone), random.Random(f"{unit}{zone}")
     calendar, days = get_calendar(part), {"hour": 40, "day": 800}.get(unit, 5_000)
-    for _ in range(25):
+    for _ in range(8):
         since = calendar.find_bucket(
             dt.datetime(2009, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=chance.randrange(26_000))
         ).start
@@ -102,18 +84,3 @@ def test_a_whole_year_of_days_is_twelve_chunks() -> None:
     until = dt.datetime.fromisoformat("2027-01-01T00:00+01:00")
     covered = list(cover_range(part, since, until))
     assert covered == [StoredBucket(f"2026-{month:02}", None) for month in range(1, 13)]
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_steps_consist_of_whole_buckets(unit: CalendarUnit) -> None:
-    part = Part("at", unit, zone="Europe/Berlin")
-    since = dt.datetime.fromisoformat("2024-01-01T00:00+01:00")
-    until = since + dt.timedelta(days=150 if unit == "hour" else 3_000)
-    edges = {bucket.start for bucket in get_calendar(part).list_buckets(since, until)}
-    for step in UNITS:
-        starts = {
-            bucket.start
-            for bucket in get_calendar(part, step).list_buckets(since, until)
-            if bucket.start > since
-        }
-        assert (starts <= edges) == (step in DIVISIBLE_UNITS[unit]), step

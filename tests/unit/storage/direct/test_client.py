@@ -6,7 +6,6 @@ import datetime as dt
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
 from typing import Any
 
 import pytest
@@ -14,14 +13,13 @@ from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import (
     ConnectionClosedError,
     ConnectTimeoutError,
-    CredentialRetrievalError,
     HTTPClientError,
     ReadTimeoutError,
 )
 
-from daicho.storage.direct.client import TRANSACTION, DirectClient
+from daicho.storage.direct.client import DirectClient
 from tests.support.direct_clients import FAILED, KEY, URL, call, open_client, open_direct
-from tests.support.stub_wire import REQUEST_ID, Answer, StubWire, stub_wire
+from tests.support.stub_wire import Answer, StubWire, stub_wire
 
 ITEM = {
     **KEY,
@@ -206,41 +204,6 @@ def test_an_outcome_is_what_botocore_makes_of_it(
     assert sent[0] == sent[1]
 
 
-def test_a_refused_condition_is_sent_once_and_raised_with_its_item(wire: StubWire) -> None:
-    direct = open_direct(wire)
-    wire.expect(REFUSED)
-    with pytest.raises(direct.exceptions.ConditionalCheckFailedException) as refused:
-        direct.put_item(TableName="t", Item=ITEM, **CONDITION)
-    assert refused.value.response["Item"] == ITEM
-    assert len(wire.sent) == 1
-
-
-@pytest.mark.parametrize("first", [THROTTLED, FAILED, ReadTimeoutError(endpoint_url=URL)])
-def test_a_transaction_has_one_token_in_all_attempts(
-    first: Answer | Exception, wire: StubWire
-) -> None:
-    direct = open_direct(wire)
-    tokens = set()
-    for _ in range(2):
-        wire.expect(first, first, Answer())
-        direct.transact_write_items(TransactItems=[])
-        assert len(wire.sent) == 3
-        (token,) = {sent.body["ClientRequestToken"] for sent in wire.sent}
-        tokens.add(token)
-    assert len(tokens) == 2
-
-
-def test_no_other_operation_takes_a_token() -> None:
-    model = open_client().meta.service_model
-    taking = {
-        model.operation_model(name).name
-        for name in model.operation_names
-        if "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_") in OPERATIONS
-        and model.operation_model(name).idempotent_members
-    }
-    assert taking == {TRANSACTION}
-
-
 def test_expired_credentials_are_refreshed(wire: StubWire) -> None:
     moments = iter(range(1, 100))
 
@@ -265,24 +228,6 @@ def test_expired_credentials_are_refreshed(wire: StubWire) -> None:
     (sent,) = wire.sent
     assert "Credential=key3/" in sent.headers["Authorization"]
     assert sent.headers["X-Amz-Security-Token"] == "token3"
-
-
-def test_credentials_that_cannot_be_read_raise_botocores_error(wire: StubWire) -> None:
-    class Broken:
-        def get_frozen_credentials(self) -> Any:
-            raise CredentialRetrievalError(provider="test", error_msg="no answer")
-
-    direct = DirectClient(open_client(), Broken())
-    direct.scan(TableName="t")
-    with pytest.raises(CredentialRetrievalError):
-        direct.scan(TableName="t")
-
-
-def test_a_client_can_be_copied(wire: StubWire) -> None:
-    direct = open_direct(wire)
-    assert copy(direct).get_item(TableName="t", Key=KEY).get("Item") is None
-    unset = DirectClient.__new__(DirectClient)
-    assert not hasattr(unset, "meta")
 
 
 def test_threads_get_their_own_answers(wire: StubWire) -> None:
@@ -315,32 +260,3 @@ def test_threads_get_their_own_answers(wire: StubWire) -> None:
             case _:
                 assert result["Item"] == {"x": {"N": str(number)}}
                 assert result["ResponseMetadata"]["RetryAttempts"] == 1
-
-
-def test_hooks_that_answer_keep_the_client_of_botocore(wire: StubWire) -> None:
-    """As the hooks of moto do, which are in each client of a session."""
-    client = open_client()
-    seen = []
-
-    def respond(request: Any, **_: Any) -> Any:
-        seen.append(request)
-        return Answer({"Item": ITEM}).render(request.url)
-
-    client.meta.events.register("before-send.dynamodb", respond)
-    direct = DirectClient(client, client._get_credentials())
-    for _ in range(3):
-        assert direct.get_item(TableName="t", Key=KEY)["Item"] == ITEM
-    assert len(seen) == 3
-    assert wire.sent == []
-
-
-def test_other_methods_are_those_of_the_client_and_answers_name_their_request(
-    wire: StubWire,
-) -> None:
-    direct = open_direct(wire)
-    wire.expect(Answer({"Table": {"TableName": "t"}}), Answer())
-    assert direct.describe_table(TableName="t")["Table"] == {"TableName": "t"}
-    assert direct.meta.region_name == "eu-west-1"
-    metadata = direct.scan(TableName="t")["ResponseMetadata"]
-    assert (metadata["RequestId"], metadata["HTTPStatusCode"]) == (REQUEST_ID, 200)
-    direct.close()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Thread
 from typing import Any
 
 import pytest
 
-from daicho.storage.direct.client import RETRY_QUOTA, DirectClient
+from daicho.storage.direct.client import RETRY_QUOTA
 from tests.support.direct_clients import FAILED, KEY, call, open_client, open_direct
 from tests.support.stub_wire import StubWire, stub_wire
 
@@ -71,14 +70,6 @@ def succeed(client: Any, calls: int) -> None:
         client.get_item(TableName="t", Key=KEY)
 
 
-def test_successes_refill_the_quota_of_a_client_that_was_used_before(wire: StubWire) -> None:
-    client = open_client()
-    use_up_quota(wire, client)
-    direct = DirectClient(client, client._get_credentials())
-    succeed(direct, 30)
-    assert count_attempts(wire, direct) == 3
-
-
 def test_successes_refill_a_quota_that_other_methods_have_used_up(wire: StubWire) -> None:
     direct = open_direct(wire)
     succeed(direct, RETRY_QUOTA)
@@ -86,38 +77,3 @@ def test_successes_refill_a_quota_that_other_methods_have_used_up(wire: StubWire
     assert count_attempts(wire, direct) == 1
     succeed(direct, 30)
     assert count_attempts(wire, direct) == 3
-
-
-def test_a_success_does_not_hide_the_retry_of_another_thread(wire: StubWire) -> None:
-    class InterruptedClient(DirectClient):
-        """Another thread makes a retry after a reading of what is unreported."""
-
-        value, readings, interrupts_at = 0, 0, 0
-
-        @property
-        def _unreported(self) -> int:
-            value = self.value
-            self.readings += 1
-            if self.readings == self.interrupts_at:
-                wire.expect(FAILED)
-                thread.start()
-                thread.join(0.3)  # it is waiting for this thread, or has ended
-            return value
-
-        @_unreported.setter
-        def _unreported(self, value: int) -> None:
-            self.value = value
-
-    client = open_client()
-    reported: list[None] = []
-    client.meta.events.register("after-call.dynamodb", lambda **_: reported.append(None))
-    direct = InterruptedClient(client, client._get_credentials())
-    thread = Thread(target=succeed, args=(direct, 1))
-    succeed(direct, RETRY_QUOTA)  # the first one is botocore's
-    # Of the next success, the second reading is that before the subtraction.
-    direct.interrupts_at = direct.readings + 2
-    succeed(direct, 1)
-    thread.join()
-    reported.clear()
-    succeed(direct, RETRY_QUOTA + 1)
-    assert len(reported) == RETRY_QUOTA

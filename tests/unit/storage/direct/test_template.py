@@ -9,7 +9,7 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.credentials import ReadOnlyCredentials
 
-from daicho.storage.direct.template import RequestTemplate, get_host_header
+from daicho.storage.direct.template import RequestTemplate
 
 HEADERS = {
     "X-Amz-Target": b"DynamoDB_20120810.Scan",
@@ -31,16 +31,6 @@ def learn(
 ) -> RequestTemplate | None:
     headers: Any = HEADERS | changed
     return RequestTemplate.learn(AWSPreparedRequest(method, url, headers, b"{}", False, {}))
-
-
-def test_it_has_the_scope_the_agent_and_the_attempts_of_the_request() -> None:
-    template = learn()
-    assert template is not None
-    assert (template.signer.region, template.signer.service) == ("eu-west-1", "dynamodb")
-    request: Any = template.build_request("GetItem", b"{}", CREDENTIALS, MOMENT, "id")
-    assert request.headers["User-Agent"] == "Botocore/1"
-    assert request.headers["amz-sdk-request"] == "attempt=1; max=3"
-    assert request.headers["X-Amz-Target"] == "DynamoDB_20120810.GetItem"
 
 
 @pytest.mark.parametrize(
@@ -75,15 +65,3 @@ def test_the_trace_of_the_invocation_is_sent_in_lambda(monkeypatch: pytest.Monke
     assert get_trace() == "Root=1-5;Sampled=1%20%C3%A9"
     monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=2")
     assert get_trace() == "Root=2"
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://A.example:443/", "a.example"),
-        ("http://a.example:443/", "a.example:443"),
-        ("http://[::1]:8000/", "[::1]:8000"),
-    ],
-)
-def test_the_host_has_a_port_that_is_not_that_of_the_scheme(url: str, host: str) -> None:
-    assert get_host_header(url) == host

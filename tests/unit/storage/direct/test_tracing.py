@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import wrapt
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from daicho.storage.direct.tracing import get_patched, is_botocores, unwrap
+from daicho.storage.direct.tracing import get_patched
 from tests.support.direct_clients import FAILED, open_direct
 from tests.support.stub_wire import Answer, StubWire, stub_wire
 from tests.unit.storage.direct.test_client import REFUSED
@@ -79,40 +78,3 @@ def test_the_lean_path_is_taken_within_tracers(
     monkeypatch.setattr(direct.botocore_client, "_convert_to_request_dict", None)
     assert direct.scan(TableName="t")["ResponseMetadata"]["RetryAttempts"] == 0
     assert len(seen) >= 2
-
-
-def test_a_replacement_that_is_no_tracer_answers_itself(
-    wire: StubWire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    direct = open_direct(wire)
-    monkeypatch.setattr(BaseClient, "_make_api_call", lambda *given: given[1:])
-    assert direct.scan(TableName="t") == ("Scan", {"TableName": "t"})
-    assert wire.sent == []
-
-
-def test_botocores_own_function_is_known() -> None:
-    wrappers, function = unwrap(wrapt.FunctionWrapper(get_patched(), lambda *_: None))
-    assert len(wrappers) == 1
-    assert is_botocores(function)
-    assert not is_botocores(lambda: None)
-    assert not is_botocores(object())
-
-
-def test_xray_records_a_subsegment_for_each_call(
-    wire: StubWire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    patch = import_module("aws_xray_sdk.ext.botocore.patch")
-    recorder = patch.xray_recorder
-    wrapped = wrapt.FunctionWrapper(get_patched(), patch._xray_traced_botocore)
-    monkeypatch.setattr(BaseClient, "_make_api_call", wrapped)
-    segment = recorder.begin_segment("test", sampling=True)
-    direct = open_direct(wire)
-    wire.expect(REFUSED)
-    with pytest.raises(ClientError):
-        direct.put_item(TableName="t", Item={})
-    learned, refused = segment.subsegments
-    assert (learned.aws["operation"], refused.aws["operation"]) == ("Scan", "PutItem")
-    assert (refused.name, refused.namespace) == ("dynamodb", "aws")
-    assert refused.aws["region"] == "eu-west-1"
-    assert refused.http["response"]["status"] == 400
-    recorder.clear_trace_entities()

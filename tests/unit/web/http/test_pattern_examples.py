@@ -7,9 +7,6 @@ import re
 from pydantic import BaseModel, Field
 
 from daicho import Domain, Entity, Key, field, uid
-from daicho.declare.registry import Daicho
-from daicho.web.http.pattern_examples import collect_pattern_examples
-from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import serve
 
 CODE, SHELF, PLAIN = "^[A-Z]{3}-[0-9]+$", re.compile("^[a-z][0-9]$"), "^[0-9]{4}$"
@@ -40,12 +37,6 @@ def build_domain() -> Domain:
         """Move."""
 
     return domain
-
-
-def test_examples_come_from_entities_and_from_bodies() -> None:
-    daicho = Daicho(build_domain())
-    collected = collect_pattern_examples(daicho.entities, build_operations(daicho))
-    assert collected == {CODE: "OPS-7", SHELF.pattern: "b4"}
 
 
 def test_a_problem_shows_the_example_or_where_the_form_is() -> None:

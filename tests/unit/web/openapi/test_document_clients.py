@@ -155,21 +155,3 @@ def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.Monke
     gone = api.delete_client_room.sync_detailed("c1", "r1", client=client)
     assert (gone.status_code, gone.parsed) == (204, None)
     client.get_httpx_client().close()
-
-
-class Parcel(Entity):
-    """An item whose key has the name of an argument of the Python client."""
-
-    body: str = field()
-    name: str = field()
-
-    key = Key(body)
-
-
-def test_a_key_field_called_body_gives_no_python(tmp_path: Path) -> None:
-    parcels = Domain("parcels", Parcel)
-    parcels.resource("/parcels/{body}", Parcel, "PUT")
-    generate_python(tmp_path, describe(parcels), CONFIG)
-    module = tmp_path / "clients/python/rooms/api/parcels/put_parcel.py"
-    with pytest.raises(SyntaxError, match="duplicate argument 'body'"):
-        compile(module.read_text("utf-8"), module.name, "exec")

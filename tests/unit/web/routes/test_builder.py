@@ -24,33 +24,7 @@ from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation
 from daicho.web.routes.builder import build_operations
-from tests.support.sample_domain import TOYS, Contact, FakeBook, Order, routes, serve
-
-
-@pytest.mark.parametrize(
-    ("route", "choices"),
-    [
-        ("GET /categories", ["?"]),
-        ("GET /categories/{categories}/contacts", ["?"]),
-        ("PATCH /categories/{id}", ["?"]),
-        ("GET /contacts", ["?q=", "?firms=true"]),
-        ("GET /contacts/count", ["?"]),
-        ("GET /contacts/{id}", ["?"]),
-        ("PUT /contacts/{id}/categories/{category}", ["?"]),
-        ("DELETE /contacts/{id}/categories/{category}", ["?"]),
-        ("GET /contacts/{customer}/orders", ["?"]),
-        ("GET /customers/{customer}/orders", ["?open=true"]),
-        ("GET /orders", ["?date="]),
-        ("GET /orders/{id}", ["?date="]),
-        ("PATCH /orders/{id}", ["?date="]),
-        ("POST /orders", ["?"]),
-        ("GET /orders/{other}/contacts", ["?"]),
-        ("PUT /contacts/{one}/links/{other}", ["?"]),
-        ("GET /revenue/{month}", ["?"]),
-    ],
-)
-def test_each_route_of_the_toys(route: str, choices: list[str]) -> None:
-    assert routes(*TOYS)[route] == choices
+from tests.support.sample_domain import TOYS, Contact, Order, routes, serve
 
 
 def test_nothing_else_is_there() -> None:
@@ -75,16 +49,6 @@ class Mixed(Entity):
 
     key = Key(id)
     numbered = Listing(number)
-
-
-class Thing(Entity):
-    id: str = uid()
-    name: str = field()
-    size: int = field()
-
-    key = Key(id)
-    named = Listing(name)
-    sized = Listing(name, size)
 
 
 def test_two_queries_must_be_told_apart() -> None:
@@ -137,21 +101,6 @@ def test_a_search_below_a_variable_needs_a_place() -> None:
     assert routes(domain)["GET /deep"] == ["?text="]
 
 
-def test_a_function_replaces_the_query_of_its_parameters() -> None:
-    domain = Domain("things", Thing)
-    domain.resource("/things/{id}", Thing, "GET PUT")
-
-    @domain.route("GET", "/things?name=&size=")
-    def sized(book: Book, name: str, size: int, limit: int) -> Page[Thing]:
-        return book.page(Thing.named(f"{name}{size}"), limit=limit)
-
-    assert routes(domain)["GET /things"] == ["?name=", "?name=&size="]
-    book = FakeBook()
-    client = serve(domain, book=book)
-    assert client.good("GET", "/things?size=5&name=x") == {"items": [], "cursor": None}
-    assert book.asked == [Thing.named("x5"), 100, None]
-
-
 def test_variables_of_one_path_are_called_alike() -> None:
     domain = Domain("orders", Order)
 
@@ -193,17 +142,6 @@ def declare_people(search: Callable[[str, str], Search], *listed: str) -> Domain
     return domain
 
 
-def test_a_search_names_its_parameter() -> None:
-    def name_it(param: str | None) -> list[str]:
-        domain = declare_people(lambda name, nick: Search(name, nick, param=param))
-        return routes(domain)["GET /people"]
-
-    assert name_it(None) == ["?q="]
-    assert name_it("name") == ["?name="]
-    only_field = declare_people(lambda name, _: Search(name, param="q"))
-    assert routes(only_field)["GET /people"] == ["?q="]
-
-
 def test_two_searches_of_one_path_have_two_parameters() -> None:
     domain = declare_people(Search, "nick")
     assert routes(domain)["GET /people"] == ["?q=", "?nickname="]
@@ -222,32 +160,4 @@ def test_a_search_finds_what_a_listing_by_one_of_its_fields_finds() -> None:
 def test_a_search_takes_no_parameter_of_a_listing_by_another_field() -> None:
     domain = declare_people(lambda name, nick: Search(name, nick, param="town"), "town")
     with pytest.raises(DeclarationError, match=r"nothing tells Person\.of_town from Person\.found"):
-        routes(domain)
-
-
-def test_a_search_takes_no_parameter_of_the_key() -> None:
-    class Entry(Entity):
-        day: str = field()
-        id: str = uid()
-        text: str = field()
-
-        key = Key(day, id)
-        search = Search(text, param="day")
-
-    domain = Domain("entries", Entry)
-    domain.resource("/entries/{id}", Entry, "LIST")
-    with pytest.raises(DeclarationError, match=r"nothing tells Entry\.search from Entry\.key\.all"):
-        routes(domain)
-
-
-def test_a_listing_without_parameters_is_told_from_all_items() -> None:
-    class Entry(Entity):
-        id: str = uid()
-
-        key = Key(id, partition=0)
-        newest = Listing()
-
-    domain = Domain("entries", Entry)
-    domain.resource("/entries/{id}", Entry, "LIST")
-    with pytest.raises(DeclarationError, match=r"nothing tells Entry\.newest from Entry\.key\.all"):
         routes(domain)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, field, refuse, uid
-from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.web.openapi.document import describe_operations
-from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import FakeBook, Order, routes, serve
 
 
@@ -50,23 +47,6 @@ people = Domain("people", Person)
 people.resource("/people/{id}", Person, "GET")
 
 
-def test_a_search_is_asked_with_the_parameter_that_it_names() -> None:
-    book = FakeBook()
-    client = serve(people, book=book)
-    for query, asked in (
-        ("name=mika", Person.search("mika")),
-        ("Name=mi", Person.by_nick("mi")),
-        ("town=ginza", Person.of_town("ginza")),
-    ):
-        assert client.good("GET", f"/people?{query}&limit=5") == {"items": [], "cursor": None}
-        assert book.asked == [asked, 5, None]
-        book.asked.clear()
-    refused = client("GET", "/people?q=mika")
-    assert refused.status == 400
-    assert refused.fields == {"q"}
-    assert "ask with ?name= or ?Name= or ?town=" in refused.json["detail"]
-
-
 def test_a_problem_of_a_keyword_names_the_parameter() -> None:
     book = FakeBook()
     client = serve(people, book=book)
@@ -76,12 +56,3 @@ def test_a_problem_of_a_keyword_names_the_parameter() -> None:
         assert (answer.status, answer.fields) == (422, {name})
     book.fails = refuse(422, "no such field", field="fields")
     assert client("GET", "/people?name=x").fields == {"fields"}
-
-
-def test_the_description_has_the_parameter_that_a_search_names() -> None:
-    described = describe_operations(build_operations(Daicho(people)))["paths"]["/people"]["get"]
-    parameters = {each["name"]: each.get("description") for each in described["parameters"]}
-    own = ["name", "limit", "cursor", "Name", "town"]
-    assert list(parameters) == [*own, "from", "to", "order"]
-    assert parameters["name"] == "The beginning of any word of name or nick."
-    assert "- `?name=`: Find Person by the beginning" in described["description"]

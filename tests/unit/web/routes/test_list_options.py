@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from daicho import Domain, Edge, Entity, Key, Listing, Search, Versioned, field, one_of, ref, uid
-from daicho.declare.registry import Daicho
-from daicho.web.openapi.document import describe_operations
-from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import FakeBook, serve
 from tests.support.shelves_and_events import Event, Shelf
 
@@ -138,24 +135,3 @@ def test_a_part_of_a_list_is_asked_for(url: str, query: Any) -> None:
 def test_a_wrong_parameter_is_named(url: str, status: int, name: str) -> None:
     answer = serve(tunes, steps, toys)("GET", url)
     assert (answer.status, answer.fields) == (status, {name}), answer.text
-
-
-def test_the_description_has_the_types_of_all_lists_of_a_path() -> None:
-    described = describe_operations(build_operations(Daicho(tunes, steps, toys)))["paths"]
-
-    def get_schema(path: str, name: str) -> Any:
-        parameters = described[path]["get"]["parameters"]
-        return next((each["schema"] for each in parameters if each["name"] == name), None)
-
-    day, text = {"type": "string", "format": "date"}, {"type": "string"}
-    instant = {"type": "string", "format": "date-time"}
-    assert get_schema("/tunes", "from") == {"anyOf": [day, instant, text]}
-    assert get_schema("/tunes", "order") == {"type": "string", "enum": ["asc", "desc"]}
-    assert get_schema("/heard/{name}/{loud}", "to") == {"anyOf": [instant, day]}
-    assert get_schema("/tunes/{id}/versions", "from") == {"type": "integer"}
-    assert get_schema("/shelves", "from") is None
-    assert get_schema("/shelves", "order") is not None
-    assert get_schema("/rows/{hall}", "from") == {"type": "integer"}
-    assert get_schema("/rows/{hall}", "prefix") is None
-    assert get_schema("/steps", "list_to") == {"anyOf": [{"type": "integer"}, text]}
-    assert get_schema("/orders/{order}/steps", "list_order") is not None

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from daicho import Domain, Entity, Key, field, uid
+from daicho import Entity, Key, field, uid
 from daicho.declare.registry import Daicho
 from daicho.web.http.operation import Operation, QueryVariant, Reply
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.operation_names import name_operations
 from tests.support.sample_domain import TOYS
-from tests.support.sample_project import SAMPLE_ROUTES
-
-NAMES = {f"{operation.method} {operation.path}": operation.id for operation in SAMPLE_ROUTES.all}
 
 
 class Movie(Entity):
@@ -33,31 +30,6 @@ def name(*routes: str, taken: tuple[str, ...] = (), verb: str = "") -> list[str]
     ]
     name_operations(operations, ["Movie", "CartItem"], taken)
     return [operation.id for operation in operations]
-
-
-@pytest.mark.parametrize(
-    ("route", "expected"),
-    [
-        ("GET /contacts", "list_contacts"),
-        ("POST /contacts", "create_contact"),
-        ("GET /contacts/{id}", "get_contact"),
-        ("PUT /songs/{id}", "put_song"),
-        ("PATCH /contacts/{id}", "change_contact"),
-        ("DELETE /contacts/{id}", "delete_contact"),
-        ("GET /contacts/count", "get_contact_count"),
-        ("GET /contacts/{contact}/calls", "list_contact_calls"),
-        ("POST /contacts/{contact}/calls", "create_contact_call"),
-        ("GET /categories/{categories}/contacts", "list_category_contacts"),
-        ("PUT /contacts/{id}/categories/{category}", "add_contact_category"),
-        ("DELETE /contacts/{id}/categories/{category}", "remove_contact_category"),
-        ("GET /articles/{id}/versions", "list_article_versions"),
-        ("POST /articles/{id}/versions/{version}/restore", "restore_article_version"),
-        ("DELETE /articles/{id}/versions", "forget_article_versions"),
-        ("GET /documents/{id}/{section}", "get_document_section"),
-    ],
-)
-def test_a_path_gives_the_name(route: str, expected: str) -> None:
-    assert NAMES[route] == expected
 
 
 @pytest.mark.parametrize(
@@ -95,23 +67,6 @@ def test_no_two_operations_have_one_name() -> None:
         "put_place_2",
     ]
     assert name("GET /jobs/{id}", taken=("get_job",)) == ["get_job_by_id"]
-
-
-def test_what_is_declared_later_renames_nothing() -> None:
-    first = ["GET /films/{id}", "GET /films/{id}/{scene}"]
-    assert name(*first, "GET /film/{title}")[:2] == name(*first)
-
-
-def test_a_verb_of_its_own_replaces_the_method() -> None:
-    assert name("DELETE /movies/{id}/versions", verb="forget") == ["forget_movie_versions"]
-    assert name("PUT /movies/{id}/tags/{tag}", verb="add") == ["add_movie_tag"]
-
-
-def test_a_path_of_a_domain_does_not_take_the_name_of_the_librarys() -> None:
-    domain = Domain("films", Movie)
-    domain.resource("/jobs/{id}", Movie, "GET")
-    (operation,) = build_operations(Daicho(domain))
-    assert operation.id == "get_job_by_id"
 
 
 def test_the_names_of_the_toys_are_unique() -> None:

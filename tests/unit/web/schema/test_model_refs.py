@@ -21,8 +21,3 @@ def test_equal_references_refer_to_one_model_that_is_built_once() -> None:
     assert built == [("item",), (resolve_model(item),)]
     assert resolve_model(ModelRef(build, (ModelRef(build, ("item",)),), is_page=True)) is model
     assert len(built) == 2
-
-
-def test_anything_else_is_itself() -> None:
-    assert resolve_model(int) is int
-    assert resolve_model(None) is None

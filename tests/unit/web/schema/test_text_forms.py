@@ -32,15 +32,3 @@ def test_text_of_the_form_is_read_as_it_is() -> None:
     assert TypeAdapter(Month).validate_python("2026-11") == "2026-11"
     assert TypeAdapter(BucketDay).validate_python("2024-02-29") == "2024-02-29"
     assert TypeAdapter(NAMES).validate_python("age,name,age") == "age,name,age"
-
-
-def test_an_unknown_name_is_shown_with_those_that_exist() -> None:
-    assert read_message(NAMES, "name,agee") == "Unknown field 'agee'; there are name, age"
-    assert read_message(NAMES, "name,") == "Unknown field ''; there are name, age"
-
-
-def test_the_schema_has_the_pattern_and_an_example() -> None:
-    schema = TypeAdapter(Month).json_schema()
-    assert schema["pattern"] == "^[0-9]{4}-(0[1-9]|1[0-2])$"
-    assert schema["examples"] == ["2026-11"]
-    assert TypeAdapter(NAMES).json_schema()["pattern"] == "^(name|age)(,(name|age))*$"
