@@ -1,4 +1,6 @@
-"""Limits of AWS that neither the CDK nor cfn-lint checks the size of a template, its resources and outputs, filters, most names, and the
+"""Limits of AWS that neither the CDK nor cfn-lint checks.
+
+cfn-lint checks the size of a template, its resources and outputs, filters, most names, and the
 variables that Lambda reserves. Each check yields a message that names the resource. A value that is
 only known once it is deployed (an ARN, a name) counts as `UNKNOWN` characters.
 """
