@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -24,7 +25,6 @@ from daicho_cli.local.programs import (
     install_node_packages,
     install_programs,
 )
-from tests.support.commands import run_command
 from tests.support.repository import PROGRAMS, ROOT
 
 PAGE = ROOT / "docs/how-to/generate-clients.md"
@@ -109,4 +109,8 @@ def run_node(folder: Path, *arguments: str | Path) -> str:
 
 def run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
     """Run a program that must succeed; what it prints."""
-    return run_command(*command, folder=folder, variables=environment)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
