@@ -38,10 +38,16 @@ def compute_amounts(base: Iterable[Image], ledger: Ledger) -> defaultdict[str, A
     return amounts
 
 
-def _derived(base: Iterable[Image], items: Items, ledger: Ledger) -> list[str]:
-    should: dict[ItemKey, IndexRow] = {}
+def compute_rows(base: Iterable[Image], ledger: Ledger) -> dict[ItemKey, IndexRow]:
+    """The rows that there should be."""
+    rows: dict[ItemKey, IndexRow] = {}
     for item in base:
-        should.update(derived_items.compute_index_rows(_find_plan(item, ledger), item))
+        rows |= derived_items.compute_index_rows(_find_plan(item, ledger), item)
+    return rows
+
+
+def _derived(base: Iterable[Image], items: Items, ledger: Ledger) -> list[str]:
+    should = compute_rows(base, ledger)
     stands = {
         key: IndexRow.from_item(item)
         for key, item in items.items()
