@@ -66,9 +66,7 @@ def generation(
     project = find_project()
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
-    routes.build_operations(
-        daicho
-    )  # a route that cannot be mounted fails here, not in a deployed function
+    routes.build_operations(daicho)  # a route that cannot be mounted fails here, not deployed
     decisions = Decisions(
         recounted=frozenset(recount or ()),
         superseded=frozenset(supersede or ()),

@@ -18,92 +18,41 @@ class Subcommand(NamedTuple):
     """Where a subcommand is, and its summary in the list of all subcommands."""
 
     module: str
-    attribute: str
     summary: str
 
 
-SUBCOMMANDS = {
-    "init": Subcommand(
-        "daicho_cli.init.command",
-        "init",
-        "Make a new project: an app with one entity, its test, and all to run and deploy it.",
-    ),
-    "load": Subcommand(
-        "daicho_cli.load.command", "load", "Load the rows of FILE as items of ENTITY."
-    ),
-    "export": Subcommand(
-        "daicho_cli.export.command", "export", "Export items into FILE, one item a line."
-    ),
-    "redrive": Subcommand(
-        "daicho_cli.redrive.command",
-        "redrive",
-        "Apply the records that were quarantined or discarded, each exactly once.",
-    ),
-    "archive": Subcommand(
-        "daicho_cli.archive.group",
-        "app",
-        "Query, restore, verify and erase archived items.",
-    ),
-    "local": Subcommand(
-        "daicho_cli.local.group",
-        "app",
-        "Run the project's stack on a local AWS, without an account and without Docker.",
-    ),
-    "generation": Subcommand(
-        "daicho_cli.generation",
-        "generation",
-        "Append changed declarations to the lock file of generations, and print the effects.",
-    ),
-    "rebuild": Subcommand(
-        "daicho_cli.rebuild.command",
-        "rebuild",
-        "Bring existing items to the newest generation, so that new declarations answer.",
-    ),
-    "plan": Subcommand(
-        "daicho_cli.plan.command",
-        "plan",
-        "Print what a deployment changes in a stage, what it costs, and what is refused.",
-    ),
-    "status": Subcommand(
-        "daicho_cli.status.command",
-        "status",
-        "Print each instance of each entity in a stage, with its state.",
-    ),
-    "user": Subcommand(
-        "daicho_cli.user.command",
-        "user",
-        "Create a user of a tenant in the user pool, with a password.",
-    ),
-    "smoke": Subcommand(
-        "daicho_cli.smoke.command",
-        "smoke",
-        "Test a deployed stack: drive one route of each kind.",
-    ),
-    "destroy": Subcommand(
-        "daicho_cli.destroy.command",
-        "destroy",
-        "Remove a deployed stage with all its data, if the stage retains none.",
-    ),
-    "docs": Subcommand(
-        "daicho_cli.generate.access_patterns",
-        "docs",
-        "Write the table of access patterns.",
-    ),
-    "openapi": Subcommand(
-        "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI document of all routes."
-    ),
-    "contract": Subcommand(
-        "daicho_cli.contract.command",
-        "contract",
-        "Compare the API of the declarations with the committed OpenAPI document.",
-    ),
-    "cost": Subcommand(
-        "daicho_cli.cost.command",
-        "cost",
-        "Estimate the monthly bill from the declarations and a description of the traffic.",
-    ),
+_MODULES = {
+    **{name: f"{name}.command" for name in ("init", "load", "plan", "contract", "cost")},
+    **{"docs": "generate.access_patterns", "openapi": "generate.openapi", "smoke": "smoke.run"},
+    **{"archive": "archive.commands", "local": "local.group"},
 }
-"""By name. A summary is the first sentence of the subcommand's own help, which a test compares."""
+"""The modules of this package that are not called like their subcommand."""
+_SUMMARIES = {
+    "init": "Make a new project: an app with one entity, its test, and all to run and deploy it.",
+    "load": "Load the rows of FILE as items of ENTITY.",
+    "export": "Export items into FILE, one item a line.",
+    "redrive": "Apply the records that were quarantined or discarded, each exactly once.",
+    "archive": "Query, restore, verify and erase archived items.",
+    "local": "Run the project's stack on a local AWS, without an account and without Docker.",
+    "generation": (
+        "Append changed declarations to the lock file of generations, and print the effects."
+    ),
+    "rebuild": "Bring existing items to the newest generation, so that new declarations answer.",
+    "plan": "Print what a deployment changes in a stage, what it costs, and what is refused.",
+    "status": "Print each instance of each entity in a stage, with its state.",
+    "user": "Create a user of a tenant in the user pool, with a password.",
+    "smoke": "Test a deployed stack: drive one route of each kind.",
+    "destroy": "Remove a deployed stage with all its data, if the stage retains none.",
+    "docs": "Write the table of access patterns.",
+    "openapi": "Write the OpenAPI document of all routes.",
+    "contract": "Compare the API of the declarations with the committed OpenAPI document.",
+    "cost": "Estimate the monthly bill from the declarations and a description of the traffic.",
+}
+"""By name: the first sentence of the subcommand's own help, which a test compares."""
+SUBCOMMANDS = {
+    name: Subcommand(f"daicho_cli.{_MODULES.get(name, name)}", summary)
+    for name, summary in _SUMMARIES.items()
+}
 
 
 class Commands(TyperGroup):
@@ -148,12 +97,12 @@ def _find_domain_folder() -> Path | None:
 
 def load_subcommand(name: str) -> Any:
     """Import a subcommand: Typer's command object, or group of commands."""
-    subcommand = SUBCOMMANDS[name]
-    loaded = getattr(importlib.import_module(subcommand.module), subcommand.attribute)
-    if not isinstance(loaded, typer.Typer):
-        function, loaded = loaded, typer.Typer(rich_markup_mode="markdown", add_completion=False)
-        loaded.command(name)(function)
-    return typer.main.get_command(loaded)
+    module = importlib.import_module(SUBCOMMANDS[name].module)
+    group = getattr(module, "app", None)
+    if group is None:
+        group = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+        group.command(name)(getattr(module, name))
+    return typer.main.get_command(group)
 
 
 app = typer.Typer(

@@ -9,11 +9,12 @@ import typer
 
 from daicho.declare.entity import Entity
 from daicho.runtime.token_claims import TENANT
-from daicho_cli.aws.stacks import STACK_FILE
+from daicho_cli.aws import STACK_FILE
 from daicho_cli.project import discover_project
-from daicho_cli.terminal import CommandError
+from daicho_cli.terminal import OptionError
 
 LOCAL = STACK_FILE
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Stage = Annotated[
     str | None, typer.Option(help="A deployed stage, dev or prod. Default: the local stack.")
 ]
@@ -35,10 +36,6 @@ Endpoint = Annotated[
 Region = Annotated[
     str | None, typer.Option("--region", help="The Region. Default: that of the environment.")
 ]
-
-
-class OptionError(CommandError):
-    """Options without a valid meaning."""
 
 
 def check_tenant(tenant: str | None) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from functools import partial
+from typing import Any, NoReturn
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
-from rich.progress import Progress, ProgressColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from daicho.errors import DaichoError
 
@@ -22,6 +25,10 @@ the caller interrupted it."""
 
 class CommandError(Exception):
     """A command cannot run, or cannot continue. The message is for its caller."""
+
+
+class OptionError(CommandError):
+    """Options without a valid meaning."""
 
 
 _EXPECTED = (CommandError, DaichoError, ClientError, BotoCoreError, OSError)
@@ -53,7 +60,45 @@ def print_message(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def create_progress_bar(*columns: ProgressColumn) -> Progress:
-    """A progress bar on stderr, which disappears at its end; invisible without a terminal."""
-    console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+def print_json(document: Any) -> None:
+    """Print one JSON document as the command's output."""
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def build_table(title: str, columns: Iterable[str]) -> Table:
+    """A table without rows; long cells are folded."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+@contextmanager
+def show_progress_bar(
+    title: str, *texts: str, total: float | None = None, has_end: bool = False, **fields: Any
+) -> Iterator[Callable[..., None]]:
+    """Show a progress bar on stderr, which disappears at its end; invisible without a terminal.
+
+    ``texts``: what is printed after the bar, with ``fields`` such as ``{task.fields[items]}``.
+    ``has_end``: whether the remaining time can be estimated. Yields the function that updates the
+    bar and its fields.
+    """
+    console, remaining = Console(stderr=True), [TimeRemainingColumn()] if has_end else []
+    shown = (TextColumn("{task.description}"), BarColumn(), *map(TextColumn, texts))
+    columns = (*shown, TimeElapsedColumn(), *remaining)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        yield partial(bar.update, bar.add_task(title, total=total, **fields))
+
+
+MINUTE_S, HOUR_S = 60, 3_600
+
+
+def format_duration(seconds: float) -> str:
+    """Minutes, or hours."""
+    if seconds < MINUTE_S:
+        return "<1 min"
+    if seconds < HOUR_S:
+        return f"{seconds / MINUTE_S:.0f} min"
+    return f"{seconds / HOUR_S:,.1f} h"

@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from bench.cost.mixed_run import MixedRun
-from daicho_cli.cost.entity_shapes import describe_entities
 from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
 from daicho_cli.cost.traffic import parse_traffic
 from daicho_cli.cost.units import Units
+from daicho_cli.cost.writes import describe_entities
 from tests.support.dynoxide import serving
 
 TRAFFIC = Path(__file__).with_name("traffic.toml")

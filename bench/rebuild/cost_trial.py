@@ -19,13 +19,13 @@ from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job, finish_deployment
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
-from daicho_cli.aws.table_size import TableSize
+from daicho_cli.aws import TableSize
 from daicho_cli.cost.counting import compute_batch_size
 from daicho_cli.cost.prices import load_prices
 from daicho_cli.cost.traffic import StreamTraffic
-from daicho_cli.plan.assessment import list_entity_changes
+from daicho_cli.plan.changes import list_entity_changes
+from daicho_cli.plan.items import ScanOptions, scan_entities
 from daicho_cli.plan.rebuild import estimate_entity
-from daicho_cli.plan.table_scan import ScanOptions, scan_entities
 from tests.support.stream_pump import BATCH, Consumer, Pump, environment
 
 SCAN_RATE = 1e6

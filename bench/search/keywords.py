@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from daicho.plan import TextRules
 from daicho.search import grams
-from daicho.search.variants import compute_readings
+from daicho.search.normalise import compute_readings
 
 MANY = 2_500
 LONGEST = 12

@@ -1,4 +1,4 @@
-"""The archive of a deployed stack for one command, with counts of what is read.
+"""The archive of a deployed stack for one command: its options, its progress, counted reads.
 
 The commands run with the caller's own rights: see docs/how-to/query-the-archive.md.
 """
@@ -6,49 +6,261 @@ The commands run with the caller's own rights: see docs/how-to/query-the-archive
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+import typer
 
-from daicho.archive.reader import ArchiveReader
+from daicho.archive.reader import ArchiveReader, Selection
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
-from daicho.plan import Ledger
+from daicho.layout import item_keys
+from daicho.plan import EntityPlan, Ledger
 from daicho.release.commands import REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S
 from daicho.runtime.clock import utc_now
+from daicho.storage import attributes
 from daicho.storage.bucket import GZIP, Bucket, open_bucket
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
 from daicho.storage.table import Table, open_table
-from daicho_cli.aws.stacks import Stack
+from daicho_cli.aws import Stack
+from daicho_cli.checkpoint import CheckpointFile, Progress
+from daicho_cli.options import check_tenant
 from daicho_cli.project import discover_project, load_ledger
-from daicho_cli.terminal import create_progress_bar
+from daicho_cli.terminal import OptionError, print_message, show_progress_bar
+
+
+@dataclass
+class ArchiveProgress(Progress):
+    """The name of the last object that is done, and the counts up to it, of all calls together."""
+
+    cursor: str
+    done: dict[str, Any]
+
+
+def open_checkpoint(
+    file: Path | None, command: str, request: Mapping[str, Any]
+) -> CheckpointFile[ArchiveProgress]:
+    """The checkpoint of an earlier call with the same request, or a new one.
+
+    Without a ``file`` the checkpoint is in the working directory. Its name follows from the
+    request. A message reports where an earlier call is continued.
+
+    Raises:
+        CheckpointError: the file is of another call, or of another version of this command.
+    """
+    text = json.dumps(request, sort_keys=True)
+    digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    path = file or Path(f"daicho-{command}-{digest}.json")
+    mismatch = f"{path} is of a call with another request"
+    checkpoint = CheckpointFile.open(
+        path, {"asked": request}, ArchiveProgress("", {}), mismatch=mismatch
+    )
+    if checkpoint.progress.cursor:
+        print_message(f"continues after {checkpoint.progress.cursor}, from {path}")
+    return checkpoint
+
+
+def sum_counts(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the counts of two calls; join values that are not numbers."""
+    return {name: _add_counts(before.get(name), value) for name, value in now.items()}
+
+
+def _add_counts(before: Any, now: Any) -> Any:
+    match before, now:
+        case None, _:
+            return now
+        case dict(), dict():
+            return {**before, **now}
+        case list(), list():
+            return [*before, *now]
+        case _:
+            return before + now
+
+
+YEARS = range(1970, 9999)
+"""The years of a period. The ends of the calendar have no day before or after them."""
+_DAY = 10
+"""The length of a day without a time."""
+
+Entities = Annotated[
+    list[str] | None,
+    typer.Option("--entity", help="Only this entity, for example Message. May be repeated."),
+]
+Tenant = Annotated[str | None, typer.Option(help="Only this tenant.")]
+KeyParts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key",
+        metavar="FIELD=VALUE",
+        help="Only the item with this key: one --key a key field; with --entity and --tenant.",
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Deleted at or after: 2026-11-21, or 2026-11-21T09:30:00Z."),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Deleted until: a day is included, a time is excluded."),
+]
+Apply = Annotated[
+    bool, typer.Option("--apply/--dry-run", help="Apply the changes, or only report them.")
+]
+StateFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--state", help="The progress file. Default: a file in this folder, named by the request."
+    ),
+]
+
+
+def parse_selection(
+    ledger: Ledger,
+    *,
+    entities: Sequence[str] | None,
+    tenant: str | None,
+    key: Sequence[str] | None,
+    since: str | None,
+    until: str | None,
+) -> Selection:
+    """The selection that the options describe.
+
+    Raises:
+        OptionError: an option is wrong; the message names the option and the problem.
+    """
+    names = parse_entities(ledger, entities)
+    check_tenant(tenant)
+    begin = _parse_bound(since, "--since")
+    end = _parse_bound(until, "--until", end_of_day=True)
+    if begin and end and begin >= end:
+        raise OptionError(f"--since {since} is not before --until {until}")
+    item = None
+    if key:
+        if tenant is None or len(names) != 1:
+            raise OptionError("--key needs --tenant and one --entity")
+        item = parse_item_key(ledger, names[0], tenant, key)
+    return Selection(names, tenant, item, begin, end)
+
+
+def parse_entities(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the entities, each once.
+
+    Raises:
+        OptionError: an entity is not archived, or does not exist.
+    """
+    archived = ledger.archived_types
+    for name in entities or ():
+        if name not in archived:
+            choices = ", ".join(archived) or "none"
+            raise OptionError(f"--entity {name!r} is not archived; these are: {choices}")
+    return tuple(dict.fromkeys(entities or ()))
+
+
+def parse_instant(text: str | None, option: str, *, end_of_day: bool = False) -> dt.datetime | None:
+    """Parse a time (UTC), or a day: its begin, or its end with ``end_of_day``.
+
+    Raises:
+        OptionError: the text is neither.
+    """
+    if text is None:
+        return None
+    try:
+        if len(text) == _DAY:
+            day = dt.date.fromisoformat(text) + dt.timedelta(days=int(end_of_day))
+            return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC)
+        instant = dt.datetime.fromisoformat(text)
+        if instant.tzinfo is not None:
+            return instant.astimezone(dt.UTC)
+    except (ValueError, OverflowError) as error:
+        raise OptionError(
+            f"{option} {text!r} is no day (2026-11-21) and no time (2026-11-21T09:30:00Z)"
+        ) from error
+    raise OptionError(f"{option} {text!r} names no time zone: end it with Z or +09:00")
+
+
+def check_year(day: dt.date, option: str) -> None:
+    """Check that a day is in the supported years.
+
+    Raises:
+        OptionError: the day is outside of them.
+    """
+    if day.year not in YEARS:
+        raise OptionError(f"{option} {day}: from {YEARS[0]} to {YEARS[-1]}")
+
+
+def _parse_bound(text: str | None, option: str, *, end_of_day: bool = False) -> dt.datetime | None:
+    instant = parse_instant(text, option, end_of_day=end_of_day)
+    if instant is not None:
+        check_year(instant, option)
+    return instant
+
+
+def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> ItemKey:
+    """Build the key of an item from its key fields.
+
+    Raises:
+        OptionError: a field is missing, unknown, or of another kind.
+    """
+    plan = ledger.current_generation(entity).plan
+    key_fields = list_key_fields(plan)
+    texts: dict[str, str] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if not equals or name not in key_fields:
+            raise OptionError(
+                f"--key {part!r}: {entity} has the key fields {', '.join(key_fields)}"
+            )
+        if name in texts:
+            raise OptionError(f"--key {name} is given twice")
+        texts[name] = value
+    if missing := [name for name in key_fields if name not in texts]:
+        raise OptionError(f"--key lacks {', '.join(missing)} of {entity}")
+    try:
+        values = {name: _parse_value(plan.fields[name], value) for name, value in texts.items()}
+        return item_keys.build_base_key(tenant, plan, attributes.to_image(values))
+    except (ValueError, TypeError, KeyError) as error:
+        raise OptionError(f"--key of {entity}: {error}") from error
+
+
+def list_key_fields(plan: EntityPlan) -> tuple[str, ...]:
+    """The fields of an entity's key."""
+    key = plan.key
+    more = (field for field in (key.shards, key.salt) if isinstance(field, str) and field)
+    return tuple(dict.fromkeys((*key.partition, *key.sort, *more)))
+
+
+def _parse_value(kind: str, text: str) -> object:
+    match kind.removesuffix(" | None"):
+        case "int":
+            return int(text)
+        case "date":
+            return dt.date.fromisoformat(text)
+        case "datetime":
+            return parse_instant(text, "--key")
+        case "bool":
+            return {"true": True, "false": False}[text]
+        case _:
+            return text
 
 
 @dataclass
 class AccessCounts:
-    """How many objects of the bucket were read, and how many were listed."""
+    """How many objects of the bucket were read."""
 
     objects: int = 0
     bytes: int = 0
-    listed: int = 0
     partitions: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         return (
             f"{self.objects:,} objects of {len(self.partitions):,} partitions, {self.bytes:,} bytes"
         )
-
-    def to_json(self) -> dict[str, int]:
-        """The same as plain JSON values."""
-        return {
-            "partitions": len(self.partitions),
-            "objects": self.objects,
-            "bytes": self.bytes,
-        }
 
 
 @dataclass
@@ -63,9 +275,7 @@ class MeteredBucket:
         self, prefix: str, *, behind: str = "", most: int = 1000
     ) -> Iterator[ListedObject]:
         """The same as in `Bucket`."""
-        for entry in self.bucket.list_objects(prefix, behind=behind, most=most):
-            self.reads.listed += 1
-            yield entry
+        return self.bucket.list_objects(prefix, behind=behind, most=most)
 
     def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
         """The same as in `Bucket`."""
@@ -152,18 +362,11 @@ class ArchiveSession:
 @contextmanager
 def show_progress(session: ArchiveSession, title: str, total: int | None = None) -> Iterator[None]:
     """Show a bar for the objects that are read; nothing without a terminal."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[reads]}"),
-        TimeElapsedColumn(),
-    )
-    with create_progress_bar(*columns) as bar:
-        task = bar.add_task(title, total=total, reads="")
+    with show_progress_bar(title, "{task.fields[reads]}", total=total, reads="") as update:
         before = session.reads.objects
 
         def update_bar(reads: AccessCounts) -> None:
-            bar.update(task, completed=reads.objects - before, reads=str(reads))
+            update(completed=reads.objects - before, reads=str(reads))
 
         session.metered_bucket.on_read = update_bar
         try:

@@ -9,12 +9,11 @@ from functools import cached_property
 from daicho.plan import Generation, Ledger
 from daicho.storage.attributes import measure_image
 from daicho_cli.cost import examples, footprint
-from daicho_cli.cost.derived_writes import list_row_images
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
 from daicho_cli.cost.prices import Prices
 from daicho_cli.cost.traffic import MONTH_DAYS, EntityTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_stored, sum_units
+from daicho_cli.cost.writes import EntityShape, list_row_images
 
 GB = 1e9
 

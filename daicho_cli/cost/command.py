@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,16 +10,20 @@ import typer
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.cost.bill import Bill, compute_bill, compute_idle_bill
-from daicho_cli.cost.default_traffic import build_default_traffic, render_traffic_file
-from daicho_cli.cost.entity_shapes import describe_entities
-from daicho_cli.cost.plot import render_svg
 from daicho_cli.cost.prices import DEFAULT_REGION, PRICE_FILE, Prices, load_prices
-from daicho_cli.cost.report import CostReport, build_document, print_report
+from daicho_cli.cost.report import CostReport, build_document, print_report, render_svg
 from daicho_cli.cost.traffic import Traffic, parse_traffic
-from daicho_cli.cost.traffic_file import complete_traffic, read_traffic, select_declared
-from daicho_cli.options import OptionError
+from daicho_cli.cost.traffic_file import (
+    build_default_traffic,
+    complete_traffic,
+    read_traffic,
+    render_traffic_file,
+    select_declared,
+)
+from daicho_cli.cost.writes import describe_entities
+from daicho_cli.options import AsJson
 from daicho_cli.project import discover_project, load_ledger
-from daicho_cli.terminal import end_on_errors, print_message
+from daicho_cli.terminal import OptionError, end_on_errors, print_json, print_message
 
 DEFAULT_TITLE = "default traffic"
 IDLE_TITLE = "no traffic"
@@ -42,9 +45,7 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
     prices: Annotated[
         Path | None, typer.Option(help="A price file. Default: the one of the package.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the bill into this SVG file.")
     ] = None,
@@ -77,7 +78,7 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
         if plot is not None:
             plot.write_text(render_svg(report), encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(build_document(report), indent=2, ensure_ascii=False))
+        print_json(build_document(report))
     else:
         print_report(report)
     if plot is not None:

@@ -16,10 +16,10 @@ from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.plan.figures.series import CHUNK_BUCKETS
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.stream.watermark_job import IDLE_INTERVAL, KEYS_PER_SHARD, MAX_KEYS
-from daicho_cli.cost.derived_writes import SEQUENCE, Touches
 from daicho_cli.cost.footprint import MAX_BATCH_RECORDS
 from daicho_cli.cost.traffic import FigureTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_read, measure_write
+from daicho_cli.cost.writes import SEQUENCE, Touches
 
 POLLS_A_SECOND = 4
 """How often Lambda reads a shard of a table's stream ("Process DynamoDB records with Lambda")."""

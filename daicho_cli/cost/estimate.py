@@ -14,14 +14,22 @@ from typing import Any, Literal
 
 from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
 from daicho.storage.attributes import Image, measure_image
-from daicho_cli.cost import counting, derived_writes, examples, item_writes, reads
+from daicho_cli.cost import counting, examples, reads
 from daicho_cli.cost.counting import StreamLoad
-from daicho_cli.cost.derived_writes import Touches
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import ItemEvent, list_events
 from daicho_cli.cost.reads import EntityReads
 from daicho_cli.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
 from daicho_cli.cost.units import Units, measure_read, sum_units
+from daicho_cli.cost.writes import (
+    RECORD,
+    EntityShape,
+    Touches,
+    count_touches,
+    estimate_item_write,
+    estimate_row_writes,
+    estimate_section_change,
+    list_groups,
+)
 
 Work = Literal["items", "rows", "slots", "rollups", "announcements", "times", "reads"]
 """What units are used for: base items with all that their requests read and write; index rows;
@@ -150,8 +158,8 @@ class _EntityEstimator:
         return sum(
             event.count
             for event in self._events
-            if derived_writes.estimate_row_writes(self._plan, event)
-            or any(t.live for _, t in derived_writes.count_touches(self._plan, event))
+            if estimate_row_writes(self._plan, event)
+            or any(t.live for _, t in count_touches(self._plan, event))
         )
 
     @property
@@ -183,29 +191,29 @@ class _EntityEstimator:
         plan, assumptions = self._plan, self._traffic.assumptions
         keyed_name = f"{ITEM}: idempotency"
         for event in self._events:
-            one = item_writes.estimate_item_write(plan, self._shape, event, assumptions)
+            one = estimate_item_write(plan, self._shape, event, assumptions)
             yield self._line(f"{ITEM}: {event.kind}", "items", event.count, one * event.count)
             if event.keyed:
-                yield self._line(keyed_name, "items", event.count, item_writes.RECORD * event.count)
+                yield self._line(keyed_name, "items", event.count, RECORD * event.count)
         for transaction in self._traffic.transactions:
             keyed = transaction.count * transaction.idempotent
             if next(iter(transaction.creates or transaction.deletes), "") == plan.name:
-                yield self._line(keyed_name, "items", keyed, item_writes.RECORD * keyed)
+                yield self._line(keyed_name, "items", keyed, RECORD * keyed)
         if changes := self._own.sections.changes:
-            changed = [item_writes.estimate_section_change(plan, e) for e in self._as_events()]
+            changed = [estimate_section_change(plan, e) for e in self._as_events()]
             mean = sum_units(changed) * (1 / len(changed))
             yield self._line("section: change", "items", changes, mean * changes)
 
     def _list_rows(self) -> Iterator[CostLine]:
         for event in self._events:
-            for name, one in derived_writes.estimate_row_writes(self._plan, event).items():
+            for name, one in estimate_row_writes(self._plan, event).items():
                 yield self._line(name, "rows", event.count, one * event.count)
 
     def _list_counts(self, load: StreamLoad) -> Iterator[CostLine]:
         plan = self._plan
         touches: defaultdict[str, Touches] = defaultdict(Touches)
         for event in self._events:
-            for aggregate, count in derived_writes.count_touches(plan, event):
+            for aggregate, count in count_touches(plan, event):
                 touches[aggregate.name] += count * event.count
         # One of each name, those that were removed last.
         counted = (*plan.aggregates, *plan.retiring.aggregates, *plan.aggregates)
@@ -213,7 +221,7 @@ class _EntityEstimator:
             figure = self._own.figures.get(name, FigureTraffic())
             groups = figure.groups
             if groups is None:
-                groups = len(derived_writes.list_groups(plan, name, self._events)) or 1
+                groups = len(list_groups(plan, name, self._events)) or 1
             slots, rollups = counting.estimate_counting(
                 aggregate, figure, touches[name], groups, self._traffic, load
             )
@@ -241,7 +249,7 @@ class _EntityEstimator:
     def _list_figure_reads(self) -> Iterator[CostLine]:
         own, plan = self._own, self._plan
         for name, figure in own.figures.items():
-            groups = derived_writes.list_groups(plan, name, self._as_events())
+            groups = list_groups(plan, name, self._as_events())
             tally = next(iter(groups), f"{examples.TENANT}#+{plan.name}.{name}#1")
             is_counter = any(counter.name == name for counter in plan.counters)
             slots = figure.slots if is_counter else self._traffic.stream.shards

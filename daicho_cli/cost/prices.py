@@ -10,7 +10,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from daicho.errors import DaichoError
-from daicho_cli.cost.file_values import TABLE, Number, describe_problem
+from daicho_cli.cost.traffic import TABLE, Number, describe_problem
 
 PRICE_FILE = Path(__file__).with_name("prices.toml")
 DEFAULT_REGION = "us-east-1"

@@ -14,11 +14,10 @@ from daicho.search.keyword import Keyword, KeywordError
 from daicho.search.posting_lists import FIRST_BLOCK_ROWS
 from daicho.storage.attributes import Image, measure_image
 from daicho_cli.cost.counting import build_slot
-from daicho_cli.cost.derived_writes import list_row_images
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import build_pieces, build_stored_item, build_version_item
 from daicho_cli.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
 from daicho_cli.cost.units import Units, measure_get, measure_read, select_entry
+from daicho_cli.cost.writes import EntityShape, list_row_images
 
 Measure = Callable[[Image, Mapping[str, Any]], float]
 SCORE_BYTES = 29

@@ -1,20 +1,36 @@
-"""The traffic of a period, usually a month: what a traffic file describes. Pure.
+"""The traffic of a period, usually a month: what a traffic file describes.
 
 All numbers are of the whole period and of all tenants together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
-from typing import Any, Literal
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from daicho.errors import DaichoError
-from daicho_cli.cost.file_values import TABLE, Number, Whole, describe_problem
 from daicho_cli.cost.footprint import PROJECT_WINDOW_SECONDS
+
+Number = Annotated[float, Field(ge=0, strict=True)]
+Whole = Annotated[int, Field(ge=0, strict=True)]
+TABLE = ConfigDict(extra="forbid")
+"""The configuration of a dataclass that is a table of a file."""
+
+
+def describe_problem(error: ValidationError, keys: Iterable[str] = ()) -> str:
+    """The first value that is wrong, missing or unknown. ``keys``: that a table can have."""
+    problem = error.errors()[0]
+    path = ".".join(map(str, problem["loc"]))
+    if problem["type"] != "unexpected_keyword_argument":
+        return f"{path}: {problem['msg']}"
+    near = get_close_matches(str(problem["loc"][-1]), keys, 1)
+    return f"{path} is unknown" + (f"; did you mean {near[0]!r}?" if near else "")
+
 
 MONTH_DAYS = 30.0
 

@@ -1,8 +1,10 @@
-"""``daicho docs``: the table of access patterns, from the declarations and the routes."""
+"""The table of access patterns, from the declarations and the source code of routes."""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from daicho.declare.entity import EntityMeta
 from daicho.declare.registry import Daicho
 from daicho.layout.tenant_items import build_closed_mark_key, build_job_key
 from daicho.plan import (
@@ -24,9 +27,59 @@ from daicho.plan import (
 from daicho.plan.figures.series import get_chunk_name
 from daicho.storage.item_key import ItemKey
 from daicho.web import routes
-from daicho_cli.generate.generated_file import Check, write_or_check
-from daicho_cli.generate.route_queries import list_queries
+from daicho_cli.generate.openapi import Check, write_or_check
 from daicho_cli.project import find_root
+
+QUERY_MODES = ("all", "inverse", "top", "under")
+
+
+def list_queries(function: Callable[..., Any]) -> list[str]:
+    """The declarations that a function names, itself or through functions of its package.
+
+    Examples: ``Artist.named``, ``Track.key.all``. A new item of an entity is ``Song.write``.
+    """
+    queries: dict[str, None] = {}
+    seen: set[object] = set()
+    _collect(function, queries, seen)
+    return list(queries)
+
+
+def _collect(function: Callable[..., Any], queries: dict[str, None], seen: set[object]) -> None:
+    if function in seen:
+        return
+    seen.add(function)
+    scope = vars(inspect.getmodule(function))
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    tree.body[0].decorator_list = []  # type: ignore[attr-defined]
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        for name in _list_named(node, scope, called):
+            queries.setdefault(name)
+        if isinstance(node, ast.Name) and inspect.isfunction(scope.get(node.id)):
+            other = scope[node.id]
+            if _get_package(other) == _get_package(function):
+                _collect(other, queries, seen)
+
+
+def _list_named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[str]:
+    match node:
+        case ast.Attribute(ast.Attribute(ast.Name(entity), name), mode) if mode in QUERY_MODES:
+            if _declares(scope.get(entity), name):
+                yield f"{entity}.{name}.{mode}"
+        case ast.Attribute(ast.Name(entity), name) if id(node) in called:
+            if _declares(scope.get(entity), name):
+                yield f"{entity}.{name}"
+        case ast.Call(ast.Name(entity)) if isinstance(scope.get(entity), EntityMeta):
+            yield f"{entity}.write"
+
+
+def _get_package(function: Callable[..., Any]) -> str:
+    return function.__module__.rpartition(".")[0]
+
+
+def _declares(entity: Any, name: str) -> bool:
+    return isinstance(entity, EntityMeta) and name in entity.declarations_
+
 
 FILE = find_root() / "docs/reference/access-patterns.md"
 HEAD = """# Access patterns
@@ -138,59 +191,49 @@ class _EntityRow:
     def describe(self, rest: str) -> tuple[str, str, str]:
         """Index, key and reads; ``rest`` is a verb, or a declaration and its query mode."""
         name, _, mode = rest.partition(".")
-        key = self.plan.key
-        if name == "key" and mode == "all":
-            number = "its" if isinstance(key.shards, str) else key.shards
-            shards = "" if key.shards is None else f", merged over {number} shards"
-            least = "" if key.shards is None else ", 1 a shard at least"
-            return (
-                "table",
-                f"PK `{self._render_partition()}`{shards}",
-                f"1 for 4 KB of the page{least}",
-            )
-        if name == "key" and mode == "under":
-            return (
-                "table",
-                f"PK `{self._render_partition()}`, "
-                f"SK begins with whole components of `{self._render_sort()}`",
-                "1 for 4 KB of the page",
-            )
-        if name == "key" and mode == "inverse":
-            far = "#".join(f"{{{field}}}" for field in key.sort)
-            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        if name == "key" and mode in ("all", "inverse", "under"):
+            return self._describe_key(mode)
         if self.plan.versions and name == "versions":
             return self._describe_versions(mode)
         if self.plan.versions == "pointer" and name == "GET":
             return "table", f"{self._render_history()}, the last", "1"
-        declarations: tuple[Any, ...] = (
-            *self.plan.searches,
-            *self.plan.listings,
-            *self.plan.aggregates,
-            *self.plan.counters,
+        plan, is_top = self.plan, mode == "top"
+        declared: tuple[Any, ...] = (
+            *plan.searches,
+            *plan.listings,
+            *plan.aggregates,
+            *plan.counters,
         )
-        declaration = next((plan for plan in declarations if plan.name == name), None)
-        match declaration:
-            case SearchPlan():
-                return self._describe_search(declaration)
-            case ListingPlan():
-                return self._describe_listing(declaration)
-            case AggregatePlan():
+        match next((declaration for declaration in declared if declaration.name == name), None):
+            case SearchPlan() as search:
+                return self._describe_search(search)
+            case ListingPlan() as listing:
+                return self._describe_listing(listing)
+            case AggregatePlan() as tally:
+                return self._describe_ranking(tally) if is_top else self._describe_total(tally)
+            case CounterPlan() as counter:
                 return (
-                    self._describe_ranking(declaration)
-                    if mode == "top"
-                    else self._describe_total(declaration)
+                    self._describe_counter_ranking(counter)
+                    if is_top
+                    else self._describe_counter(counter)
                 )
-            case CounterPlan():
-                return (
-                    self._describe_counter_ranking(declaration)
-                    if mode == "top"
-                    else self._describe_counter(declaration)
-                )
-        return (
-            "table",
-            f"PK `{self._render_partition()}`, SK `{self._render_sort()}`",
-            self._describe_reads(name),
-        )
+        key = f"PK `{self._render_partition()}`, SK `{self._render_sort()}`"
+        return "table", key, self._describe_reads(name)
+
+    def _describe_key(self, mode: str) -> tuple[str, str, str]:
+        """The items of a partition, all or those under a prefix; or edges from the other end."""
+        key, page = self.plan.key, "1 for 4 KB of the page"
+        if mode == "inverse":
+            far = "#".join(f"{{{field}}}" for field in key.sort)
+            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        partition = f"PK `{self._render_partition()}`"
+        if mode == "under":
+            sort = f"SK begins with whole components of `{self._render_sort()}`"
+            return "table", f"{partition}, {sort}", page
+        if key.shards is None:
+            return "table", partition, page
+        number = "its" if isinstance(key.shards, str) else key.shards
+        return "table", f"{partition}, merged over {number} shards", f"{page}, 1 a shard at least"
 
     def _render_partition(self) -> str:
         key = self.plan.key
@@ -209,11 +252,8 @@ class _EntityRow:
                 reads = f"1, and {self._describe_reads('PATCH')}"
                 return "table", f"{self._render_history()}, SK `{{version}}`", reads
             case "forget":
-                return (
-                    "table",
-                    f"{self._render_history()}, from the first",
-                    "1 for 4 KB that is removed",
-                )
+                reads = "1 for 4 KB that is removed"
+                return "table", f"{self._render_history()}, from the first", reads
             case _:
                 return "table", f"{self._render_history()}, backward", "1 for 4 KB of the page"
 
@@ -280,11 +320,8 @@ class _EntityRow:
 
     def _describe_counter_ranking(self, counter: CounterPlan) -> tuple[str, str, str]:
         index, key, _ = self._describe_ranking(counter.tally)
-        return (
-            index,
-            f"{key}; live: PK `{self._render_slot(counter)}`",
-            "2 a page; live: 1, and 1 a slot",
-        )
+        live = f"{key}; live: PK `{self._render_slot(counter)}`"
+        return index, live, "2 a page; live: 1, and 1 a slot"
 
     def _render_slot(self, counter: CounterPlan) -> str:
         head = f"t#*{self.plan.name}.{counter.name}#{counter.since}"

@@ -1,8 +1,9 @@
-"""``daicho openapi``: the API's description, as a committed file."""
+"""``daicho openapi``: the API's description, as a committed file that is written or compared."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,34 @@ import typer
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web import openapi as api_description
-from daicho_cli.generate.generated_file import Check, write_or_check
-from daicho_cli.project import find_root
+from daicho_cli.project import discover_project, find_root, load_ledger
+
+Check = Annotated[
+    bool, typer.Option("--check", help="Only compare with the file; exit code 1 if they differ.")
+]
+Render = Callable[[Daicho, Ledger], str]
+
+
+def write_or_check(path: Path, render: Render, *, check: bool, make: str) -> None:
+    """Write the file that ``render`` makes of the declarations and their generations.
+
+    With ``check`` nothing is written; the command ends with exit code 1 if the file is out of date,
+    and names the target of ``make`` that writes it.
+    """
+    text = render(discover_project(), load_ledger())
+    root = find_root()
+    name = path.relative_to(root) if path.is_relative_to(root) else path
+    current = path.read_text(encoding="utf-8") if path.exists() else None
+    if current == text:
+        typer.echo(f"{name} is up to date")
+    elif check:
+        typer.echo(f"{name} differs from the declarations; run {make}", err=True)
+        raise typer.Exit(1)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        typer.echo(f"{name} written")
+
 
 FILE = find_root() / "docs/reference/openapi.json"
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from daicho.runtime.version import VERSION
+from daicho_cli.terminal import end_command
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".template"
@@ -38,8 +39,7 @@ def init(
     try:
         files = create_project(name, place)
     except InitError as error:
-        typer.echo(f"daicho init: {error}", err=True)
-        raise typer.Exit(1) from None
+        end_command(f"daicho init: {error}", 1)
     typer.echo(f"{len(files)} files in {place}. Next:\n\n  cd {place}\n  make up\n  make test")
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
@@ -18,26 +17,21 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
 from daicho.web.routes.builder import list_path_only_fields
-from daicho_cli.aws.connection import Connection
+from daicho_cli.aws import Connection
 from daicho_cli.checkpoint import CheckpointError
-from daicho_cli.load.batch_writer import BatchWriter
-from daicho_cli.load.checked_writer import CheckedWriter
 from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader, read_rejected
-from daicho_cli.load.row_preparer import RowPreparer
-from daicho_cli.load.row_reader import is_array
-from daicho_cli.load.unique_writer import UniqueWriter
-from daicho_cli.options import (
-    LOCAL,
-    Endpoint,
-    OptionError,
-    StackFile,
-    TableName,
-    check_tenant,
-    find_entity,
-)
+from daicho_cli.load.rows import RowPreparer, is_array
+from daicho_cli.load.writers import BatchWriter, CheckedWriter, UniqueWriter
+from daicho_cli.options import LOCAL, Endpoint, StackFile, TableName, check_tenant, find_entity
 from daicho_cli.project import discover_project, load_ledger
-from daicho_cli.terminal import CommandError, create_progress_bar, end_command, print_message
+from daicho_cli.terminal import (
+    CommandError,
+    OptionError,
+    end_command,
+    print_message,
+    show_progress_bar,
+)
 
 FAILED, ROWS_REJECTED = 1, 3
 """Exit codes: nothing was loaded, or not all; all was loaded but the rejected rows."""
@@ -152,17 +146,10 @@ def _run_with_progress_bar(loader: Loader) -> None:
     if is_array(loader.source):
         # Positions in an array are characters, not bytes.
         length = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[loaded]:,} items"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with create_progress_bar(*columns) as bar:
-        loaded = loader.checkpoint.progress.loaded
-        task = bar.add_task(loader.source.name, total=length, loaded=loaded)
-        loader.run(lambda loaded, end: bar.update(task, completed=end, loaded=loaded))
+    fields = {"total": length, "loaded": loader.checkpoint.progress.loaded}
+    shown = "{task.fields[loaded]:,} items"
+    with show_progress_bar(loader.source.name, shown, has_end=True, **fields) as update:
+        loader.run(lambda loaded, end: update(completed=end, loaded=loaded))
 
 
 def _print_report(loader: Loader) -> None:

@@ -6,17 +6,16 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from daicho.errors import Refusal
 from daicho.storage.attributes import Image
 from daicho_cli.checkpoint import CheckpointFile
-from daicho_cli.load.batch_writer import BatchWriter
 from daicho_cli.load.checkpoint import LoadProgress
-from daicho_cli.load.row_preparer import RejectedError, RowPreparer
-from daicho_cli.load.row_reader import NumberedRow, read_rows
-from daicho_cli.load.unique_writer import UniqueWriter
+from daicho_cli.load.rows import NumberedRow, RejectedError, RowPreparer, read_rows
+from daicho_cli.load.writers import BatchWriter, UniqueWriter
 
 BLOCK_ROWS = 2_500
 OnProgress = Callable[[int, int], None]
@@ -60,7 +59,7 @@ class Loader:
                 loaded += batch_size
                 on_progress(loaded, block_start)
             refused = self._list_refused(prepared)
-            self._append_rejected(sorted([*rejected, *refused], key=_get_line))
+            self._append_rejected(sorted([*rejected, *refused], key=itemgetter("line")))
             progress.loaded += len(images) - len(refused)
             progress.end, progress.line = block[-1].end, block[-1].end_line
             self.checkpoint.save(progress)
@@ -124,11 +123,6 @@ def _describe_rejected(row: NumberedRow, error: RejectedError | Refusal) -> dict
     content = row.raw if row.values is None else row.values
     problem = {"field": error.field, "detail": error.detail}
     return {"line": row.line, "error": problem, "row": content}
-
-
-def _get_line(rejected: dict[str, Any]) -> int:
-    line: int = rejected["line"]
-    return line
 
 
 def read_rejected(path: Path) -> Iterator[dict[str, Any]]:

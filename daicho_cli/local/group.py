@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
+from collections.abc import Iterator
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -10,9 +13,46 @@ from typer.core import TyperGroup
 
 from daicho.errors import DeclarationError, ProjectError
 from daicho_cli.local import lifecycle, ttl_process
-from daicho_cli.local import logs as logged
-from daicho_cli.local.instance import LocalError, LocalInstance
+from daicho_cli.local.instance import REGION, LocalError, LocalInstance
 from daicho_cli.local.programs import install_programs
+
+NEWEST = 200
+_FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
+_STACK_ID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""The end of the names that contain the id of their stack."""
+_OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
+
+
+def read_newest(instance: LocalInstance, lines: int = NEWEST) -> list[str]:
+    """The newest lines of all functions, oldest first: time, function, text."""
+    # Events of the same millisecond keep the order in which they were written.
+    events = sorted(_read_events(instance), key=lambda event: event[0])[-lines:]
+    return [f"{_format_time(at)}  {function:8} {text}" for at, function, text in events]
+
+
+def _read_events(instance: LocalInstance) -> Iterator[tuple[int, str, str]]:
+    client = instance.session().client("logs", endpoint_url=instance.endpoint, region_name=REGION)
+    groups = client.get_paginator("describe_log_groups").paginate()
+    for group in (entry["logGroupName"] for page in groups for entry in page["logGroups"]):
+        pages = client.get_paginator("filter_log_events").paginate(logGroupName=group)
+        for event in (entry for page in pages for entry in page["events"]):
+            if not event["message"].startswith(_OF_LAMBDA):
+                yield event["timestamp"], parse_function(group), event["message"].rstrip()
+    client.close()
+
+
+def parse_function(group: str) -> str:
+    """The function of a log group, by its name in the stack file; else the group's last part.
+
+    That is without the id of the stack.
+    """
+    match = _FUNCTION.search(group)
+    return match[1].lower() if match else _STACK_ID.sub("", group.rpartition("/")[2])
+
+
+def _format_time(milliseconds: int) -> str:
+    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%H:%M:%S")
+
 
 SUMMARY = "Run the project's stack on a local AWS, without an account and without Docker."
 
@@ -42,41 +82,41 @@ def up(
     ] = None,
 ) -> None:
     """Start the local AWS, deploy, load sample data, print the first calls."""
-    lifecycle.up(LocalInstance.find(), _say, with_sample=sample, faults=faults)
+    lifecycle.up(LocalInstance.find(), typer.echo, with_sample=sample, faults=faults)
 
 
 @app.command()
 def install() -> None:
     """Install the programs of the local AWS; `up` does it too."""
     for name in install_programs(LocalInstance.find().programs):
-        _say(f"{name} is installed")
+        typer.echo(f"{name} is installed")
 
 
 @app.command()
 def down() -> None:
     """Stop the local AWS; data and undelivered stream records stay."""
-    lifecycle.down(LocalInstance.find(), _say)
+    lifecycle.down(LocalInstance.find(), typer.echo)
 
 
 @app.command()
 def reset() -> None:
     """Stop the local AWS and forget its data."""
-    lifecycle.reset(LocalInstance.find(), _say)
+    lifecycle.reset(LocalInstance.find(), typer.echo)
 
 
 @app.command()
 def status() -> None:
     """Say what runs, and where."""
-    lifecycle.status(LocalInstance.find(), _say)
+    lifecycle.status(LocalInstance.find(), typer.echo)
 
 
 @app.command()
 def logs(
-    lines: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = logged.NEWEST,
+    lines: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = NEWEST,
 ) -> None:
     """Print what the functions logged."""
-    for line in logged.read_newest(LocalInstance.find(), lines):
-        _say(line)
+    for line in read_newest(LocalInstance.find(), lines):
+        typer.echo(line)
 
 
 @app.command(name="sample-data")
@@ -86,8 +126,8 @@ def sample_data() -> None:
     sample = lifecycle.find_sample_data(instance.project)
     if sample is None:
         raise LocalError("the project names no sample_data in [tool.daicho] of pyproject.toml")
-    loaded = sample.load(instance, instance.stack(), _say)
-    _say(f"{loaded} items are new; the others were there.")
+    loaded = sample.load(instance, instance.stack(), typer.echo)
+    typer.echo(f"{loaded} items are new; the others were there.")
 
 
 @app.command()
@@ -105,15 +145,11 @@ def expire(
     if days:
         for day, deleted in enumerate(ttl_process.simulate_days(instance, days, entity or ()), 1):
             if deleted:
-                _say(f"in {day} days: {deleted} expired")
+                typer.echo(f"in {day} days: {deleted} expired")
     elif every:
         ttl_process.run(instance, every)
     else:
-        _say(f"{ttl_process.delete_expired_now(instance)} expired")
-
-
-def _say(text: str) -> None:
-    typer.echo(text)
+        typer.echo(f"{ttl_process.delete_expired_now(instance)} expired")
 
 
 def _end(text: str, trouble: Exception) -> NoReturn:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from daicho.cdk.functions import layer
+from daicho.cdk.functions import assets
 from daicho.errors import SettingsError
 from daicho_cli.local.instance import LocalError
 
@@ -120,7 +120,7 @@ def install_node_packages(folder: Path, files: Sequence[Path]) -> None:
 
 def _install_layer(folder: Path) -> None:
     try:
-        layer.install_packages(folder)
+        assets.install_packages(folder)
     except SettingsError as error:
         raise LocalError(str(error)) from error
 
@@ -167,5 +167,5 @@ PROGRAMS = (
         partial(install_environment, requirements=MINISTACK_PINS),
     ),
     Program("node", NODE_FILES, partial(install_node_packages, files=NODE_FILES)),
-    Program(LAYER, (layer.REQUIREMENTS,), _install_layer),
+    Program(LAYER, (assets.REQUIREMENTS,), _install_layer),
 )

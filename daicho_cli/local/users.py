@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from daicho.runtime.token_claims import OPERATOR
-from daicho_cli.local.instance import LocalInstance
-from daicho_cli.user.pool_user import PoolUser, create_or_update_user
+from daicho_cli.user import PoolUser, create_or_update_user
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
@@ -18,35 +16,19 @@ PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it is valid on the local AWS 
 
 
 def make_tokens(
-    instance: LocalInstance, pool: str, client_id: str, roles: Sequence[str] = ()
+    cognito: CognitoIdentityProviderClient,
+    pool: str,
+    client_id: str,
+    roles: Sequence[str] = (),
+    group: str | None = None,
 ) -> dict[str, str]:
-    """An ID token of each demo tenant; creates its user if necessary.
+    """An ID token of a user of each demo tenant; creates the user if necessary.
 
-    ``roles``: those of the user, so that it may call every route.
+    ``roles``: those of the user, so that it may call every route. ``group``: see `make_token`.
     """
-    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
-    groups = [role for role in roles if role != ADMIN]
     return {
-        tenant: make_token(cognito, pool, client_id, tenant, roles=groups) for tenant in TENANTS
+        tenant: make_token(cognito, pool, client_id, tenant, group, roles) for tenant in TENANTS
     }
-
-
-def list_admins(
-    instance: LocalInstance, pool: str, client_id: str, roles: Sequence[str] = ()
-) -> dict[str, str]:
-    """An ID token of an administrator of each demo tenant, who may delete it."""
-    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
-    return {
-        tenant: make_token(cognito, pool, client_id, tenant, ADMIN, roles) for tenant in TENANTS
-    }
-
-
-def make_operator(
-    instance: LocalInstance, pool: str, client_id: str, roles: Sequence[str] = ()
-) -> str:
-    """An ID token of a user who may do everything: the one that signs in to the console."""
-    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
-    return make_token(cognito, pool, client_id, TENANTS[0], OPERATOR, [ADMIN, *roles])
 
 
 def name_user(tenant: str, group: str | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,21 +18,22 @@ from daicho.plan.disabled import RETIREMENT_S
 from daicho.project import Project
 from daicho.release.refusals import list_early_disables, list_refusals
 from daicho.runtime.clock import utc_now
-from daicho_cli.aws.deployed_stage import DeployedStage, StageOptions, find_stage
-from daicho_cli.contract.committed import ContractError, compare_with_committed
-from daicho_cli.options import LOCAL, Endpoint, Region, StackFile, Stage, TableOfStage
-from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
-from daicho_cli.plan.deployment_plan import REFUSED, ContractResult, DeploymentPlan
-from daicho_cli.plan.document import build_document
-from daicho_cli.plan.item_reader import sample_items
-from daicho_cli.plan.limits import LimitCheck
+from daicho_cli.aws import DeployedStage, StageOptions, find_stage
+from daicho_cli.contract.command import ContractError, compare_with_committed
+from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
+from daicho_cli.plan.changes import EMPTY_STAGE, list_declaration_routes, list_entity_changes
+from daicho_cli.plan.items import LimitCheck, ScanOptions, confirm_scan, sample_items, scan_entities
 from daicho_cli.plan.rebuild import estimate_entity, find_prices
-from daicho_cli.plan.report import format_plan
-from daicho_cli.plan.routes import list_declaration_routes
-from daicho_cli.plan.table_scan import ScanOptions, confirm_scan, scan_entities
-from daicho_cli.plan.template_guard import TemplateCheck, check_template
+from daicho_cli.plan.report import (
+    REFUSED,
+    ContractResult,
+    DeploymentPlan,
+    build_document,
+    format_plan,
+)
+from daicho_cli.plan.template import TemplateCheck, check_template
 from daicho_cli.project import discover_project, find_project, load_ledger
-from daicho_cli.terminal import end_on_errors, print_message
+from daicho_cli.terminal import end_on_errors, print_json, print_message
 
 DEFAULT_SCAN_RATE = 500.0
 
@@ -69,7 +69,7 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
             help="The output of `cdk synth`: refuse it if it replaces a resource with data.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what a deployment changes in a stage, what it costs, and what is refused.
 
@@ -89,7 +89,7 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
         )
         made = made.add_check(check)
     if as_json:
-        typer.echo(json.dumps(build_document(made), indent=2, ensure_ascii=False))
+        print_json(build_document(made))
     else:
         typer.echo(format_plan(made))
     raise typer.Exit(made.exit_code)

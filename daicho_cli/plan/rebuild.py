@@ -12,16 +12,16 @@ from daicho.rebuild.touches import ITEMS_PER_PAGE
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.capacity import READ_UNIT_BYTES
-from daicho_cli.aws.table_size import TableSize
-from daicho_cli.cost import counting, derived_writes
+from daicho_cli.aws import TableSize
+from daicho_cli.cost import counting
 from daicho_cli.cost.counting import SECONDS_A_DAY, StreamLoad
 from daicho_cli.cost.examples import ItemEvent
 from daicho_cli.cost.prices import DEFAULT_REGION, PriceError, Prices, load_prices
 from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_write, sum_units
-from daicho_cli.plan.assessment import EntityChange
-from daicho_cli.plan.item_reader import ItemCount, ItemsRead
-from daicho_cli.plan.limits import LimitCheck
+from daicho_cli.cost.writes import count_touches, list_groups, list_row_images
+from daicho_cli.plan.changes import EntityChange
+from daicho_cli.plan.items import ItemCount, ItemsRead, LimitCheck
 
 PASSES = (0.5, 1.0)
 """Read units for 4 KB of each scan of all items: the first one touches them, with eventually
@@ -153,9 +153,9 @@ def estimate_rebuild(
     load = counting.compute_stream_load(traffic, item_count)
     rows = scanned = 0.0
     for image in images:
-        derived = [row for _, row in derived_writes.list_row_images(plan, image)]
+        derived = [row for _, row in list_row_images(plan, image)]
         scanned += sum(PASSES) * sum(map(_count_scanned_units, (image, *derived)))
-        for _, row in derived_writes.list_row_images(built, image):
+        for _, row in list_row_images(built, image):
             scanned -= PASSES[0] * _count_scanned_units(row)  # the first pass does not find it
             rows += measure_write(None, row)
     counted = _estimate_counts(built, images, item_count, traffic, load)
@@ -189,12 +189,12 @@ def _estimate_counts(
 ) -> Units:
     """The units of the slots, totals and rankings of all aggregates."""
     events = [ItemEvent("create", 1, None, image, {}) for image in images]
-    counted = [derived_writes.count_touches(built, event) for event in events]
+    counted = [count_touches(built, event) for event in events]
     total = Units()
     for (aggregate, first), *others in zip(*counted, strict=True):
         touches = sum((touches for _, touches in others), first) * (item_count / len(images))
         alone = replace(built, aggregates=(aggregate,), retiring=RetiringPlan())
-        groups = len(derived_writes.list_groups(alone, aggregate.name, events)) or 1
+        groups = len(list_groups(alone, aggregate.name, events)) or 1
         total += sum_units(
             counting.estimate_counting(aggregate, FigureTraffic(), touches, groups, traffic, load)
         )

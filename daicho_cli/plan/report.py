@@ -1,36 +1,89 @@
-"""What `daicho plan` prints: text for readers."""
+"""The result of ``daicho plan``: as text and as JSON. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from daicho.derive.limits import MAX_GROUPS, MAX_ROWS
+from daicho.derive.contributions import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
-from daicho_cli.contract.report import format_changes
+from daicho_cli.contract.command import ContractCheck, format_changes, render_check
 from daicho_cli.cost.prices import Prices
 from daicho_cli.cost.report import format_dollars
-from daicho_cli.plan.assessment import DeclarationChange, EntityChange
-from daicho_cli.plan.deployment_plan import ContractResult, DeploymentPlan
-from daicho_cli.plan.item_reader import SAMPLE_PAGES, ItemCount, ItemsRead
-from daicho_cli.plan.limits import FoundItems
+from daicho_cli.plan.changes import DeclarationChange, EntityChange
+from daicho_cli.plan.items import SAMPLE_PAGES, FoundItems, ItemCount, ItemsRead
 from daicho_cli.plan.rebuild import DEFAULT_RATE, EntityRebuild
+from daicho_cli.plan.template import TemplateCheck
+from daicho_cli.terminal import format_duration
+
+NOTHING, REFUSED, CHANGES = 0, 1, 2
+"""Exit codes: nothing changes; the deployment is refused, or the command could not run; it changes
+something, or breaks clients."""
+
+
+@dataclass(frozen=True)
+class ContractResult:
+    """The comparison with the committed API; ``problem``: why there is none."""
+
+    check: ContractCheck | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class DeploymentPlan:
+    """What a deployment of the checkout does.
+
+    Args:
+        table: its name; empty before the first deployment.
+        refusals: why it is refused, in a sentence each, with the remedy.
+        is_recorded: whether the table has the backfill items of all its entities.
+        entities: those that change.
+        waiting: the entities for whose event filter the deployment waits.
+        rebuilds: of the entities that need one.
+        read: what was read for the rebuilds; None if nothing was.
+        prices: those of the rebuilds.
+        region: of the stage; the price file may lack it, then the prices are of another Region.
+        contract: None if the declarations are refused.
+        notices: what happens to resources with data, as far as only CloudFormation can decide it.
+    """
+
+    table: str
+    refusals: Sequence[str] = ()
+    is_recorded: bool = True
+    entities: Sequence[EntityChange] = ()
+    waiting: Sequence[str] = ()
+    rebuilds: Sequence[EntityRebuild] = field(default_factory=tuple)
+    read: ItemsRead | None = None
+    prices: Prices | None = None
+    region: str = ""
+    contract: ContractResult | None = None
+    notices: Sequence[str] = ()
+
+    def add_check(self, check: TemplateCheck) -> DeploymentPlan:
+        """The plan with what the template does to resources with data."""
+        return replace(self, refusals=[*self.refusals, *check.refusals], notices=check.notices)
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether clients of the committed API may fail."""
+        check = self.contract.check if self.contract else None
+        return check is not None and check.is_breaking
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        if self.refusals:
+            return REFUSED
+        return CHANGES if self.entities or self.is_breaking or self.notices else NOTHING
+
 
 INDENT = "  "
-MINUTE_S, HOUR_S = 60, 3_600
 
 
 def format_plan(plan: DeploymentPlan) -> str:
     """The whole plan."""
     return "\n".join(_list_lines(plan))
-
-
-def format_duration(seconds: float) -> str:
-    """Minutes, or hours."""
-    if seconds < MINUTE_S:
-        return "<1 min"
-    if seconds < HOUR_S:
-        return f"{seconds / MINUTE_S:.0f} min"
-    return f"{seconds / HOUR_S:,.1f} h"
 
 
 def format_count(items: ItemCount) -> str:
@@ -123,29 +176,23 @@ def list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]
     detail = f": {', '.join(units)}; {price}" if units else ""
     yield f"{INDENT}rebuild of {built}: {format_count(rebuild.items)} items{detail}"
     check = rebuild.check
-    if check.over_together.count:
-        yield (
-            f"{INDENT}! {check.over_together.count:,} of {check.checked:,} items that were checked "
-            f"pass the limits ({MAX_ROWS} rows, {MAX_GROUPS} groups) only because what is declared "
-            f"and what retires count separately: {_format_keys(check.over_together)}"
-        )
-    if check.impossible.count:
-        yield (
-            f"{INDENT}! {check.impossible.count:,} of {check.checked:,} items that were checked "
-            f"cannot be derived by generation {generation}. The rebuild leaves them: "
-            f"{_format_keys(check.impossible)}"
-        )
-    if check.taken.count:
-        yield (
-            f"{INDENT}! {check.taken.count:,} of {check.checked:,} items that were checked have a "
-            "unique value that another item has. The rebuild is blocked until they are changed: "
-            f"{_format_keys(check.taken)}"
-        )
-    if check.expiring.count:
-        yield (
-            f"{INDENT}! {check.expiring.count:,} of {check.checked:,} items that were checked "
-            f"expire when the rebuild touches them: {_format_keys(check.expiring)}"
-        )
+    together = (
+        f"pass the limits ({MAX_ROWS} rows, {MAX_GROUPS} groups) only because what is declared and "
+        "what retires count separately"
+    )
+    impossible = f"cannot be derived by generation {generation}. The rebuild leaves them"
+    taken = (
+        "have a unique value that another item has. The rebuild is blocked until they are changed"
+    )
+    for found, problem in (
+        (check.over_together, together),
+        (check.impossible, impossible),
+        (check.taken, taken),
+        (check.expiring, "expire when the rebuild touches them"),
+    ):
+        if found.count:
+            share = f"{found.count:,} of {check.checked:,} items that were checked"
+            yield f"{INDENT}! {share} {problem}: {_format_keys(found)}"
 
 
 def _list_archive_lines(change: EntityChange) -> Iterator[str]:
@@ -221,3 +268,88 @@ def _list_contract_lines(contract: ContractResult) -> Iterator[str]:
     elif contract.check.changes:
         yield f"The API, compared with {contract.check.against}:"
         yield format_changes(contract.check.changes, INDENT)
+
+
+def build_document(plan: DeploymentPlan) -> dict[str, Any]:
+    """The plan as plain JSON values."""
+    rebuilds = {rebuild.entity: rebuild for rebuild in plan.rebuilds}
+    return {
+        "exit_code": plan.exit_code,
+        "table": plan.table or None,
+        "recorded": plan.is_recorded,
+        "refusals": list(plan.refusals),
+        "notices": list(plan.notices),
+        "entities": [
+            _describe_entity(change, rebuilds.get(change.entity)) for change in plan.entities
+        ],
+        "waiting_for_filter": list(plan.waiting),
+        "sample": _describe_sample(plan),
+        "contract": _describe_contract(plan.contract),
+    }
+
+
+def _describe_entity(change: EntityChange, rebuild: EntityRebuild | None) -> dict[str, Any]:
+    return {
+        "entity": change.entity,
+        "before": change.before or None,
+        "after": change.after,
+        "rolled_back": change.is_rolled_back,
+        "changes": [_describe_change(each) for each in change.changes],
+        "rebuild": None if rebuild is None else _describe_rebuild(rebuild),
+    }
+
+
+def _describe_change(declaration: DeclarationChange) -> dict[str, Any]:
+    change = declaration.change
+    return {
+        "declaration": change.declaration,
+        "effect": change.effect.name.lower(),
+        "sentence": f"{change.entity}.{change.declaration} {declaration.description}",
+        "old": change.old or None,
+        "new": change.new or None,
+        "hides_data": change.effect.hides_data,
+        "being_built": declaration.is_being_built,
+        "routes": list(declaration.routes),
+    }
+
+
+def _describe_rebuild(rebuild: EntityRebuild) -> dict[str, Any]:
+    estimate, check = rebuild.estimate, rebuild.check
+    return {
+        "declarations": list(rebuild.declarations),
+        "items": rebuild.items.count,
+        "basis": rebuild.items.basis,
+        "sampled": rebuild.sampled,
+        **vars(estimate),
+        "checked": check.checked,
+        "over_limits_together": _describe_found(check.over_together),
+        "not_derivable": _describe_found(check.impossible),
+        "expiring": _describe_found(check.expiring),
+        "not_unique": _describe_found(check.taken),
+    }
+
+
+def _describe_found(found: FoundItems) -> dict[str, Any]:
+    return {"items": found.count, "keys": [{"PK": key.pk, "SK": key.sk} for key in found.keys]}
+
+
+def _describe_sample(plan: DeploymentPlan) -> dict[str, Any] | None:
+    if plan.read is None or plan.prices is None:
+        return None
+    read, prices = plan.read, plan.prices
+    return {
+        "whole": read.is_whole,
+        "pages": read.pages,
+        "items": read.scanned,
+        "read_units": read.units,
+        "region": prices.region,
+        "prices": str(prices.published),
+    }
+
+
+def _describe_contract(contract: ContractResult | None) -> dict[str, Any] | None:
+    if contract is None:
+        return None
+    if contract.check is None:
+        return {"problem": contract.problem}
+    return render_check(contract.check)

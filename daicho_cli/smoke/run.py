@@ -1,30 +1,40 @@
-"""One run: the HTTP checks in a tenant of its own, and its removal."""
+"""``daicho smoke``: drives one route of each kind of a deployed stack."""
 
 from __future__ import annotations
 
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
 
 import httpx
+import typer
 
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.options import OptionError
-from daicho_cli.smoke.archive_checks import ARCHIVE_TENANT_SUFFIX, expire_item, read_rows
-from daicho_cli.smoke.calls import Api, Checks, SmokeFailure, open_api
-from daicho_cli.smoke.derived_checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks
-from daicho_cli.smoke.item_checks import ItemChecks, try_each
-from daicho_cli.smoke.items import Item, ItemMaker
-from daicho_cli.smoke.report import Outcome, Report
-from daicho_cli.smoke.routes import Routes
-from daicho_cli.smoke.target import Target
-from daicho_cli.smoke.users import create_run_user
+from daicho_cli.options import LOCAL, AsJson, Region, StackFile, Stage
+from daicho_cli.project import discover_project, load_ledger
+from daicho_cli.smoke.calls import Api, Checks, Outcome, Report, SmokeFailure, open_api
+from daicho_cli.smoke.checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks, ItemChecks, try_each
+from daicho_cli.smoke.routes import Item, ItemMaker, Routes
+from daicho_cli.smoke.target import (
+    ARCHIVE_TENANT_SUFFIX,
+    Target,
+    TargetOptions,
+    create_run_user,
+    expire_item,
+    find_target,
+    read_rows,
+)
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, OptionError, end_on_errors, print_json
 
 DELETION_PATIENCE_S = 30.0
 RUN_NAME = re.compile(r"smoke-[0-9a-f]{8}")
@@ -234,3 +244,70 @@ class SmokeRun:
                     self.left_behind.append(f"{item.path}: {failure}")
             else:
                 self.left_behind.append(f"{item.entity.__name__} {item.key}: no route removes it")
+
+
+PATIENCE_S = 150.0
+"""A rollup runs each minute, and a first request starts a function."""
+
+
+def smoke(  # noqa: PLR0913, PLR0917  # the command's options
+    stage: Stage = None,
+    region: Region = None,
+    stack: StackFile = LOCAL,
+    outputs: Annotated[
+        Path | None, typer.Option(help="A file of cdk deploy --outputs-file, instead of --stage.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="The address of an API: only HTTP is tested. With --token.")
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DAICHO_TOKEN", help="A token of a user, instead of a user for this run."
+        ),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=1, help="Seconds to wait for derived state.")
+    ] = PATIENCE_S,
+    check_archive: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Look for the archived item of an earlier run."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Test a deployed stack: drive one route of each kind.
+
+    The routes are those of the project's declarations, with the examples of the deployment's own
+    description. The run has a tenant and a user of its own, which it removes. Exit code 1: a check
+    failed.
+    """
+    with end_on_errors("smoke"), _end_as_interrupted():
+        target = find_target(TargetOptions(stack, stage, region, outputs, url, token))
+        run = SmokeRun(target, discover_project(), load_ledger(), patience)
+        if check_archive is not None:
+            run.name = check_archive
+            run.check_archive()
+        elif token is not None:
+            run.drive_with(token)
+        else:
+            run.drive()
+        report = run.build_report()
+        if as_json:
+            print_json(report.to_document())
+        else:
+            report.print()
+    raise typer.Exit(INCOMPLETE if report.failed else SUCCESS)
+
+
+@contextmanager
+def _end_as_interrupted() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C: the user and the tenant are removed."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,25 +1,47 @@
-"""The stack that is tested: where its API is, and what its resources are called."""
+"""The stack that is tested: its API and resources, the user of a run, and its archive.
+
+DynamoDB deletes an expired item within days, so a run at a deployed stage only begins the check of
+the archive: it leaves one expired item in a tenant of its own, and a later run looks for its row.
+The local stack simulates the TTL process, so the same check takes seconds there.
+
+The archiver is not invoked with an event of our own: the row would have a number that the stream
+does not have, and the audit of the archive would report it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import secrets
+import string
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.config import Config
+from pydantic import TypeAdapter
 
-from daicho_cli.aws.stacks import (
-    StackError,
-    list_local_outputs,
-    name_stack,
-    read_local_stack,
-    read_outputs,
-)
-from daicho_cli.local.instance import REGION
-from daicho_cli.options import OptionError
+from daicho.archive.reader import ArchiveReader, Selection
+from daicho.archive.row_format import ArchivedRow
+from daicho.declare.queries import ItemRef
+from daicho.plan import Ledger
+from daicho.query.key_resolver import KeyResolver
+from daicho.runtime.clock import utc_now
+from daicho.runtime.token_claims import TENANT_CLAIM
+from daicho.storage.bucket import Bucket
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.item_key import ItemKey
+from daicho.storage.table import Table
+from daicho.web.schema import models
+from daicho_cli.aws import Stack, StackError, name_stack, read_outputs
+from daicho_cli.local.users import ADMIN
+from daicho_cli.smoke.calls import SmokeFailure
+from daicho_cli.smoke.routes import Item
+from daicho_cli.terminal import OptionError
+from daicho_cli.user import PoolUser, UserExistsError, create_user
 
 
 @dataclass(frozen=True)
@@ -97,11 +119,9 @@ def find_target(options: TargetOptions) -> Target:
     if options.outputs is not None:
         stack, outputs = _read_outputs_file(options.outputs)
         return Target(_get_url(stack, outputs), stack, outputs, options.region)
-    content = read_local_stack(options.stack)
-    outputs = list_local_outputs(content)
-    local = name_stack("local")
-    region = content.get("region", REGION)
-    return Target(_get_url(local, outputs), local, outputs, region, content.get("endpoint"))
+    local, name = Stack.find(None, options.stack), name_stack("local")
+    url = _get_url(name, local.resources)
+    return Target(url, name, local.resources, local.region, local.endpoint)
 
 
 def _get_url(stack: str, outputs: Mapping[str, str]) -> str:
@@ -121,3 +141,122 @@ def _read_outputs_file(file: Path) -> tuple[str, Mapping[str, str]]:
         names = ", ".join(name for name, _ in stacks) or "none"
         raise StackError(f"{file} must have one stack with the output ApiUrl; it has {names}")
     return stacks[0]
+
+
+_KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_")
+
+
+@contextmanager
+def create_run_user(target: Target, tenant: str, roles: Sequence[str] = ()) -> Iterator[str]:
+    """Create an administrator of a tenant with these roles too, and sign in; the ID token.
+
+    The user is removed when the context closes, also after an error or an interruption.
+
+    Raises:
+        StackError: the stack has no user pool.
+        UserExistsError: the pool has a user of this name. It is not this run's, and is not changed.
+        ClientError, BotoCoreError: Cognito refuses.
+    """
+    pool, client_id = target.outputs.get("UserPoolId"), target.outputs.get("UserPoolClientId")
+    if not pool or not client_id:
+        raise StackError(f"{target.title} has no user pool: give a token with --token")
+    cognito, password = target.open_client("cognito-idp"), _make_password()
+    user = PoolUser(
+        name=tenant,
+        tenant=tenant,
+        email=f"{tenant}@example.com",
+        groups=list(dict.fromkeys([ADMIN, *roles])),
+        tenant_claim=target.outputs.get("TenantClaim", TENANT_CLAIM),
+    )
+    with ExitStack() as removal:
+        # Before the request: an interrupted one may have created the user.
+        removal.callback(_remove, cognito, pool, tenant)
+        try:
+            create_user(cognito, pool, user, password)
+        except UserExistsError:
+            removal.pop_all()
+            raise
+        yield _sign_in(cognito, pool, client_id, tenant, password)
+
+
+def _remove(cognito: Any, pool: str, user: str) -> None:
+    with suppress(cognito.exceptions.UserNotFoundException):  # it could not be created
+        cognito.admin_delete_user(UserPoolId=pool, Username=user)
+
+
+def _sign_in(cognito: Any, pool: str, client_id: str, user: str, password: str) -> str:
+    answer = cognito.admin_initiate_auth(
+        UserPoolId=pool,
+        ClientId=client_id,
+        AuthFlow="ADMIN_USER_PASSWORD_AUTH",
+        AuthParameters={"USERNAME": user, "PASSWORD": password},
+    )
+    return str(answer["AuthenticationResult"]["IdToken"])
+
+
+def _make_password() -> str:
+    """A random password with characters of every kind that a pool may require."""
+    return "".join(secrets.choice(kind) for kind in _KINDS for _ in range(8))
+
+
+EXPIRED_SECONDS = 60
+"""How long ago the item expires: DynamoDB ignores what expired more than five years ago."""
+ARCHIVE_TENANT_SUFFIX = "-archive"
+"""Appended to the name of a run: the tenant whose expired item is left for DynamoDB."""
+
+
+def expire_item(target: Target, ledger: Ledger, tenant: str, item: Item) -> None:
+    """Set the end of an item's life to a moment that has passed.
+
+    Raises:
+        SmokeFailure: the item is not in the table.
+        ClientError, BotoCoreError: DynamoDB refuses.
+    """
+    table = target.outputs["TableName"]
+    client = target.open_client("dynamodb")
+    key = _find_key(Table(client, table), ledger, tenant, item)
+    try:
+        client.update_item(
+            TableName=table,
+            Key={"PK": {"S": key.pk}, "SK": {"S": key.sk}},
+            UpdateExpression="SET #ttl = :past",
+            ConditionExpression="attribute_exists(PK)",
+            ExpressionAttributeNames={"#ttl": "ttl"},
+            ExpressionAttributeValues={":past": {"N": str(int(time.time()) - EXPIRED_SECONDS)}},
+        )
+    except client.exceptions.ConditionalCheckFailedException:
+        raise SmokeFailure(f"{item.path} is not in the table as {key.pk} {key.sk}") from None
+
+
+def read_rows(target: Target, tenant: str, entities: Sequence[str]) -> list[ArchivedRow]:
+    """The rows of a tenant in the archive.
+
+    Raises:
+        SmokeFailure: an object of the archive cannot be read.
+        UnavailableError: S3 does not answer.
+    """
+    bucket = Bucket(target.open_client("s3"), target.outputs["ArchiveBucketName"])
+    broken: list[str] = []
+    selection = Selection(tuple(entities), tenant)
+    rows = list(ArchiveReader(bucket).read_rows(selection, lambda name, _: broken.append(name)))
+    if broken:
+        raise SmokeFailure(f"objects of the archive cannot be read: {', '.join(broken)}")
+    return rows
+
+
+def _find_key(table: Table, ledger: Ledger, tenant: str, item: Item) -> ItemKey:
+    entity = item.entity
+    parts = tuple(
+        _read_field(entity.fields_[name].annotation, item.values[name])
+        for name in models.list_key_names(entity)
+    )
+    resolver = KeyResolver(table, ledger, tenant, utc_now, ItemCache(utc_now))
+    key = resolver.resolve_key(ItemRef(entity, parts))
+    if key is None:
+        raise SmokeFailure(f"the key of {item.path} depends on an item that does not exist")
+    return key
+
+
+def _read_field(annotation: Any, value: Any) -> Any:
+    """A value of the API as the field has it: a date is text there."""
+    return TypeAdapter(annotation).validate_python(value)

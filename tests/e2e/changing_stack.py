@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 
 from daicho_cli.local import lifecycle
-from daicho_cli.local.deploy import deploy
 from daicho_cli.local.instance import LocalInstance
+from daicho_cli.local.lifecycle import deploy
 from tests.e2e.api import client
 from tests.e2e.redeployed import redeploy
 from tests.support.changing_project import ChangingProject

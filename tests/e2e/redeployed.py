@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from daicho.cdk.functions.code import copy_code
+from daicho.cdk.functions.assets import copy_code
 from daicho.project import Project
 from tests.support.repository import PROJECT
 

@@ -13,7 +13,7 @@ import pytest
 from constructs import IConstruct
 
 from daicho.cdk import CognitoPool, Machine, OwnIssuer
-from daicho.cdk.nag_suppressions import suppress_finding
+from daicho.cdk.conventions import suppress_finding
 from daicho.cdk.settings import STAGES, Settings
 from daicho.plan import (
     AggregatePlan,

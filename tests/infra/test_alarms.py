@@ -10,9 +10,9 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.archive.audit import AuditReport
-from daicho.archive.forget_schedule import ForgetRunReport
+from daicho.archive.forgetter import ForgetRunReport
 from daicho.cdk import STAGES, DaichoStack
-from daicho.cdk.observability.remedies import REMEDIES
+from daicho.cdk.observability.alarms import REMEDIES
 from daicho.errors import SettingsError
 from daicho.handlers.wiring.metrics import emit
 from daicho.sweep import Report as SweepReport

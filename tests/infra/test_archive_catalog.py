@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.chain import Chain, render_folder
-from daicho.cdk.archive_sql import QUERIES
-from daicho_cli.archive.duckdb_engine import open_engine
-from daicho_cli.archive.sql import render_literal
+from daicho.cdk.archive_catalog import QUERIES
+from daicho_cli.archive.engines import open_engine, render_literal
 from tests.infra.synthesis import Synthesis
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, render_seq
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from daicho.cdk.table import WARM_INDEX, WARM_TABLE
+from daicho.cdk.stores import WARM_INDEX, WARM_TABLE
 from tests.infra.synthesis import Resource, Synthesis
 from tests.support.repository import ROOT
 

@@ -13,7 +13,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 
 from daicho.cdk import STAGES, DaichoStack, Ledger, Project
-from daicho.cdk.functions.code import gather_code
+from daicho.cdk.functions.assets import gather_code
 from daicho_cli.init.command import create_project
 from tests.infra.synthesis import TOPIC
 

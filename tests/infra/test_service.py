@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from daicho.cdk.api import CONSOLE_PATHS, PUBLIC_PATHS
-from daicho.cdk.functions.code import LOCAL_FUNCTIONS
+from daicho.cdk.functions.assets import LOCAL_FUNCTIONS
 from tests.infra.synthesis import Synthesis, list_steps
 
 FUNCTIONS = (

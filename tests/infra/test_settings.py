@@ -7,7 +7,7 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.cdk import STAGES, CognitoPool, Machine, OwnIssuer, Settings
-from daicho.cdk.alarm_settings import NO_TOPIC
+from daicho.cdk.context_options import NO_TOPIC
 from daicho.errors import SettingsError
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from tests.infra.synthesis import TOPIC, synthesise

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from daicho_cli.plan import template_diff
-from daicho_cli.plan.template_diff import diff_templates
-from daicho_cli.plan.template_guard import TemplateCheck, judge_resources
+from daicho_cli.plan import template as template_diff
+from daicho_cli.plan.template import TemplateCheck, diff_templates, judge_resources
 from daicho_cli.terminal import CommandError
 from tests.support.repository import PROGRAMS, ROOT
 

@@ -15,7 +15,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 
-from daicho.cdk.functions import layer
+from daicho.cdk.functions import assets as layer
 from daicho.web.console.files import VENDORED_MODULES
 from supply_chain.bill_of_materials import BILLS, build_bill
 from supply_chain.locks import (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from daicho.cdk.functions import layer
+from daicho.cdk.functions import assets as layer
 from daicho.errors import SettingsError
 from tests.support.trials import IS_TRIAL
 
@@ -60,7 +60,7 @@ def test_pip_builds_the_same_layer(built: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", environment], check=True, capture_output=True)
     script = (
         "import sys; from pathlib import Path\n"
-        "from daicho.cdk.functions import layer\n"
+        "from daicho.cdk.functions import assets as layer\n"
         "layer._find_uv = lambda: None\n"
         "print(layer.build_lambda_layer(Path(sys.argv[1])))\n"
     )

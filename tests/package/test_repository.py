@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from daicho.cdk.functions.layer import LAMBDA_ARM64
+from daicho.cdk.functions.assets import LAMBDA_ARM64
 from daicho.runtime.version import VERSION
 from tests.package.test_metadata import PYTHONS
 

@@ -30,9 +30,8 @@ from daicho.plan import (
 )
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.figures.figure_plans import FigureKind, FigurePlan
-from daicho.search.normalise import fold
+from daicho.search.normalise import compute_readings, fold
 from daicho.search.unicode14 import is_assigned
-from daicho.search.variants import compute_readings
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
 from daicho.testing.oracle.rows import plain_keys

@@ -1,7 +1,7 @@
 """Searches against brute force: any text, lists that lag, edits, renames and deletes between pages.
 
 The oracle goes over the items and knows nothing of grams, lists or cursors; how values and keywords
-read is common (`daicho.search.variants`) and has tests of its own.
+read is common (`daicho.search.normalise`) and has tests of its own.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from daicho.layout import item_keys
 from daicho.plan import Ledger, TextRules
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
-from daicho.search.normalise import fold, has_words
-from daicho.search.variants import compute_meanings, compute_readings
+from daicho.search.normalise import compute_meanings, compute_readings, fold, has_words
 from daicho.storage.item_key import ItemKey
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 

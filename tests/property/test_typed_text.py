@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from daicho.plan import TextRules
 from daicho.search.grams import Mode, compute_forms
 from daicho.search.keyword import Keyword
-from daicho.search.normalise import fold
+from daicho.search.normalise import compute_readings, fold
 from daicho.search.unicode14 import is_assigned
-from daicho.search.variants import compute_readings
 
 TEXT = TextRules("text")
 MODES: tuple[Mode, ...] = ("prefix", "contains")

@@ -25,9 +25,9 @@ from daicho.search.posting_lists import (
     PostingCursor,
     PostingList,
     PostingRow,
+    SparsestOf,
     Union,
 )
-from daicho.search.sparsest_list import SparsestOf
 
 ROWS_A_UNIT = 54
 LIMIT = 100

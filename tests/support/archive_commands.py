@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from daicho import Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
 from daicho_cli.archive.session import ArchiveSession, MeteredBucket
-from daicho_cli.aws.stacks import Stack
+from daicho_cli.aws import Stack
 from daicho_cli.main import app
 from tests.support.memory_archive import Kept
 from tests.support.memory_stores import MemoryBucket

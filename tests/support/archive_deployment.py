@@ -10,8 +10,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Listing, Search
 from daicho.archive.reader import ArchiveReader, DayRange, Selection
 from daicho.archive.restorer import Restorer, RestoreReport
-from daicho.archive.verification_report import VerifyReport
-from daicho.archive.verifier import Verifier
+from daicho.archive.verifier import Verifier, VerifyReport
 from daicho.book.book import Book
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import uid

@@ -11,8 +11,7 @@ from daicho.archive.forgetter import REWRITE_GRACE
 from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.rearchiver import Rearchiver, RearchiveResult
 from daicho.archive.row_format import ArchivedRow
-from daicho.archive.verification_report import VerifyReport
-from daicho.archive.verifier import Verifier
+from daicho.archive.verifier import Verifier, VerifyReport
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence

@@ -27,7 +27,7 @@ from daicho import (
     uid,
 )
 from daicho import field as declared
-from daicho.book.stored_pages import StoredItems, StoredPage
+from daicho.book.book import StoredItems, StoredPage
 from daicho.declare.entity import get_values, restore_item
 from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
 from daicho.declare.registry import Daicho

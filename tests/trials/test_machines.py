@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from daicho_cli.local import lifecycle
-from daicho_cli.local.deploy import deploy
 from daicho_cli.local.instance import LocalInstance
+from daicho_cli.local.lifecycle import deploy
 from daicho_cli.local.users import PASSWORD
 from tests.e2e.api import TIMEOUT
 from tests.support.dynoxide import free_port

@@ -78,7 +78,7 @@ PLAIN_MODULES = f"{ORACLE}.rows."
 """Modules of the oracle that compute what items derive."""
 UNDER_TEST = (
     *("daicho.derive", "daicho.search", "daicho.layout.item_keys"),
-    *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.number_ranges"),
+    *("daicho.storage.keys", "daicho.plan.calendar", "daicho.plan.parts"),
 )
 """What derives rows and amounts in the library, and what renders their keys."""
 ORACLE_TYPES = {"daicho.derive.contributions.Amount", "daicho.derive.derived_items.IndexRow"}
@@ -314,7 +314,7 @@ def test_the_api_starts_without_what_its_first_request_loads() -> None:
 
 
 def test_the_function_of_operators_starts_without_what_its_first_request_loads() -> None:
-    operations = ("daicho.operations.api", "daicho.operations.health", "daicho.rebuild.job")
+    operations = ("daicho.operations.api", "daicho.operations.stack_state", "daicho.rebuild.job")
     assert load(["handlers.ops"], (*NOT_AT_THE_START_OF_THE_API, *operations, "pydantic")) == []
 
 

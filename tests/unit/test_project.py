@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from daicho.cdk.functions.code import copy_code
+from daicho.cdk.functions.assets import copy_code
 from daicho.errors import DeclarationError, ProjectError
 from daicho.plan import Ledger
 from daicho.project import FUNCTIONS, Project

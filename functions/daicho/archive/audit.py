@@ -15,8 +15,7 @@ from typing import Any
 
 from daicho.archive import reader
 from daicho.archive.reader import ArchiveReader
-from daicho.archive.verification_report import VerifyFinding, VerifyReport
-from daicho.archive.verifier import Verifier
+from daicho.archive.verifier import Verifier, VerifyFinding, VerifyReport
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass

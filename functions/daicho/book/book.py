@@ -10,10 +10,11 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from daicho.book.figure_book import FigureBook
-from daicho.book.stored_pages import StoredPages
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef, ListQuery, SectionRef
@@ -30,15 +31,78 @@ from daicho.items.projection import View, ViewPage, build_view, list_attributes
 from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import build_not_found, build_section_not_found
-from daicho.query.paging import MAX_PAGE_ITEMS
+from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
 from daicho.runtime.clock import utc_now
 from daicho.runtime.settings import UPLOAD_SECONDS
+from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.counter_writer import CounterSettings
 from daicho.write.idempotency import HEADER, IdempotentRequest, StoredAnswer
 from daicho.write.transaction import Transaction
+
+if TYPE_CHECKING:
+    from daicho.query.page_reader import PageReader
+
+
+@dataclass(frozen=True)
+class StoredItems(Sequence[E]):
+    """Items of one entity: their images, and the objects, which are made when one is needed."""
+
+    entity: type[E]
+    images: Sequence[Image]
+    ledger: Ledger
+
+    @cached_property
+    def _objects(self) -> list[E]:
+        return [to_item(self.entity, image, self.ledger) for image in self.images]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __iter__(self) -> Iterator[E]:
+        return iter(self._objects)
+
+    @overload
+    def __getitem__(self, place: int) -> E: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[E]: ...
+    def __getitem__(self, place: int | slice) -> E | list[E]:
+        return self._objects[place]
+
+
+@dataclass(frozen=True)
+class StoredPage(Generic[E]):
+    """A page of a list; ``cursor`` is None at the end only."""
+
+    items: StoredItems[E]
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class StoredPages:
+    """Reads the pages of one `Book`."""
+
+    pages: PageReader
+    ledger: Ledger
+
+    def read_page(
+        self, *queries: ListQuery[Any], limit: int, cursor: str | None
+    ) -> StoredPage[Any]:
+        """See `Book.page`."""
+        check_limit(limit)
+        images, end = self.pages.read_page(queries, limit, cursor)
+        return StoredPage(StoredItems(queries[0].entity, images, self.ledger), end)
+
+    def read_views(
+        self, *queries: ListQuery[Any], names: Sequence[str], limit: int, cursor: str | None
+    ) -> ViewPage:
+        """See `Book.views`."""
+        check_limit(limit)
+        images, end = self.pages.read_page(queries, limit, cursor, names)
+        entity, ledger = queries[0].entity, self.ledger
+        return ViewPage([build_view(entity, image, names, ledger) for image in images], end)
 
 
 class Book(FigureBook):
@@ -162,7 +226,7 @@ class Book(FigureBook):
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
         """
-        return self._tools.reader.find_all(refs, consistent=consistent)
+        return self._tools.reader.find_all(refs, consistent=consistent) if refs else []
 
     def create(self, item: E) -> E:
         """Store a new item.

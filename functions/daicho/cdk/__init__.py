@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from daicho.cdk.api_access import CognitoPool as CognitoPool
     from daicho.cdk.api_access import Machine as Machine
     from daicho.cdk.api_access import OwnIssuer as OwnIssuer
+    from daicho.cdk.ledger import DaichoStack as DaichoStack
     from daicho.cdk.ledger import Ledger as Ledger
     from daicho.cdk.settings import STAGES as STAGES
     from daicho.cdk.settings import Settings as Settings
-    from daicho.cdk.stack import DaichoStack as DaichoStack
     from daicho.errors import DeclarationError as DeclarationError
     from daicho.errors import ProjectError as ProjectError
     from daicho.errors import SettingsError as SettingsError
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "cdk.api_access": ("CognitoPool", "Machine", "OwnIssuer"),
-    "cdk.ledger": ("Ledger",),
+    "cdk.ledger": ("DaichoStack", "Ledger"),
     "cdk.settings": ("STAGES", "Settings"),
-    "cdk.stack": ("DaichoStack",),
     "errors": ("DeclarationError", "ProjectError", "SettingsError"),
     "project": ("Project",),
 }

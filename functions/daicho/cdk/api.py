@@ -16,11 +16,63 @@ from constructs import Construct
 
 from daicho.cdk.api_access import OwnIssuer
 from daicho.cdk.auth import Auth
+from daicho.cdk.conventions import name_log_group, suppress_finding
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
-from daicho.cdk.log_groups import name_log_group
-from daicho.cdk.nag_suppressions import suppress_finding
+from daicho.cdk.observability.observability import build_dashboard_address
 from daicho.cdk.settings import Settings
+
+# The gateway gives up after 30 seconds.
+OPS_TIMEOUT = Duration.seconds(29)
+
+
+class Ops(Construct):
+    """It reads what all tenants share and what failed, and it starts jobs.
+
+    It may not delete anything, nor read the archive or the objects of tenants (ADR 0166).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        shared: SharedResources,
+        state_machine: str,
+        projector: lambda_.Function,
+        archiver: lambda_.Function,
+        auditor: lambda_.Function,
+    ) -> None:
+        """Create the function. ``state_machine``: the ARN of the one that executes jobs."""
+        super().__init__(scope, id)
+        settings = shared.settings
+        # The local CloudWatch has no dashboards.
+        dashboard = "" if settings.is_local else build_dashboard_address(settings.full_name)
+        self.python = PythonFunction(
+            self,
+            "Function",
+            name="ops",
+            shared=shared,
+            permissions=grants.OPS,
+            timeout=OPS_TIMEOUT,
+            environment={
+                "API_URL": settings.address,
+                "FAILURE_BUCKET": shared.failures.bucket_name,
+                "PROJECT_FUNCTION": projector.function_name,
+                "ARCHIVE_FUNCTION": archiver.function_name,
+                "AUDIT_FUNCTION": auditor.function_name,
+                "JOB_MACHINE": state_machine,
+                "DASHBOARD": dashboard,
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
+                # See the API's function (ADR 0158).
+                "PYDANTIC_DISABLE_PLUGINS": "__all__",
+                **settings.identity.environment,
+            },
+        )
+        self.python.allow("states", grants.START, state_machine)
+        self.python.allow("lambda", grants.INVOKE, auditor.function_arn)
+
 
 PUBLIC_PATHS = ("/", "/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
 CONSOLE_PATHS = ("/console", "/console/{file}")
@@ -70,31 +122,7 @@ class Api(Construct):
         """
         super().__init__(scope, id)
         settings = shared.settings
-        self.python = PythonFunction(
-            self,
-            "Function",
-            name="api",
-            shared=shared,
-            permissions=grants.API,
-            timeout=Duration.seconds(29),  # the gateway gives up after 30
-            environment={
-                "DIRTY_SHARDS": str(settings.dirty_shards),
-                # The API's own address would make function and API wait for each other; empty
-                # means relative to wherever the page was loaded from.
-                "API_URL": settings.address,
-                "OBJECT_BUCKET": shared.objects.bucket_name,
-                "UPLOAD_SECONDS": str(settings.upload_seconds),
-                "ARCHIVE_BUCKET": shared.archive.bucket_name,
-                "JOB_MACHINE": state_machine,
-                "DOMAIN_PACKAGE": shared.project.domains,
-                # Pydantic reads the metadata of all packages to find plugins: a tenth of its
-                # import (ADR 0158).
-                "PYDANTIC_DISABLE_PLUGINS": "__all__",
-                **settings.identity.environment,
-                **shared.project.migration_settings,
-            },
-        )
-        self.python.allow("states", grants.START, state_machine)
+        self.python = self._create_function(shared, state_machine)
         self.http = apigateway.HttpApi(
             self,
             "Http",
@@ -120,6 +148,35 @@ class Api(Construct):
             self._add_public_route(path, integration=integration)
         stage = self._add_stage(settings)
         self.domain_target = self._add_domain(settings, stage) if settings.domain_name else None
+
+    def _create_function(self, shared: SharedResources, state_machine: str) -> PythonFunction:
+        settings = shared.settings
+        python = PythonFunction(
+            self,
+            "Function",
+            name="api",
+            shared=shared,
+            permissions=grants.API,
+            timeout=Duration.seconds(29),  # the gateway gives up after 30
+            environment={
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                # The API's own address would make function and API wait for each other; empty
+                # means relative to wherever the page was loaded from.
+                "API_URL": settings.address,
+                "OBJECT_BUCKET": shared.objects.bucket_name,
+                "UPLOAD_SECONDS": str(settings.upload_seconds),
+                "ARCHIVE_BUCKET": shared.archive.bucket_name,
+                "JOB_MACHINE": state_machine,
+                "DOMAIN_PACKAGE": shared.project.domains,
+                # Pydantic reads the metadata of all packages to find plugins: a tenth of its
+                # import (ADR 0158).
+                "PYDANTIC_DISABLE_PLUGINS": "__all__",
+                **settings.identity.environment,
+                **shared.project.migration_settings,
+            },
+        )
+        python.allow("states", grants.START, state_machine)
+        return python
 
     def add_function(self, path: str, function: lambda_.Function) -> None:
         """Let another function answer the requests to ``path``, which need a token too."""

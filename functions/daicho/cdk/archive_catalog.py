@@ -3,10 +3,13 @@
 No crawler runs: partitions follow from the names of the objects, and are projected (AWS: "Use
 partition projection with Amazon Athena"). A query that names entity and day lists and reads that
 folder alone.
+
+Each ``?`` of a saved query requires a value when it runs (AWS: "Use parameterized queries").
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from aws_cdk import Aws, RemovalPolicy
@@ -16,9 +19,58 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from daicho.cdk.archive_sql import QUERIES, TABLE
 from daicho.cdk.settings import Settings
 from daicho.plan import Ledger
+
+TABLE = "archive"
+
+
+@dataclass(frozen=True)
+class SavedQuery:
+    """One query. ``id`` is its place in the stack, ``name`` what a person sees."""
+
+    id: str
+    name: str
+    description: str
+    sql: str
+
+
+QUERIES = (
+    SavedQuery(
+        id="TenantsRows",
+        name="A tenant's rows of a period",
+        description="Parameters: entity, first day, last day (2026-11-21), tenant",
+        sql="""SELECT deleted_at, seq, raw, item
+FROM archive
+WHERE entity = ? AND dt BETWEEN ? AND ? AND tenant = ?
+ORDER BY deleted_at, seq
+""",
+    ),
+    SavedQuery(
+        id="HistoryOfAKey",
+        name="The history of a key",
+        description="Parameters: entity, first day, last day, partition key, sort key",
+        sql="""SELECT deleted_at, seq, raw, item
+FROM archive
+WHERE entity = ? AND dt BETWEEN ? AND ?
+  AND json_extract_scalar(item, '$.PK.S') = ?
+  AND json_extract_scalar(item, '$.SK.S') = ?
+ORDER BY deleted_at, seq
+""",
+    ),
+    SavedQuery(
+        id="DeletionsADay",
+        name="Deletions a day, by entity and tenant",
+        description="Parameters: first day, last day",
+        sql="""SELECT dt, entity, tenant, count(*) AS deletions, count_if(raw) AS not_readable
+FROM archive
+WHERE dt BETWEEN ? AND ?
+GROUP BY dt, entity, tenant
+ORDER BY dt, entity, tenant
+""",
+    ),
+)
+
 
 # A row as `daicho.archive.row_format` writes it, without its entity: that is a partition. The item
 # is DynamoDB's JSON as text: its attributes differ from row to row (`json_extract_scalar`).
@@ -71,7 +123,22 @@ class ArchiveCatalog(Construct):
             ),
         )
         self.database_name = database.ref
-        self.table = glue.CfnTable(
+        self.table = self._create_table(archive, ledger)
+        self.workgroup_name = self._create_workgroup(settings, results, key).ref
+        if not settings.is_local:  # the local AWS has none
+            for query in QUERIES:
+                athena.CfnNamedQuery(
+                    self,
+                    query.id,
+                    name=query.name,
+                    description=query.description,
+                    query_string=query.sql,
+                    database=self.database_name,
+                    work_group=self.workgroup_name,
+                )
+
+    def _create_table(self, archive: s3.Bucket, ledger: Ledger) -> glue.CfnTable:
+        return glue.CfnTable(
             self,
             "Table",
             catalog_id=Aws.ACCOUNT_ID,
@@ -85,6 +152,10 @@ class ArchiveCatalog(Construct):
                 storage_descriptor=_storage(archive),
             ),
         )
+
+    def _create_workgroup(
+        self, settings: Settings, results: s3.Bucket, key: kms.IKey | None
+    ) -> athena.CfnWorkGroup:
         workgroup = athena.CfnWorkGroup(
             self,
             "Workgroup",
@@ -95,18 +166,7 @@ class ArchiveCatalog(Construct):
             work_group_configuration=_configuration(settings, results, key),
         )
         workgroup.apply_removal_policy(RemovalPolicy.DESTROY)
-        self.workgroup_name = workgroup.ref
-        if not settings.is_local:  # the local AWS has none
-            for query in QUERIES:
-                athena.CfnNamedQuery(
-                    self,
-                    query.id,
-                    name=query.name,
-                    description=query.description,
-                    query_string=query.sql,
-                    database=self.database_name,
-                    work_group=self.workgroup_name,
-                )
+        return workgroup
 
 
 def _column(name: str, kind: str, comment: str) -> glue.CfnTable.ColumnProperty:

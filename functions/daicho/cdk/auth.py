@@ -11,7 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.api_access import CUSTOM_ATTRIBUTE_PREFIX, CognitoPool, Machine, get_origin
-from daicho.cdk.nag_suppressions import suppress_finding
+from daicho.cdk.conventions import suppress_finding
 from daicho.cdk.settings import Settings
 from daicho.runtime.token_claims import OPERATOR, RESOURCE_SERVER, list_machine_scopes
 
@@ -65,6 +65,9 @@ class Auth(Construct):
         self.token_url: str | None = None
         if identity.machines:
             self._add_machines(identity.machines)
+        self._accept_findings()
+
+    def _accept_findings(self) -> None:
         suppress_finding(
             self.pool,
             rule="COG2",

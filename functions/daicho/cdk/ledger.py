@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from aws_cdk import CfnOutput, Environment, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho import plan
-from daicho.cdk.api import Api
+from daicho.cdk.api import Api, Ops
 from daicho.cdk.api_access import CognitoPool
 from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
-from daicho.cdk.buckets import Buckets
-from daicho.cdk.feature_flags import set_feature_flags
-from daicho.cdk.functions.archiver import build_archiver
-from daicho.cdk.functions.jobs import Jobs
-from daicho.cdk.functions.ops import Ops
-from daicho.cdk.functions.projector import build_projector
+from daicho.cdk.conventions import set_feature_flags
+from daicho.cdk.functions.jobs import Jobs, Redrive
 from daicho.cdk.functions.python_function import (
     PythonFunction,
     SharedResources,
@@ -27,16 +25,14 @@ from daicho.cdk.functions.python_function import (
     build_ledger_layer,
     bundle_functions,
 )
-from daicho.cdk.functions.redrive import Redrive
 from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
-from daicho.cdk.functions.stream_consumer import StreamConsumer
+from daicho.cdk.functions.stream_consumer import StreamConsumer, build_archiver, build_projector
 from daicho.cdk.functions.token_trigger import build_token_trigger
-from daicho.cdk.key import build_key
 from daicho.cdk.observability.metrics import LedgerMetrics
 from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
-from daicho.cdk.table import LedgerTable
+from daicho.cdk.stores import Buckets, LedgerTable, build_key
 from daicho.errors import SettingsError
 from daicho.project import Project
 
@@ -102,7 +98,22 @@ class Ledger(Construct):
         self.user_pool = auth.pool if auth else None
         self.user_pool_client = auth.client if auth else None
         parts = self._build_functions(ledger, shared, auth)
-        catalog = ArchiveCatalog(
+        catalog = self._describe_archive(ledger, settings, buckets, key)
+        ops = self._build_ops(shared, parts)
+        self.http_api, self.api_url = parts.api.http, parts.api.url
+        functions = [*parts.list_functions(ops), *([trigger] if trigger else [])]
+        _order_updates(release, parts, functions, settings.rebuild_units or 0)
+        watched = {python.name: python.function for python in functions}
+        # A release that fails ends the deployment, which says why: it needs no alarm.
+        released = {release.python.name: release.python.function}
+        self.functions: Mapping[str, lambda_.Function] = {**watched, **released}
+        self._observe(settings, buckets, parts, watched)
+        self.outputs = self._list_outputs(settings, parts, catalog, auth)
+
+    def _describe_archive(
+        self, ledger: plan.Ledger, settings: Settings, buckets: Buckets, key: kms.Key | None
+    ) -> ArchiveCatalog:
+        return ArchiveCatalog(
             self,
             "Catalog",
             settings=settings,
@@ -111,16 +122,14 @@ class Ledger(Construct):
             results=buckets.results,
             key=key,
         )
-        ops = self._build_ops(shared, parts)
-        self.http_api, self.api_url = parts.api.http, parts.api.url
-        functions = [*parts.list_functions(ops), *([trigger] if trigger else [])]
-        _order_updates(release, parts, functions, settings.rebuild_units or 0)
-        watched = {python.name: python.function for python in functions}
-        # A release that fails ends the deployment, which says why: it needs no alarm.
-        self.functions: Mapping[str, lambda_.Function] = {
-            **watched,
-            release.python.name: release.python.function,
-        }
+
+    def _observe(
+        self,
+        settings: Settings,
+        buckets: Buckets,
+        parts: _Parts,
+        watched: Mapping[str, lambda_.Function],
+    ) -> None:
         metrics = LedgerMetrics(
             settings=settings,
             functions=watched,
@@ -130,7 +139,6 @@ class Ledger(Construct):
             state_machine=parts.machine,
         )
         Observability(self, "Observability", metrics=metrics)
-        self.outputs = self._list_outputs(settings, parts, catalog, auth)
 
     def _gather_shared_resources(
         self, project: Project, settings: Settings, buckets: Buckets, key: kms.Key | None
@@ -269,3 +277,40 @@ def _order_updates(
     api = parts.api.python.function
     api.node.add_dependency(release.open)
     release.add_finish(parts.machine, rebuild_units).node.add_dependency(api)
+
+
+class DaichoStack(Stack):
+    """``<project>-<stage>``: one table and all that keeps its derived state right."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str | None = None,
+        *,
+        project: Project,
+        settings: Settings,
+        generations: plan.Ledger | None = None,
+        **properties: Any,
+    ) -> None:
+        """Create the stack of one stage; ``properties``: other properties of a stack.
+
+        Raises:
+            ProjectError, DeclarationError, SettingsError: see `Ledger`.
+        """
+        described = f"{project.name}: one DynamoDB table, and everything derived from it kept exact"
+        defaults = {
+            "env": Environment(account=settings.account, region=settings.region),
+            "description": described,
+            "termination_protection": settings.retain,
+        }
+        super().__init__(
+            scope, id or f"{project.name}-{settings.stage}", **{**defaults, **properties}
+        )
+        # Some flags are read at the stack only.
+        set_feature_flags(self)
+        # "Default" is no part of logical IDs: those of a ledger do not name it.
+        self.ledger = Ledger(
+            self, "Default", project=project, settings=settings, generations=generations
+        )
+        for name, value in self.ledger.outputs.items():
+            CfnOutput(self, name, value=value)

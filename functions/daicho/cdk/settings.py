@@ -9,7 +9,6 @@ from typing import Any
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
-from daicho.cdk.alarm_settings import list_alarm_problems
 from daicho.cdk.api_access import (
     COGNITO,
     Identity,
@@ -20,6 +19,7 @@ from daicho.cdk.api_access import (
 )
 from daicho.cdk.context_options import (
     ContextReader,
+    list_alarm_problems,
     list_window_problems,
     parse_boolean,
     parse_fraction,

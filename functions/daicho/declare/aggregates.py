@@ -92,28 +92,31 @@ class Aggregate(TallyDeclaration):
                 "Min and Max are of the items that exist, and this Aggregate keeps expired ones; "
                 "write on_expiry='subtract', or declare Min and Max in an Aggregate of their own"
             )
-        if ranked and not self.by:
-            raise DeclarationError(
-                "a ranked Aggregate needs members: group it by a field; "
-                "write the field before ranked=True, Aggregate(Count(), song, "
-                "ranked=True)"
-            )
-        if shards not in range(1, MAX_SHARDS + 1):
-            raise DeclarationError(
-                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}; "
-                "choose one of them, such as shards=4, or leave shards= out"
-            )
-        if shards > 1 and not ranked:
-            raise DeclarationError(
-                "shards spread a ranking, and this Aggregate is not ranked; "
-                "add ranked=True, or remove shards="
-            )
+        self._check_ranking()
         if rolled_up not in get_args(RollupMode):
             raise DeclarationError(
                 f"an Aggregate is rolled_up 'by schedule' or 'at once', not {rolled_up!r}; "
                 "write one of the two, or leave rolled_up= out"
             )
         self.rolled_up = rolled_up
+
+    def _check_ranking(self) -> None:
+        if self.ranked and not self.by:
+            raise DeclarationError(
+                "a ranked Aggregate needs members: group it by a field; "
+                "write the field before ranked=True, Aggregate(Count(), song, "
+                "ranked=True)"
+            )
+        if self.shards not in range(1, MAX_SHARDS + 1):
+            raise DeclarationError(
+                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {self.shards!r}; "
+                "choose one of them, such as shards=4, or leave shards= out"
+            )
+        if self.shards > 1 and not self.ranked:
+            raise DeclarationError(
+                "shards spread a ranking, and this Aggregate is not ranked; "
+                "add ranked=True, or remove shards="
+            )
 
 
 def compile_figures(

@@ -226,9 +226,7 @@ def _make_lenient_model(cls: EntityMeta) -> type[BaseModel]:
 
 def _collect_declarations(cls: EntityMeta) -> None:
     annotations = _read_annotations(cls)
-    fields: dict[str, FieldSpec] = {}
-    for name, annotation in annotations.items():
-        fields[name] = _read_field(cls, name, annotation)
+    fields = {name: _read_field(cls, name, kind) for name, kind in annotations.items()}
     declarations = {
         name: value
         for name, value in vars(cls).items()
@@ -245,22 +243,9 @@ def _collect_declarations(cls: EntityMeta) -> None:
     for error in errors:
         if error and errors.count(error) > 1:
             raise DeclarationError(f"{cls.__name__} {error}; remove one of the two declarations")
-    cls.versioned_ = next(
-        (
-            declaration.version_mode
-            for declaration in declarations.values()
-            if declaration.version_mode
-        ),
-        None,
-    )
-    cls.split_field_ = next(
-        (
-            declaration.split_field
-            for declaration in declarations.values()
-            if declaration.split_field
-        ),
-        None,
-    )
+    declared = declarations.values()
+    cls.versioned_ = next((each.version_mode for each in declared if each.version_mode), None)
+    cls.split_field_ = next((each.split_field for each in declared if each.split_field), None)
     cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
     cls.now_fields_ = frozenset(name for name, spec in fields.items() if spec.factory is now)
     cls.owner_field_ = _find_owner(cls, fields.values())

@@ -10,7 +10,6 @@ from typing import Any
 from zlib import crc32
 
 from daicho.derive.figures import MAX_SQUARED_DIGITS, Buckets
-from daicho.derive.limits import MAX_GROUPS
 from daicho.layout.item_keys import (
     UnderivableError,
     list_combinations,
@@ -23,6 +22,14 @@ from daicho.plan.figures.series import CODE_END, BucketPlace, locate_bucket
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+
+MAX_ROWS = 400
+"""Derived items that one base item may have."""
+MAX_GROUPS = 99
+"""Groups that one base item may count in, of what is declared and of what retires separately. The
+slots of 99 groups and a claim are one transaction, so that a record of the item that was set aside
+can be counted at once (EXACTNESS rules 2, 15); tallies of more groups are listed for a recount."""
+
 
 # Decimal's own context would round sums to 28 digits; this one raises before it rounds.
 _EXACT = Context(prec=60, traps=[Inexact])

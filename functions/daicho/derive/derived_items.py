@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from daicho.derive.contributions import find_place, read_summable
-from daicho.derive.limits import MAX_ROWS
+from daicho.derive.contributions import MAX_ROWS, find_place, read_summable
 from daicho.layout.item_keys import (
     NEWEST,
     UnderivableError,
@@ -37,7 +36,7 @@ from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, RetiringPlan, Se
 from daicho.search import grams
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image, get_text
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.item_key import ItemKey
 
 COPY_ATTRIBUTE = "copy"
 """The attribute of a derived item; GSI2 projects it."""
@@ -157,7 +156,7 @@ class _IndexRows:
     """The derived items of one image, added declaration by declaration."""
 
     def __init__(self, plan: EntityPlan, image: Image) -> None:
-        base = get_key(image)
+        base = ItemKey(image["PK"]["S"], image["SK"]["S"])
         self._plan = plan
         self._image = image
         self._tenant = keys.parse(base.pk)[0]

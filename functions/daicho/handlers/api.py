@@ -22,7 +22,6 @@ with pause_garbage_collection():
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
-    from daicho.web.http.request import ClaimNames
     from daicho.write.counter_writer import CounterSettings
 
 
@@ -47,11 +46,11 @@ def build(
     def open_book(access: Access) -> Book:
         return book(table, ledger, access.tenant, access=access)
 
-    claims = ClaimNames(settings.tenant_claim, settings.groups_claims, settings.subject_claim)
+    claims = (settings.tenant_claim, settings.groups_claims, settings.subject_claim)
     names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
     more = {"console": settings.console, "tenants": Tenants(table, item_cache, machine, now)}
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
-    api = ApiOnFirstRequest(daicho, open_book, claim_names=claims, archive=archive, **names, **more)
+    api = ApiOnFirstRequest(daicho, open_book, claims, archive=archive, **names, **more)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

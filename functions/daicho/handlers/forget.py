@@ -11,7 +11,7 @@ from typing import Any
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.archive.forget_schedule import ForgetScheduler
+    from daicho.archive.forgetter import ForgetScheduler
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.metrics import emit

@@ -17,7 +17,7 @@ from daicho.items.mapper import make_adapter, to_attribute_values
 from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Part
 from daicho.plan.calendar import find_calendar, is_label
-from daicho.plan.number_ranges import list_range_labels
+from daicho.plan.parts import list_range_labels
 from daicho.search.normalise import fold
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue

@@ -9,23 +9,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import types
-import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from functools import cache, partial
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import BaseModel, RootModel
 
-from daicho.declare.rules.declared_places import has_decimals
 from daicho.runtime.exact_json import InexactNumberError, Path, WholeNumber, shorten
 
 DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d{0,39})(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
 """A number as JSON writes it, of a length that something can store."""
-CHECKED = "checked"
-"""Metadata of a type whose own validators read a number as it was sent."""
-Checker = Callable[[Any, Any], None]
 _EXPONENT = re.compile(r'"-?[0-9][0-9.]*E[+-][0-9]+"', re.ASCII)
 _SCALARS = (str, int, bool, type(None))
 
@@ -49,8 +42,7 @@ def describe_decimal_text(text: str) -> str | None:
 def check_written(value: Any, written: Any) -> None:
     """Compare the numbers of a validated value with the JSON that it was read from.
 
-    ``written`` is the JSON as `parse_exactly` or Python's own parser reads it. `make_checker` does
-    the same for a known type, in less time.
+    ``written`` is the JSON as `parse_exactly` or Python's own parser reads it.
 
     Raises:
         WrittenNumberError: the text of a decimal is not written as a number of JSON.
@@ -69,60 +61,11 @@ def check_written(value: Any, written: Any) -> None:
         elif isinstance(each, set | frozenset) and isinstance(source, list):
             decimal = next((member for member in each if isinstance(member, Decimal)), None)
             if decimal is not None:  # of whichever text: a set has no order
-                waiting += [(decimal, text, (*path, place)) for place, text in enumerate(source)]
+                pairs = [(decimal, text, (*path, place)) for place, text in enumerate(source)]
+                waiting += reversed(pairs)
         elif not isinstance(each, _SCALARS):
-            waiting += [(*pair, (*path, name)) for name, *pair in _list_pairs(each, source)]
-
-
-def make_checker(annotation: Any, metadata: Sequence[Any] = ()) -> Checker | None:
-    """What does `check_written` for values of a type; None if they have no such numbers.
-
-    ``metadata``: that of a field. With `CHECKED`, its own validators do it.
-    """
-    if CHECKED in metadata:
-        return None
-    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        return make_checker(inner[0], inner[1:])
-    if annotation in (Decimal, float):
-        return _check_number
-    members = [each for each in inner if each is not type(None)]
-    if origin in (typing.Union, types.UnionType) and len(members) == 1:
-        return make_checker(members[0])
-    if origin is list or (origin is dict and inner[0] is str):
-        member = make_checker(inner[-1])
-        return None if member is None else partial(_check_members, member)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return _make_model_checker(annotation)
-    return check_written if has_decimals(annotation, (), (Decimal, float)) else None
-
-
-@cache
-def _make_model_checker(model: type[BaseModel]) -> Checker | None:
-    if not has_decimals(model, (), (Decimal, float)):
-        return None
-    if issubclass(model, RootModel) or any(field.alias for field in model.model_fields.values()):
-        return check_written
-    is_recursive = model in _list_inner_models(model)
-    fields = [
-        (name, check_written if is_recursive else make_checker(field.annotation, field.metadata))
-        for name, field in model.model_fields.items()
-    ]
-    checked = [(name, checker) for name, checker in fields if checker is not None]
-    return partial(_check_fields, model, checked) if checked else None
-
-
-def _list_inner_models(annotation: Any) -> set[Any]:
-    """The models in a type, at any depth."""
-    found, waiting = set[Any](), [annotation]
-    while waiting:
-        each = waiting.pop()
-        fields = each.model_fields.values() if hasattr(each, "model_fields") else ()
-        for inner in (*typing.get_args(each), *(field.annotation for field in fields)):
-            if inner not in found:
-                found.add(inner)
-                waiting.append(inner)
-    return found
+            pairs = [(*pair, (*path, name)) for name, *pair in _list_pairs(each, source)]
+            waiting += reversed(pairs)
 
 
 def _check_number(value: Any, source: Any) -> None:
@@ -134,39 +77,6 @@ def _check_number(value: Any, source: Any) -> None:
     is_whole = isinstance(value, float) and isinstance(source, WholeNumber | int)
     if is_whole and Decimal(source) != Decimal(repr(value)):
         raise InexactNumberError(str(source))
-
-
-def _check_members(checker: Checker, value: Any, source: Any) -> None:
-    """Check the elements of a list, or the values of an object."""
-    if isinstance(value, list) and isinstance(source, list):
-        names: Iterable[str | int] = range(len(value))
-        pairs = zip(value, source, strict=False)
-    elif isinstance(value, dict) and isinstance(source, dict):
-        names, pairs = value, zip(value.values(), map(source.get, value), strict=True)
-    else:
-        return
-    for name, (member, written) in zip(names, pairs, strict=False):
-        _check_at(name, checker, member, written)
-
-
-def _check_at(name: str | int, checker: Checker, value: Any, source: Any) -> None:
-    """Check a member; an error has its name in the path."""
-    try:
-        checker(value, source)
-    except (WrittenNumberError, InexactNumberError) as error:
-        error.path = (name, *error.path)
-        raise
-
-
-def _check_fields(
-    model: type[BaseModel], fields: Sequence[tuple[str, Checker]], value: Any, source: Any
-) -> None:
-    if type(value) is not model or not isinstance(source, dict):
-        check_written(value, source)
-        return
-    for name, checker in fields:
-        if name in source:
-            _check_at(name, checker, getattr(value, name), source[name])
 
 
 def write_plainly(text: str, value: Any, dump: Callable[[], Any]) -> str:

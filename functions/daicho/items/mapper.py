@@ -293,7 +293,9 @@ def to_item(entity: type[E], stored: Image, ledger: Ledger) -> E:
         UnreadableError: the entity cannot represent the stored values.
         UnmigratableError: a field migration fails.
     """
-    image = read_migrated(ledger, entity.__name__, stored)
+    name, image = entity.__name__, stored
+    if name in ledger.migrated:
+        image = read_migrated(ledger, name, stored)
     values = read_values(entity, image)
     created_at, version = values.pop("created_at"), values.pop("version", None) or 0
     versioned_at = values.pop("versioned_at", None)
@@ -305,7 +307,7 @@ def to_item(entity: type[E], stored: Image, ledger: Ledger) -> E:
         item = restore_item(entity, values, created_at, version, versioned_at)
         return item if manifest is None else attach_manifest(item, manifest)
     except ValidationError as error:
-        raise UnreadableError(f"{entity.__name__} {item_key.get_key(image)}: {error}") from error
+        raise UnreadableError(f"{name} {item_key.get_key(image)}: {error}") from error
 
 
 def read_values(entity: type[Entity], image: Image) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import product
 
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
 from daicho.plan.calendar import find_calendar
-from daicho.plan.number_ranges import find_range
+from daicho.plan.parts import find_range
 from daicho.search import grams
 from daicho.search.normalise import fold
 from daicho.storage import attributes, keys

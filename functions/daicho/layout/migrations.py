@@ -43,8 +43,7 @@ def read_migrated(ledger: Ledger, entity: str, image: Image) -> Image:
     Raises:
         UnmigratableError: see `migrate_image`.
     """
-    generations = ledger.entities.get(entity)
-    if not generations or "gen" not in image:
+    if entity not in ledger.migrated or "gen" not in image:
         return image
     return migrate_image(ledger, entity, image, ledger.current_generation(entity))
 

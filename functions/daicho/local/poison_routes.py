@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daicho.errors import Invalid
 from daicho.local import poison
-from daicho.operations.routes.answers import build_route, get_session, reply_json
+from daicho.operations.routes import build_route, get_session, reply_json
 from daicho.web.http.operation import Call, Operation, Parameter, Reply
 
 PATH = "/ops/demo/poison"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from daicho.operations.operator_session import OperatorTools
-from daicho.operations.routes.builder import build_operations
+from daicho.operations.routes import build_operations
 from daicho.runtime.token_claims import OPERATOR
 from daicho.web.http.endpoint import BookOpener
 from daicho.web.http.operation import Operation

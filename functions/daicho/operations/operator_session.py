@@ -12,7 +12,7 @@ from daicho.declare.rules.caller import Caller
 from daicho.jobs.state_machine import StateMachine
 from daicho.operations.action_log import ActionLog
 from daicho.operations.function_starter import FunctionStarter
-from daicho.operations.health import Health
+from daicho.operations.stack_state import Health
 from daicho.plan import Ledger
 from daicho.redrive.redrives import Redrives
 from daicho.redrive.set_aside import SetAsideRecords

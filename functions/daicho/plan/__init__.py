@@ -1,6 +1,5 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
-from daicho.plan.conditions import Condition as Condition
 from daicho.plan.decisions import NO_DECISIONS as NO_DECISIONS
 from daicho.plan.decisions import Decisions as Decisions
 from daicho.plan.expiry import ExpiryPlan as ExpiryPlan
@@ -25,13 +24,14 @@ from daicho.plan.model import RollupMode as RollupMode
 from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import ThroughPlan as ThroughPlan
 from daicho.plan.model import VersionMode as VersionMode
+from daicho.plan.parts import Condition as Condition
+from daicho.plan.parts import Folding as Folding
 from daicho.plan.parts import Part as Part
 from daicho.plan.parts import TimeBucket as TimeBucket
+from daicho.plan.parts import UniquePlan as UniquePlan
 from daicho.plan.text_rules import FIRST_FOLD as FIRST_FOLD
 from daicho.plan.text_rules import NEWEST_FOLD as NEWEST_FOLD
 from daicho.plan.text_rules import TextKind as TextKind
 from daicho.plan.text_rules import TextRules as TextRules
-from daicho.plan.unique import Folding as Folding
-from daicho.plan.unique import UniquePlan as UniquePlan
 from daicho.runtime.settings import LOCK_FILE as LOCK_FILE
 from daicho.runtime.settings import LOCK_FILE_NAME as LOCK_FILE_NAME

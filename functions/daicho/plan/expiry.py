@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from daicho.plan.conditions import Condition, parse_condition
+from daicho.plan.parts import Condition, parse_condition
 from daicho.runtime.frozen_dataclasses import dataclass
 
 CREATED_AT = "created_at"

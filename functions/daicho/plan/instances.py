@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.errors import DeclarationError
-from daicho.plan.conditions import Condition
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.model import (
     AggregatePlan,
@@ -24,9 +23,8 @@ from daicho.plan.model import (
     RetiringPlan,
     SearchPlan,
 )
-from daicho.plan.parts import Part
+from daicho.plan.parts import Condition, Part, UniquePlan
 from daicho.plan.text_rules import FIRST_FOLD
-from daicho.plan.unique import UniquePlan
 
 DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
 DeclarationPlan = DerivedPlan | CounterPlan
@@ -232,6 +230,15 @@ def number_declarations(
     )
 
 
+def _build_conflict(name: str, replaced: int, retired: int) -> DeclarationError:
+    """The error of a declaration that would have two instances that retire."""
+    return DeclarationError(
+        f"{name} changes again while @{retired} retires. If @{replaced} is complete in every "
+        f"stage, end @{retired}: daicho generation --disable {name}. Otherwise give up "
+        f"@{replaced}: daicho generation --supersede {name}"
+    )
+
+
 def _choose_retiring(
     numbered: EntityPlan, before: EntityPlan, decisions: Decisions, kinds: Mapping[str, str]
 ) -> list[DerivedPlan]:
@@ -260,12 +267,7 @@ def _choose_retiring(
         if len(candidates) == 2:
             replaced_now, retired_before = candidates
             if name not in decisions.superseded:
-                raise DeclarationError(
-                    f"{name} changes again while @{retired_before.since} retires. If "
-                    f"@{replaced_now.since} is complete in every stage, end "
-                    f"@{retired_before.since}: daicho generation --disable {name}. Otherwise give "
-                    f"up @{replaced_now.since}: daicho generation --supersede {name}"
-                )
+                raise _build_conflict(name, replaced_now.since, retired_before.since)
             replaced_again.append(declared_name)
             candidates = [retired_before]
         retiring += candidates

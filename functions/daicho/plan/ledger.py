@@ -70,6 +70,13 @@ class Generation:
     plan: EntityPlan
 
 
+class _Generations(dict[str, Generation]):
+    """Generations by the names of their entities."""
+
+    def __missing__(self, name: str) -> Generation:
+        raise UnknownEntityError(f"no entity is called {name!r}")
+
+
 @dataclass(frozen=True)
 class Ledger:
     """All generations of all entities, oldest first.
@@ -152,11 +159,16 @@ class Ledger:
 
     def current_generation(self, name: str) -> Generation:
         """The generation that this code writes: the newest one, unless the code is older."""
-        generations = self.list_generations(name)
-        number = self.written.get(name)
-        if number is None:
-            return generations[-1]
-        return next(each for each in generations if each.number == number)
+        return self.current[name]
+
+    @cached_property
+    def current(self) -> Mapping[str, Generation]:
+        """`current_generation` of each entity, without a call."""
+        current = _Generations()
+        for name, generations in self.entities.items():
+            number = self.written.get(name, generations[-1].number)
+            current[name] = next(each for each in generations if each.number == number)
+        return current
 
     def newest_generation(self, name: str) -> Generation:
         """The newest generation of an entity, whatever this code writes."""
@@ -300,6 +312,26 @@ class Ledger:
             for entity, fields in sorted(self.fields.items())
             if any(field.literals is not None for field in fields.values())
         }
+
+    @cached_property
+    def migrated(self) -> frozenset[str]:
+        """The entities whose current generation has field migrations."""
+        return frozenset(
+            name for name, generation in self.current.items() if generation.plan.migrations
+        )
+
+    @cached_property
+    def settled_instances(self) -> Mapping[str, frozenset[tuple[str, int]]]:
+        """Of each entity, the declared instances that all of its generations derive.
+
+        They include every item. A newer ledger may have disabled what retires in this one (rule
+        34): what this one declares retires first.
+        """
+        settled: dict[str, frozenset[tuple[str, int]]] = {}
+        for name, generations in self.entities.items():
+            derived = (generation.plan.derived_instances for generation in generations)
+            settled[name] = generations[-1].plan.declared_instances.intersection(*derived)
+        return settled
 
     def list_generations(self, name: str) -> tuple[Generation, ...]:
         """All generations of an entity, oldest first.

@@ -97,22 +97,20 @@ def append_generations(
             retire. A decision has no effect. A migration is lost, or would change what earlier
             generations read.
     """
-    entities = dict(ledger.entities)
-    plans = list(compiled)
+    entities, plans = dict(ledger.entities), list(compiled)
     decisions.check_entities(plan.name for plan in plans)
     for plan in plans:
         generations = entities.get(plan.name, ())
         if not generations:
-            numbered = number_migrations(number_declarations(plan, None, 1, decisions), None, 1, ())
-            entities[plan.name] = (Generation(1, numbered),)
+            numbered = number_declarations(plan, None, 1, decisions)
+            entities[plan.name] = (Generation(1, number_migrations(numbered, None, 1, ())),)
             continue
         newest = generations[-1]
         _check_key(plan, newest.plan)
         _check_versions(plan, newest.plan)
         declared = None if fields is None else fields[plan.name]
         if declared is not None:
-            filled = {n for each in list_new_migrations(plan, newest.plan) for n in each.fields}
-            check_fields(plan.name, declared, ledger, filled)
+            _check_declared_fields(plan, newest.plan, declared, ledger)
         kinds = None if declared is None else list_kinds(declared)
         if not _find_first_change(plan, newest.plan):
             if not decisions.list_names(plan.name) and _can_retire(newest.plan, kinds):
@@ -133,6 +131,14 @@ def append_generations(
         numbered = number_migrations(numbered, newest.plan, number, stored)
         entities[plan.name] = (*generations, Generation(number, numbered))
     return Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
+
+
+def _check_declared_fields(
+    plan: EntityPlan, newest: EntityPlan, declared: Mapping[str, FieldPlan], ledger: Ledger
+) -> None:
+    """Check the declared fields, except for those that a new migration fills."""
+    filled = {n for each in list_new_migrations(plan, newest) for n in each.fields}
+    check_fields(plan.name, declared, ledger, filled)
 
 
 def write_lock_file(ledger: Ledger, path: Path) -> None:

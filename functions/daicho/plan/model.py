@@ -14,12 +14,17 @@ from functools import cached_property
 from typing import Any, Literal
 
 from daicho.errors import DeclarationError
-from daicho.plan.conditions import Condition, parse_condition
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
 from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
-from daicho.plan.parts import Part, omit_part_defaults, parse_parts
+from daicho.plan.parts import (
+    Condition,
+    Part,
+    UniquePlan,
+    omit_part_defaults,
+    parse_condition,
+    parse_parts,
+)
 from daicho.plan.text_rules import FIRST_FOLD, TextKind, TextRules
-from daicho.plan.unique import UniquePlan
 from daicho.runtime.frozen_dataclasses import dataclass
 
 RollupMode = Literal["by schedule", "at once"]

@@ -1,13 +1,43 @@
-"""Parts of keys: a field as a listing or an aggregate uses it."""
+"""What declarations read of a field: parts of keys, ranges of numbers, and conditions. Pure.
+
+An edge begins a range. A range has a label, which is a component of a key and of a path:
+``10..100``. The lowest range has no lower bound, ``..0``, and the highest no upper one, ``100..``.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Literal
 
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.text_rules import FIRST_FOLD
 from daicho.runtime.frozen_dataclasses import dataclass
+
+Edges = tuple[str, ...]
+"""Rising decimals, each as plain text."""
+BETWEEN = ".."
+
+
+@lru_cache(maxsize=256)
+def list_range_labels(edges: Edges) -> tuple[str, ...]:
+    """The labels of all ranges, lowest first."""
+    bounds = ("", *edges, "")
+    return tuple(f"{bounds[n]}{BETWEEN}{bounds[n + 1]}" for n in range(len(edges) + 1))
+
+
+def find_range(edges: Edges, value: Decimal) -> str:
+    """The label of the range that has a number."""
+    return list_range_labels(edges)[bisect_right(_parse_edges(edges), value)]
+
+
+@lru_cache(maxsize=256)
+def _parse_edges(edges: Edges) -> tuple[Decimal, ...]:
+    return tuple(map(Decimal, edges))
+
 
 TimeBucket = CalendarUnit
 
@@ -18,7 +48,7 @@ class Part:
 
     ``zone`` and ``first_weekday`` (0 is Monday) are of the bucket: see `daicho.plan.calendar`.
     ``rules``: the digest of the zone's rules, which a new version of tzdata may change.
-    ``edges``: of ranges of a number, see `daicho.plan.number_ranges`; empty for none.
+    ``edges``: of ranges of a number, see `find_range`; empty for none.
     ``fold_version``: of the fold, if it is folded.
     """
 
@@ -55,3 +85,42 @@ def omit_part_defaults(plain: Any) -> None:
     elif isinstance(plain, list):
         for value in plain:
             omit_part_defaults(value)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """True of an image whose ``field`` has one of the values (text by `keys.render_scalar`)."""
+
+    field: str
+    one_of: tuple[str, ...]
+
+
+def parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
+    """Read a condition from plain JSON values; None if a declaration has none."""
+    return Condition(data["field"], tuple(data["one_of"])) if data else None
+
+
+Folding = Literal["none", "case", "full"]
+"""How texts are compared: as they are, without their case, or in the normal form of searches."""
+
+
+@dataclass(frozen=True)
+class UniquePlan:
+    """No two items of one ``within`` have the same values of all ``fields``.
+
+    ``within``: fields whose values are the scope, inside the tenant. ``fold``: of the texts in
+    ``fields``. ``fold_version``: of the normal form of searches.
+    """
+
+    name: str
+    since: int
+    fields: tuple[str, ...]
+    within: tuple[str, ...] = ()
+    fold: Folding = "none"
+    fold_version: int = FIRST_FOLD
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> UniquePlan:
+        """Read the plain JSON value of a plan."""
+        names = {name: tuple(data[name]) for name in ("fields", "within")}
+        return cls(**{**data, **names})

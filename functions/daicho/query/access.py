@@ -41,12 +41,8 @@ class Access:
         self, caller: Caller | None = None, rules: Mapping[str, AccessRule] = NO_RULES
     ) -> None:
         self.caller, self._rules = caller, rules
+        self.tenant = caller.tenant if caller else ""
         self._suspensions = 0
-
-    @property
-    def tenant(self) -> str:
-        """The tenant of the caller."""
-        return self.caller.tenant if self.caller else ""
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

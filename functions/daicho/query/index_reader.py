@@ -20,13 +20,18 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search import grams
 from daicho.search.keyword import Keyword
 from daicho.search.pager import FetchedItems
-from daicho.search.posting_lists import TOP, Block, PendingRead, PostingRow
-from daicho.search.reversed_order import invert_order, restore_order
+from daicho.search.posting_lists import (
+    TOP,
+    Block,
+    PendingRead,
+    PostingRow,
+    invert_order,
+    restore_order,
+)
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import READ_UNIT_BYTES
-from daicho.storage.key_range import KeyRange
-from daicho.storage.requests import Query
+from daicho.storage.requests import KeyRange, Query
 from daicho.storage.table import Table
 
 INDEX = "GSI2"
@@ -139,7 +144,7 @@ class IndexReader:
 
     def matches(self, item: Image, order: str) -> bool:
         """Whether an item is in one of the lists now, at this order."""
-        if is_expired(item, self.now):
+        if "ttl" in item and is_expired(item, self.now):
             return False
         if self.is_copied:
             return True

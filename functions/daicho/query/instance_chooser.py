@@ -19,7 +19,6 @@ from daicho.layout.backfill_state import (
     BackfillState,
     build_backfill_key,
     is_complete,
-    is_derived_by_all,
     list_possible_plans,
 )
 from daicho.layout.item_keys import NEWEST
@@ -100,10 +99,7 @@ class InstanceChooser:
 
     def is_complete(self, plan: EntityPlan, instance: tuple[str, int]) -> bool:
         """Whether an instance, by name and ``since``, includes every item of an entity."""
-        plans = [generation.plan for generation in self.ledger.list_generations(plan.name)]
-        # A newer ledger may have disabled what retires in this one (rule 34): its release says so
-        # in the backfill item. What this one declares retires first.
-        if instance in plans[-1].declared_instances and is_derived_by_all(instance, plans):
+        if instance in self.ledger.settled_instances[plan.name]:
             return True
         return is_complete(instance, self._find_state(plan.name), self.ledger)
 

@@ -43,12 +43,12 @@ from daicho.search.posting_lists import (
     Intersection,
     PostingCursor,
     PostingList,
+    SparsestOf,
     list_leaves,
     union_of,
 )
-from daicho.search.sparsest_list import SparsestOf
 from daicho.storage import keys
-from daicho.storage.key_range import KeyRange
+from daicho.storage.requests import KeyRange
 
 MAX_LISTS = 100
 
@@ -127,7 +127,7 @@ class ListPlanner:
         if len(queries) > MAX_LISTS:
             raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
         entity = queries[0].entity
-        plan = self.ledger.current_generation(entity.__name__).plan
+        plan = self.ledger.current[entity.__name__].plan
         list_plan = ListPlan(entity, limit, is_reversed=queries[0].is_reversed)
         if list_plan.is_reversed:
             list_plan.query_identity = ("reversed",)
@@ -135,7 +135,8 @@ class ListPlanner:
             raise TypeError(f"only lists of {entity.__name__} in the same direction can be merged")
         if any(query.entity is not entity for query in queries):
             raise TypeError("only lists of one entity can be merged")
-        orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(queries)}
+        different = dict.fromkeys(queries) if len(queries) > 1 else queries
+        orders = {self._plan_list(plan, query, list_plan) for query in different}
         if len(orders) > 1:
             raise TypeError(f"only lists of {entity.__name__} with the same order can be merged")
         return list_plan
@@ -312,7 +313,8 @@ class ListPlanner:
         """The lists of one gram, one for each shard. ``certain``: each of their rows is a match."""
         shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
         sharded_grams = [(probe.gram, shard) for shard in range(shards)]
-        return [
-            PostingList(partition, probe.rest, certain, mark=probe.mark, inside=probe.inside)
-            for partition in item_keys.render_gram_lists(self.tenant, plan, search, sharded_grams)
-        ]
+        lists: list[PostingCursor] = []
+        for partition in item_keys.render_gram_lists(self.tenant, plan, search, sharded_grams):
+            rest, mark, inside = probe.rest, probe.mark, probe.inside
+            lists.append(PostingList(partition, rest, certain, mark=mark, inside=inside))
+        return lists

@@ -14,7 +14,7 @@ from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length
 from daicho.plan import EntityPlan
 from daicho.storage import keys
-from daicho.storage.key_range import EVERY_KEY, KeyRange, cover_components, cover_text
+from daicho.storage.requests import EVERY_KEY, KeyRange, cover_components, cover_text
 
 LOW, HIGH, PREFIX = "from", "to", "prefix"
 """The names of the bounds in errors."""

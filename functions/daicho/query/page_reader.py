@@ -25,8 +25,7 @@ from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
-from daicho.search.posting_lists import END, Bound
-from daicho.search.reversed_order import invert_order, restore_order
+from daicho.search.posting_lists import END, Bound, invert_order, restore_order
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table

@@ -27,8 +27,8 @@ from daicho.plan import (
 from daicho.query.index_reader import RelatedMatches
 from daicho.search import grams
 from daicho.search.keyword import Keyword
+from daicho.search.normalise import compute_readings
 from daicho.search.posting_lists import PostingCursor, PostingList
-from daicho.search.variants import compute_readings
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import COLLECTION, ItemCache

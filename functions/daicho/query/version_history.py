@@ -23,8 +23,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.key_range import EVERY_KEY, KeyRange
-from daicho.storage.requests import Query
+from daicho.storage.requests import EVERY_KEY, KeyRange, Query
 from daicho.storage.table import Table
 
 MAX_FORGOTTEN = 1_000

@@ -270,20 +270,21 @@ class SetAsideRecords:
                 )
         others = sorted(summaries.keys() & set(group.objects) - batches.keys())
         if others:
-            first = summaries[others[0]]
-            is_archived = first.get("function") == self.archiver
-            reason = "a batch of the archiver" if is_archived else first.get("error", "")
-            yield (
-                RedrivePosition("discarded", group.name, END),
-                SetAsideRecord(
-                    *(group.shard, "", "discarded", "discarded", ""),
-                    error={
-                        "type": first.get("condition", "unreadable"),
-                        "message": f"{reason}: {', '.join(others)}",
-                    },
-                    at=first.get("at", ""),
-                ),
-            )
+            described = self._describe_others(group.shard, summaries[others[0]], others)
+            yield RedrivePosition("discarded", group.name, END), described
+
+    def _describe_others(
+        self, shard: str, first: Mapping[str, Any], names: Sequence[str]
+    ) -> SetAsideRecord:
+        """Discarded objects whose records cannot be read here. ``first``: about one of them."""
+        is_archived = first.get("function") == self.archiver
+        reason = "a batch of the archiver" if is_archived else first.get("error", "")
+        kind, message = first.get("condition", "unreadable"), f"{reason}: {', '.join(names)}"
+        return SetAsideRecord(
+            *(shard, "", "discarded", "discarded", ""),
+            error={"type": kind, "message": message},
+            at=first.get("at", ""),
+        )
 
 
 def _parse_tenant(record: StreamRecord | None) -> str | None:

@@ -100,25 +100,39 @@ class Settings:
         if emulated == "true" and stage != "local":
             wrong.append("EMULATED_STREAM is for STAGE local only")
         console = _parse_one_of(environ, "CONSOLE", ("true", "false"), "true", wrong)
-        shards = environ.get("DIRTY_SHARDS") or "16"
-        if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
-            wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units, rebuild_units, spread, retirement, heartbeat, upload = (
-            _parse_whole_number(environ, name, wrong)
-            for name in (
-                *("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS"),
-                *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS"),
-            )
-        )
+        shards = _parse_dirty_shards(environ, wrong)
+        numbers = {name: _parse_whole_number(environ, name, wrong) for name in _NUMBERS}
+        upload = numbers["UPLOAD_SECONDS"]
         if upload > UPLOAD_SECONDS:
             wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
         if wrong:
             raise SettingsError("; ".join(wrong))
+        return cls._read(
+            environ,
+            stage,
+            shards,
+            numbers,
+            is_emulated=emulated == "true",
+            has_console=console == "true",
+        )
+
+    @classmethod
+    def _read(
+        cls,
+        environ: Mapping[str, str],
+        stage: str,
+        shards: int,
+        numbers: Mapping[str, int],
+        *,
+        is_emulated: bool,
+        has_console: bool,
+    ) -> Settings:
+        """The settings of an environment that was checked."""
         return cls(
             table_name=environ["TABLE_NAME"],
-            stage=stage,  # type: ignore[arg-type]  # checked against Stage above
-            dirty_shards=int(shards),
-            emulated_stream=emulated == "true",
+            stage=stage,  # type: ignore[arg-type]  # checked against Stage before
+            dirty_shards=shards,
+            emulated_stream=is_emulated,
             archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
             failure_bucket=environ.get("FAILURE_BUCKET", ""),
             object_bucket=environ.get("OBJECT_BUCKET", ""),
@@ -127,13 +141,13 @@ class Settings:
             job_machine=environ.get("JOB_MACHINE", ""),
             audit_function=environ.get("AUDIT_FUNCTION", ""),
             dashboard=environ.get("DASHBOARD", ""),
-            settle_seconds=settle,
-            scan_units=units,
-            rebuild_units=rebuild_units,
-            upload_seconds=upload or UPLOAD_SECONDS,
-            filter_spread_seconds=spread,
-            retirement_seconds=retirement,
-            heartbeat_seconds=heartbeat,
+            settle_seconds=numbers["SETTLE_SECONDS"],
+            scan_units=numbers["SCAN_UNITS"],
+            rebuild_units=numbers["REBUILD_UNITS"],
+            upload_seconds=numbers["UPLOAD_SECONDS"] or UPLOAD_SECONDS,
+            filter_spread_seconds=numbers["FILTER_SPREAD_SECONDS"],
+            retirement_seconds=numbers["RETIREMENT_SECONDS"],
+            heartbeat_seconds=numbers["HEARTBEAT_SECONDS"],
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
             migration_package=environ.get("MIGRATION_PACKAGE", ""),
@@ -141,7 +155,7 @@ class Settings:
             groups_claims=tuple(environ.get("GROUPS_CLAIMS", "").split()) or cls.groups_claims,
             subject_claim=environ.get("SUBJECT_CLAIM") or cls.subject_claim,
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
-            console=None if console == "false" else _read_console(environ),
+            console=_read_console(environ) if has_console else None,
         )
 
     def check_filter_spread(self) -> int:
@@ -172,6 +186,21 @@ def _parse_one_of(
     if value not in choices:
         wrong.append(f"{name} is {value!r}, not one of {', '.join(choices)}")
     return value
+
+
+_NUMBERS = (
+    *("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS"),
+    *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS"),
+)
+"""The variables that are whole numbers."""
+
+
+def _parse_dirty_shards(environ: Mapping[str, str], wrong: list[str]) -> int:
+    shards = environ.get("DIRTY_SHARDS") or "16"
+    if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
+        wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
+        return 0
+    return int(shards)
 
 
 def _parse_whole_number(environ: Mapping[str, str], name: str, wrong: list[str]) -> int:

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from daicho.plan import SearchPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.letters import DIGITS
-from daicho.search.variants import DESIGNATORS, KINDRED, KINDRED_INSIDE, compute_readings
-from daicho.storage.attributes import Image, get_text
+from daicho.search.normalise import DESIGNATORS, KINDRED, KINDRED_INSIDE, compute_readings
+from daicho.storage.attributes import Image
 
 STEPS = (1, 2, 3, 5, 8)
 """Lengths of grams in a search by the beginning of words..."""
@@ -59,8 +59,7 @@ IndexedForm = tuple[str, ...]
 """A gram; the text after it, as far as it is needed; the mark of a designator before it."""
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """One posting list to read, and the condition for its rows.
 
     The rest of a row starts with ``rest``, or contains it if ``inside`` is set. The designator
@@ -264,5 +263,9 @@ def compute_field_forms(search: SearchPlan, image: Image) -> list[str]:
 
 
 def _compute_readings(search: SearchPlan, image: Image) -> list[str]:
-    texts = [(get_text(image, name), rules) for name, rules in search.rules_by_field.items()]
-    return [reading for text, rules in texts if text for reading in compute_readings(text, rules)]
+    readings: list[str] = []
+    for name, rules in search.rules_by_field.items():
+        value = image.get(name)
+        if value is not None and "NULL" not in value and value["S"]:
+            readings += compute_readings(value["S"], rules)
+    return readings

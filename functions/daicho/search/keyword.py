@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from daicho.plan.text_rules import FIRST_FOLD, TextRules
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search.grams import FORM_CODE_POINTS, Alternatives, GramSteps
-from daicho.search.normalise import fold, has_words
-from daicho.search.variants import ALL_RULES, compute_meanings, is_number
+from daicho.search.normalise import ALL_RULES, compute_meanings, fold, has_words, is_number
 
 MAX_CODE_POINTS = 64
 MAX_WORDS = 5

@@ -6,6 +6,13 @@ parts. An intersection has the lowest, because a row that one part has passed ca
 
 No code of this module reads. A stream names the lists that it needs next (`pending_reads`), and it
 accepts blocks of their rows. So no result depends on how much was read before the end of a page.
+
+Of several lists, each of which contains all matches, only the sparsest is read further. Every match
+is in each of them, so the one with the fewest rows has the fewest that do not match. A block of
+each identifies it: its block reaches furthest down.
+
+The merge goes from the highest order. The rows of a list that is read lowest first get inverted
+orders, the lowest becoming the highest. Inverted orders are never stored and never sent.
 """
 
 from __future__ import annotations
@@ -16,7 +23,7 @@ from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.key_range import EVERY_KEY, KeyRange
+from daicho.storage.requests import EVERY_KEY, KeyRange
 
 FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS = 22, 400
 """Rows of a keys-only index in half a read unit, and the highest number of rows in one request.
@@ -366,3 +373,60 @@ def list_leaves(stream: PostingCursor) -> Iterator[PostingList]:
     else:
         for part in getattr(stream, "parts", ()):
             yield from list_leaves(part)
+
+
+class SparsestOf:
+    """One of several streams, chosen when a block of each list has been read."""
+
+    def __init__(self, parts: Sequence[PostingCursor]) -> None:
+        self.parts = list(parts)
+
+    def bound(self) -> Bound:
+        """The limit of the decided part: the lowest of all, because each list has all matches."""
+        self._choose()
+        return min(part.bound() for part in self.parts)
+
+    def candidate(self) -> PostingRow | None:
+        """The row at the bound, if one was read."""
+        self._choose()
+        return self.parts[0].candidate() if len(self.parts) == 1 else None
+
+    def skip_to(self, bound: Bound) -> None:
+        """Skip all rows above ``bound``."""
+        for part in self.parts:
+            part.skip_to(bound)
+
+    def pending_reads(self) -> Iterator[PostingList]:
+        """A block of each list first; then the reads of the chosen stream."""
+        self._choose()
+        if len(self.parts) == 1:
+            yield from self.parts[0].pending_reads()
+        else:
+            yield from (leaf for leaf in list_leaves(self) if not leaf.reads)
+
+    def is_exact(self) -> bool:
+        """Whether its candidates match, according to the lists."""
+        return all(part.is_exact() for part in self.parts)
+
+    def _choose(self) -> None:
+        if len(self.parts) > 1 and all(leaf.reads for leaf in list_leaves(self)):
+            self.parts = [min(self.parts, key=_get_position)]
+
+
+def _get_position(part: PostingCursor) -> Bound:
+    return max(leaf.position() for leaf in list_leaves(part))
+
+
+_HIGHEST = 0x10FFFF
+_END = chr(_HIGHEST)
+"""The end of an inverted order: of "a" and "ab", "a" becomes the higher one."""
+
+
+def invert_order(order: str) -> str:
+    """The inverted order. No order contains U+0000, because keys escape it."""
+    return "".join([chr(_HIGHEST - ord(character)) for character in order]) + _END
+
+
+def restore_order(inverted: str) -> str:
+    """The order of which `invert_order` made this one."""
+    return "".join([chr(_HIGHEST - ord(character)) for character in inverted[:-1]])

@@ -298,7 +298,8 @@ class Table:
             answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
         except AWS_ERRORS as error:
             raise translate_error(error, f"batch get of {len(keys)}") from error
-        items = {get_key(item): item for item in answer["Responses"].get(self.name, ())}
+        found = answer["Responses"].get(self.name, ())
+        items = {ItemKey(item["PK"]["S"], item["SK"]["S"]): item for item in found}
         unprocessed = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", ())
         return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 

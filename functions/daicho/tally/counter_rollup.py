@@ -152,15 +152,19 @@ class CounterRollup:
         if not pending:
             total = CounterSums.add_up(sums.values())
             return self._write(head, reading, total, None, began, epoch)
-        marked = counter_head.mark_head(
-            self.name, head, reading.slots, epoch, dirty_shards=self.dirty_shards, now=began
-        )
-        if not try_update(self.store, marked):
+        if not self._mark_head(head, reading.slots, epoch, began):
             return None
         self._clear_marks(reading.dirty)
         tally.marked_slots -= set(_list_slots(number, reading.slots))
         tally.blocks, tally.blocks_revision = {**stored, number: put.item}, revision + 1
         return TallyTurn(len(reading.images), is_done=False)
+
+    def _mark_head(self, head: Image | None, slot_count: int, epoch: int, now: dt.datetime) -> bool:
+        """Mark the head while a block is in no total; False if others have changed it."""
+        marked = counter_head.mark_head(
+            self.name, head, slot_count, epoch, dirty_shards=self.dirty_shards, now=now
+        )
+        return try_update(self.store, marked)
 
     def _read_blocks(self) -> dict[int, Image]:
         """The stored blocks, by number."""

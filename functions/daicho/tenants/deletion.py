@@ -6,7 +6,7 @@ still write for the tenant has ended (``settle``): requests that were admitted b
 the projector, a rollup, a redrive, an upload by a presigned URL. By then the projector has done
 the work that the first pass left to it, and the second pass removes the rest. The pass that finds
 nothing but tombstones is the proof. Then, if requested, the tenant's archived rows are forgotten
-(`daicho.archive.forget_schedule`).
+(`daicho.archive.forgetter`).
 
 If a step is killed, the next one continues from the job's item. The job records that a pass has
 found something before anything is removed. Otherwise the rest of that pass could count as proof.

@@ -44,7 +44,7 @@ class HttpApi:
         kind = {} if reply.body is None else {"Content-Type": reply.content_type}
         return {
             "statusCode": reply.status,
-            "headers": {**DEFAULT_HEADERS, **kind, **reply.headers},
+            "headers": {**DEFAULT_HEADERS, **reply.headers, **kind},
             "body": "" if is_head else reply.body,
             "isBase64Encoded": reply.is_base64 and not is_head,
         }

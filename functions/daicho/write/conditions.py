@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
+from daicho.layout.base_item import to_seconds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
@@ -66,7 +68,7 @@ class ConditionalWrite:
         return ConditionCheck(key, self.condition or "", self.names, self.values)
 
 
-def build_creation(image: Image, now: int, *, replaces_expired: bool) -> Put:
+def build_creation(image: Image, now: dt.datetime, *, replaces_expired: bool) -> Put:
     """Put ``image`` where no item exists or, with ``replaces_expired``, over an expired item.
 
     The expired item is another one. The SDK repeats a request whose answer was lost, and meanwhile
@@ -75,7 +77,7 @@ def build_creation(image: Image, now: int, *, replaces_expired: bool) -> Put:
     write = ConditionalWrite()
     write.condition = f"attribute_not_exists({write.add_name('PK')})"
     if replaces_expired:
-        expired = f"{write.add_name('ttl')} <= {write.add_value(_to_number(now))}"
+        expired = f"{write.add_name('ttl')} <= {write.add_value(_to_number(to_seconds(now)))}"
         created = write.add_value(image["created_at"])
         write.condition += f" OR {expired} AND {write.add_name('created_at')} <> {created}"
     return write.to_put(image)

@@ -35,7 +35,7 @@ from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put, Update
 from daicho.write import conditions, field_changes
 from daicho.write.field_changes import (
@@ -248,9 +248,7 @@ class ItemPlanner:
         An expired item that waits for the archive is not replaced.
         """
         replaces_expired = self._may_expire(new.entity) and not self._is_archived(new.entity)
-        return conditions.build_creation(
-            new.image, to_seconds(now), replaces_expired=replaces_expired
-        )
+        return conditions.build_creation(new.image, now, replaces_expired=replaces_expired)
 
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
         """The request that creates the item, or replaces the stored one, without a read before it.
@@ -299,7 +297,7 @@ class ItemPlanner:
 
     def get_entity_plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity: its compiled declaration."""
-        return self.ledger.current_generation(entity.__name__).plan
+        return self.ledger.current[entity.__name__].plan
 
     def _apply_rules(self, fields: ItemFields[E], replaced: Image) -> ItemFields[E]:
         """The fields of an item by the entity's rules; ``replaced`` is empty for a new item."""
@@ -317,7 +315,7 @@ class ItemPlanner:
     ) -> PlannedWrite[E]:
         """The write of an item with these fields at ``now``, after the checks of its image."""
         entity = fields.entity
-        generation = self.ledger.current_generation(entity.__name__)
+        generation = self.ledger.current[entity.__name__]
         plan = generation.plan
         image = base_item.build_base_item(self.tenant, generation, fields.stored, created, now)
         renews_expiry = predecessor is not None and (
@@ -330,7 +328,7 @@ class ItemPlanner:
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
         field_changes.check_image(plan, image)
-        key = get_key(image)
+        key = ItemKey(image["PK"]["S"], image["SK"]["S"])
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
         return PlannedWrite(entity, plan, key, fields, image, predecessor or {}, renews_expiry)

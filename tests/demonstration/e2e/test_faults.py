@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from daicho.plan import Ledger
-from daicho_cli.local import logs
+from daicho_cli.local import group as logs
 from daicho_cli.local.instance import REGION, LocalInstance
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy

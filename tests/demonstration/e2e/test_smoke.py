@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from daicho_cli.local.instance import REGION
 from daicho_cli.main import app
-from daicho_cli.smoke.report import Outcome
+from daicho_cli.smoke.calls import Outcome
 from daicho_cli.smoke.target import Target, TargetOptions, find_target
 from tests.e2e.api import PATIENCE
 

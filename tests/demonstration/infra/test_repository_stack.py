@@ -10,7 +10,7 @@ import aws_cdk as cdk
 import pytest
 
 from daicho.cdk import STAGES
-from daicho.cdk.alarm_settings import NO_TOPIC
+from daicho.cdk.context_options import NO_TOPIC
 from daicho.errors import SettingsError
 from infra.stack import build_stack
 from tests.support.repository import PROJECT

@@ -14,7 +14,7 @@ from daicho.declare.figures.measures import explicit
 from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
-from daicho.plan.number_ranges import list_range_labels
+from daicho.plan.parts import list_range_labels
 from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
 from daicho.web.api import Api

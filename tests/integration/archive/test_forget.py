@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forget_schedule import ForgetScheduler
-from daicho.archive.forgetter import Forgetter
+from daicho.archive.forgetter import ForgetScheduler, Forgetter
 from daicho.archive.reader import Selection
 from daicho.handlers import forget
 from daicho.handlers.wiring.dependencies import Dependencies

@@ -25,9 +25,14 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
-from daicho_cli.export.checkpoint import open_checkpoint, render_checkpoint_path
-from daicho_cli.export.exporter import RETRY_S, Exporter
-from daicho_cli.export.item_lines import ExportSelection, LineMaker
+from daicho_cli.export import (
+    RETRY_S,
+    Exporter,
+    ExportSelection,
+    LineMaker,
+    open_checkpoint,
+    render_checkpoint_path,
+)
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
 from tests.support.dynoxide import create_table

@@ -19,7 +19,7 @@ from daicho.plan import Ledger
 from daicho.testing import MemoryDeployment
 from daicho.web.api import Api
 from daicho_cli import project
-from daicho_cli.aws.connection import Connection
+from daicho_cli.aws import Connection
 from daicho_cli.main import app
 from examples import person_rows
 from tests.support.api_client import Client

@@ -18,11 +18,10 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
-from daicho_cli.load.batch_writer import BatchWriter, interleave_by_partition
 from daicho_cli.load.checkpoint import LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader
-from daicho_cli.load.row_preparer import RowPreparer
-from daicho_cli.load.row_reader import read_rows
+from daicho_cli.load.rows import RowPreparer, read_rows
+from daicho_cli.load.writers import BatchWriter, interleave_by_partition
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
 from tests.support.sample_domains.music import Artist, Song
@@ -229,7 +228,7 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
         raise UnprocessedError(list(puts))
 
     monkeypatch.setattr(Table, "batch_write", leave)
-    monkeypatch.setattr("daicho_cli.load.batch_writer.RETRY_S", 0.0)
+    monkeypatch.setattr("daicho_cli.load.writers.RETRY_S", 0.0)
     result = daicho("Artist", written(tmp_path / "a.ndjson", [{"name": "n"}]))
     assert result.exit_code == 1
     assert "continues from there" in result.output

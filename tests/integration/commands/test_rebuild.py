@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage.table import Table
+from daicho_cli import rebuild as command
 from daicho_cli.main import app
-from daicho_cli.rebuild import command
 from tests.support.planned_project import (
     ChangingProject,
     record_release,

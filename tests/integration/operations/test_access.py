@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from daicho.local.poison_routes import build_poison_routes
-from daicho.operations.routes.builder import build_operations
+from daicho.operations.routes import build_operations
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.operator_stack import OperatorStack

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.audit import AuditPartition, AuditRound
-from daicho.archive.verification_report import VerifyFinding
+from daicho.archive.verifier import VerifyFinding
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.rebuild.requests import find_job, request_rebuild

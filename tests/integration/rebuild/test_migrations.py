@@ -21,7 +21,7 @@ from daicho.release.older_writers import OlderWriters
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Scan
-from daicho_cli.export.item_lines import ExportSelection, LineMaker
+from daicho_cli.export import ExportSelection, LineMaker
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.audit import MAX_REPORTED, ROUND_KEY, TRIES, Auditor, AuditReport, AuditRound
-from daicho.archive.verification_report import VerifyFinding
+from daicho.archive.verifier import VerifyFinding
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forget_schedule import ForgetScheduler
-from daicho.archive.forgetter import ForgetReport, Forgetter
+from daicho.archive.forgetter import ForgetReport, ForgetScheduler, Forgetter
 from daicho.errors import UnavailableError
 from tests.support.memory_archive import Kept, render_link_name, render_side_name
 

@@ -10,8 +10,7 @@ import pytest
 
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import ArchiveReader, DayRange
-from daicho.archive.verification_report import VerifyReport
-from daicho.archive.verifier import Verifier
+from daicho.archive.verifier import Verifier, VerifyReport
 from tests.support.memory_archive import MIDNIGHT, TODAY, WEEK_LATER, Kept
 
 MOST_CALLS = 40

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from typer.testing import CliRunner
 
-from daicho_cli.aws.stacks import UndeployedError
+from daicho_cli.aws import UndeployedError
 from daicho_cli.main import SUBCOMMANDS, app, load_subcommand
 
 
@@ -23,7 +23,7 @@ def test_the_region_is_that_of_the_aws_cli(monkeypatch: pytest.MonkeyPatch) -> N
         regions.append(region or boto3.Session().region_name)
         raise UndeployedError(f"there is no stack Daicho-{stage}")
 
-    monkeypatch.setattr("daicho_cli.aws.connection.read_outputs", find_no_stack)
+    monkeypatch.setattr("daicho_cli.aws.read_outputs", find_no_stack)
     for names in ({"AWS_REGION": "eu-central-1"}, {}):
         monkeypatch.delenv("AWS_REGION", raising=False)
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")

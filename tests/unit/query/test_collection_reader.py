@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daicho.query.collection_reader import CollectionSource
-from daicho.storage.key_range import EVERY_KEY, KeyRange
+from daicho.storage.requests import EVERY_KEY, KeyRange
 
 
 def test_a_prefix_is_a_range_that_nothing_else_is_in() -> None:

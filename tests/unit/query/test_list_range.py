@@ -11,7 +11,7 @@ from daicho.declare.compiler import compile_entity
 from daicho.declare.queries import ListQuery
 from daicho.errors import Invalid
 from daicho.query.list_range import compute_range, compute_window
-from daicho.storage.key_range import KeyRange
+from daicho.storage.requests import KeyRange
 from tests.support.shelves_and_events import Event, Shelf
 
 DAY = dt.date(2026, 11, 21)

@@ -19,7 +19,7 @@ from daicho.search.grams import (
     compute_forms,
 )
 from daicho.search.keyword import Keyword
-from daicho.search.variants import compute_readings
+from daicho.search.normalise import compute_readings
 
 PREFIX = GramSteps("prefix", STEPS, DIGIT_STEPS, KANA_STEPS)
 INSIDE = GramSteps("contains", INSIDE_STEPS_WITH_DIGITS, INSIDE_DIGIT_STEPS)

@@ -15,11 +15,55 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
+from daicho.cdk.conventions import name_log_group, suppress_finding
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
-from daicho.cdk.log_groups import name_log_group
-from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
+
+# All that Lambda gives. An invocation stops by itself when little of it is left, says that it is
+# not finished, and is called again.
+REDRIVE_TIMEOUT = Duration.minutes(15)
+
+
+class Redrive(Construct):
+    """Nothing triggers it: no mapping, no schedule, no event of the bucket.
+
+    It is useful only after a fix, and the caller needs its answer. The state machine of jobs calls
+    it for redrives that operators start. Two concurrent runs are harmless, as each claim is done in
+    one transaction.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        shared: SharedResources,
+        projector: lambda_.Function,
+        archiver: lambda_.Function,
+    ) -> None:
+        """Create the function; it applies the discarded batches of the two other functions."""
+        super().__init__(scope, id)
+        settings = shared.settings
+        self.python = PythonFunction(
+            self,
+            "Redrive",
+            name="redrive",
+            shared=shared,
+            permissions=grants.REDRIVE,
+            timeout=REDRIVE_TIMEOUT,
+            environment={
+                "FAILURE_BUCKET": shared.failures.bucket_name,
+                "PROJECT_FUNCTION": projector.function_name,
+                "ARCHIVE_FUNCTION": archiver.function_name,
+                "ARCHIVE_BUCKET": shared.archive.bucket_name,
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                "EMULATED_STREAM": str(settings.is_local).lower(),
+            },
+        )
+        # Called without waiting for the answer, it is not repeated behind the caller's back.
+        forbid_retries(self, self.python.function)
+
 
 # All that Lambda gives: an execution takes 25,000 events, some nine a step, so 2,700 steps.
 TIMEOUT = Duration.minutes(15)
@@ -73,22 +117,27 @@ class Jobs(Construct):
             definition_string=Stack.of(self).to_json_string(
                 build_definition(function.function_arn, redrive.function_arn)
             ),
-            logging_configuration=stepfunctions.CfnStateMachine.LoggingConfigurationProperty(
-                destinations=[
-                    stepfunctions.CfnStateMachine.LogDestinationProperty(
-                        cloud_watch_logs_log_group=stepfunctions.CfnStateMachine.CloudWatchLogsLogGroupProperty(
-                            log_group_arn=self._log_group(shared).log_group_arn
-                        )
-                    )
-                ],
-                level="ALL",
-                include_execution_data=True,
-            ),
+            logging_configuration=self._configure_log(shared),
             tracing_configuration=stepfunctions.CfnStateMachine.TracingConfigurationProperty(
                 enabled=True
             ),
         )
         self.state_machine.node.add_dependency(self.role)
+
+    def _configure_log(
+        self, shared: SharedResources
+    ) -> stepfunctions.CfnStateMachine.LoggingConfigurationProperty:
+        return stepfunctions.CfnStateMachine.LoggingConfigurationProperty(
+            destinations=[
+                stepfunctions.CfnStateMachine.LogDestinationProperty(
+                    cloud_watch_logs_log_group=stepfunctions.CfnStateMachine.CloudWatchLogsLogGroupProperty(
+                        log_group_arn=self._log_group(shared).log_group_arn
+                    )
+                )
+            ],
+            level="ALL",
+            include_execution_data=True,
+        )
 
     def _role(self, functions: Sequence[lambda_.Function], settings: Settings) -> iam.Role:
         """The role of the machine: call the functions, and write its own log and traces."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aws_cdk import CfnElement, Duration, RemovalPolicy, Stack
@@ -13,11 +14,15 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from daicho.cdk.conventions import suppress_finding
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.code import LOCAL_FUNCTIONS, gather_code, gather_ledger
+from daicho.cdk.functions.assets import (
+    LOCAL_FUNCTIONS,
+    build_lambda_layer,
+    gather_code,
+    gather_ledger,
+)
 from daicho.cdk.functions.grants import Grants
-from daicho.cdk.functions.layer import build_lambda_layer
-from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import MEMORY_MB, Settings
 from daicho.errors import SettingsError
 from daicho.plan import LOCK_FILE_NAME
@@ -140,19 +145,7 @@ class PythonFunction(Construct):
         self.name = name
         self.settings = settings = shared.settings
         self._shared = shared
-        log_group = logs.LogGroup(
-            self,
-            "Logs",
-            retention=settings.log_retention,
-            removal_policy=settings.rollback_removal_policy,
-        )
-        self._role = iam.Role(
-            self,
-            "Role",
-            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            description=f"{settings.title}: {name}",
-        )
-        log_group.grant_write(self._role)
+        log_group, self._role = self._create_log_and_role()
         self._grant(permissions)
         is_wrapped = settings.is_local and name in LOCAL_FUNCTIONS
         self.function = lambda_.Function(
@@ -172,18 +165,12 @@ class PythonFunction(Construct):
             application_log_level_v2=lambda_.ApplicationLogLevel[LOG_LEVEL],
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             tracing=lambda_.Tracing.ACTIVE,
-            environment={
-                "TABLE_NAME": shared.table.table_name,
-                "STAGE": settings.stage,
-                "POWERTOOLS_SERVICE_NAME": name,
-                "POWERTOOLS_METRICS_NAMESPACE": settings.name,
-                "POWERTOOLS_LOG_LEVEL": LOG_LEVEL,
-                "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
-                **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
-                **({PROJECT_HANDLERS: shared.project.handlers} if is_wrapped else {}),
-                **(environment or {}),
-            },
+            environment=self._build_environment(environment or {}, is_wrapped=is_wrapped),
         )
+        self._accept_tracing(permissions)
+
+    def _accept_tracing(self, permissions: Grants) -> None:
+        """Acknowledge that some actions know no resources."""
         suppress_finding(
             self._role,
             rule="IAM5[Resource::*]",
@@ -191,6 +178,39 @@ class PythonFunction(Construct):
             + ("; nor does DynamoDB's ListStreams." if permissions.stream else "")
             + ("" if permissions.stream else "."),
         )
+
+    def _create_log_and_role(self) -> tuple[logs.LogGroup, iam.Role]:
+        """The group of the function's log, and its role, which may write it."""
+        settings = self.settings
+        log_group = logs.LogGroup(
+            self,
+            "Logs",
+            retention=settings.log_retention,
+            removal_policy=settings.rollback_removal_policy,
+        )
+        role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            description=f"{settings.title}: {self.name}",
+        )
+        log_group.grant_write(role)
+        return log_group, role
+
+    def _build_environment(self, own: Mapping[str, str], *, is_wrapped: bool) -> dict[str, str]:
+        """The variables that all functions have, and the function's ``own``."""
+        settings, shared = self.settings, self._shared
+        return {
+            "TABLE_NAME": shared.table.table_name,
+            "STAGE": settings.stage,
+            "POWERTOOLS_SERVICE_NAME": self.name,
+            "POWERTOOLS_METRICS_NAMESPACE": settings.name,
+            "POWERTOOLS_LOG_LEVEL": LOG_LEVEL,
+            "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
+            **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
+            **({PROJECT_HANDLERS: shared.project.handlers} if is_wrapped else {}),
+            **own,
+        }
 
     @property
     def role(self) -> iam.Role:

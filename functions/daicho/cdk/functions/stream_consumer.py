@@ -1,4 +1,4 @@
-"""A consumer of the table's stream: the function, and the event source mapping that invokes it."""
+"""The consumers of the table's stream: functions, and the mappings that invoke them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from daicho.cdk.functions import grants
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.plan import Ledger
+from daicho.plan.event_filters import archive_filters, project_filters
 
 # EXACTNESS in numbers. An invocation retries failing I/O itself for up to its timeout, so 300
 # retries outlast a day; a record is discarded, with its payload, before the stream's 24 hours
@@ -68,6 +71,11 @@ class StreamConsumer(Construct):
                 "EMULATED_STREAM": str(shared.settings.is_local).lower(),
             },
         )
+        self._create_mapping(shared, patterns, batches)
+
+    def _create_mapping(
+        self, shared: SharedResources, patterns: Sequence[str], batches: BatchLimits
+    ) -> None:
         lambda_.CfnEventSourceMapping(
             self,
             "Mapping",
@@ -94,3 +102,49 @@ class StreamConsumer(Construct):
                 )
             ),
         )
+
+
+# A batch is folded, so a large one is cheap: the writes grow with the groups, not the records.
+# 1,000 records are about 2 MB of the 6 MB that an invocation takes, and even 20 writes for each
+# stay far within the timeout. While one batch is processed the next one fills by itself; the
+# stage's batching window makes the batches of a quiet table larger, and its searches older.
+PROJECTOR_BATCH = 1000
+
+
+def build_projector(scope: Construct, *, ledger: Ledger, shared: SharedResources) -> StreamConsumer:
+    """The stream consumer that receives the records of all entities that derive something."""
+    settings = shared.settings
+    return StreamConsumer(
+        scope,
+        "Projector",
+        name="project",
+        shared=shared,
+        permissions=grants.PROJECT,
+        environment={
+            "DIRTY_SHARDS": str(settings.dirty_shards),
+            "FAILURE_BUCKET": shared.failures.bucket_name,
+            **({"FAULTS": str(settings.faults)} if settings.faults else {}),
+        },
+        patterns=project_filters(ledger.derived_types),
+        batches=BatchLimits(PROJECTOR_BATCH, Duration.seconds(settings.project_window_seconds)),
+    )
+
+
+# Each batch becomes one object for each entity, and objects are read whole. So a batch is as large
+# as Lambda allows, and may wait to fill as long as the stage allows: nobody waits for an archive.
+ARCHIVER_BATCH = 10_000
+
+
+def build_archiver(scope: Construct, *, ledger: Ledger, shared: SharedResources) -> StreamConsumer:
+    """The stream consumer that receives what TTL deletes of the archived entities."""
+    settings = shared.settings
+    return StreamConsumer(
+        scope,
+        "Archive",
+        name="archive",
+        shared=shared,
+        permissions=grants.ARCHIVE,
+        environment={"ARCHIVE_BUCKET": shared.archive.bucket_name},
+        patterns=archive_filters(ledger.archived_types, emulated=settings.is_local),
+        batches=BatchLimits(ARCHIVER_BATCH, Duration.seconds(settings.archive_window_seconds)),
+    )

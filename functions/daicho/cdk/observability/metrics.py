@@ -17,8 +17,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 
-from daicho.cdk.buckets import DISCARDED
 from daicho.cdk.settings import Settings
+from daicho.cdk.stores import DISCARDED
 
 FIVE_MINUTES = Duration.minutes(5)
 HOUR = Duration.hours(1)

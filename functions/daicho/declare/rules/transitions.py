@@ -53,23 +53,7 @@ def read_transitions(spec: FieldSpec, *, is_fixed_in_key: bool) -> Transitions:
     Raises:
         DeclarationError: the field has no states, or the transitions name another one.
     """
-    states = spec.literals
-    if not states or not all(isinstance(state, str) for state in states):
-        raise DeclarationError(
-            f"{spec} has transitions, but no states: declare them as its type, "
-            f'{spec.name}: Literal["draft", "open"] = field(transitions=...)'
-        )
-    if spec.accepts_none:
-        raise DeclarationError(
-            f"{spec} has transitions and may be None: remove None from its type, and declare "
-            "a state for it"
-        )
-    if spec.frozen or is_fixed_in_key:
-        why = "is frozen" if spec.frozen else "is in the key, which does not move"
-        raise DeclarationError(
-            f"{spec} has transitions, but {why}: remove transitions=, or let the field change "
-            f"({'without frozen=True' if spec.frozen else f'Key(..., moves={spec.name})'})"
-        )
+    states = _check_state_field(spec, is_fixed_in_key=is_fixed_in_key)
     given = spec.transitions
     if not isinstance(given, Mapping):
         raise DeclarationError(f"{spec}: transitions={given!r} is no dict; write {_EXAMPLE}")
@@ -96,6 +80,28 @@ def read_transitions(spec: FieldSpec, *, is_fixed_in_key: bool) -> Transitions:
             "of new items: add it there, or use one of them as the default"
         )
     return Transitions(spec.name, following, initial, default, states)
+
+
+def _check_state_field(spec: FieldSpec, *, is_fixed_in_key: bool) -> tuple[str, ...]:
+    """Check that a field can have transitions; its states."""
+    states = spec.literals
+    if not states or not all(isinstance(state, str) for state in states):
+        raise DeclarationError(
+            f"{spec} has transitions, but no states: declare them as its type, "
+            f'{spec.name}: Literal["draft", "open"] = field(transitions=...)'
+        )
+    if spec.accepts_none:
+        raise DeclarationError(
+            f"{spec} has transitions and may be None: remove None from its type, and declare "
+            "a state for it"
+        )
+    if spec.frozen or is_fixed_in_key:
+        why = "is frozen" if spec.frozen else "is in the key, which does not move"
+        raise DeclarationError(
+            f"{spec} has transitions, but {why}: remove transitions=, or let the field change "
+            f"({'without frozen=True' if spec.frozen else f'Key(..., moves={spec.name})'})"
+        )
+    return states
 
 
 _EXAMPLE = 'transitions={"draft": ("open", "void"), "open": ("paid",)}'

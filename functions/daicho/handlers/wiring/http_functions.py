@@ -77,10 +77,15 @@ class ApiOnFirstRequest:
     """An `Api` that is built when it answers its first request."""
 
     def __init__(
-        self, daicho: Daicho, open_book: Callable[[Access], Book], **settings: Any
+        self,
+        daicho: Daicho,
+        open_book: Callable[[Access], Book],
+        claims: Sequence[Any] = (),
+        **settings: Any,
     ) -> None:
-        """See `Api`."""
-        self._daicho, self._open_book, self._settings = daicho, open_book, settings
+        """See `Api`. ``claims``: the arguments of `ClaimNames`, which the start does not load."""
+        self._daicho, self._open_book = daicho, open_book
+        self._claims, self._settings = claims, settings
 
     def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Answer an event."""
@@ -90,7 +95,10 @@ class ApiOnFirstRequest:
     def _api(self) -> Api:
         with pause_garbage_collection():
             from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
+            from daicho.web.http.request import ClaimNames  # noqa: PLC0415
 
+            if self._claims:
+                self._settings["claim_names"] = ClaimNames(*self._claims)
             return Api(self._daicho, self._open_book, **self._settings)
 
 

@@ -212,7 +212,12 @@ class SimulatedProcess:
             case "slow":
                 self.seconds -= self.choices.pick((20, 100, 400))
                 return carry_out()
-        # The others carry the operation out.
+        return self._carry_out_with_fault(fault, kind, carry_out)
+
+    def _carry_out_with_fault(
+        self, fault: str, kind: OperationKind, carry_out: Callable[[], T]
+    ) -> T:
+        """Carry an operation out whose answer is lost, or which is repeated."""
         try:
             answer = carry_out()
         except ClientError:

@@ -71,34 +71,22 @@ class SimulatedDeployment:
         dirty_shards: tuple[int, int] = (DIRTY_SHARDS, DIRTY_SHARDS),
     ) -> None:
         self.entities = entities
-        self._parallelism = parallelism
-        self._dirty_shards = dirty_shards
+        self._parallelism, self._dirty_shards = parallelism, dirty_shards
         self._choices = choices
         self.fault_counts = fault_counts
-        self._has_lag = True
-        self._record_count = 0
+        self._has_lag, self._record_count = True, 0
         self.runners: dict[str, Runner] = {}
         """What runs an invocation of a function, by its name; others run in a new environment."""
         self.additional_settings: list[Callable[[int], Mapping[str, str]]] = []
         """Settings of all functions that the stack does not have, by the version of their code."""
         self.clock = SimulatedClock()
         self.stream = TableStream()
-        # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
-        first_number = choices.pick((94, 90, 97, 991, 85))
         self.disabled = set(entities.list_disabled_instances(OLD_CODE))
         """The instances that a ledger of deployed consumers disables: entity, name and since."""
         self.filled: dict[tuple[str, str, int], frozenset[str]] = {}
         """The archived rows that each instance includes since a rebuild: added by it if need be."""
         self.observers: list[Observer] = []
-        self.recorder = StreamRecorder(
-            self.stream,
-            self.clock.now,
-            first_number,
-            self._next_sequence_step,
-            self._observe,
-        )
-        if shards == 2:
-            self.recorder.split(*self.recorder.open_shards)
+        self.recorder = self._create_recorder(shards)
         self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
         self.failure_objects: list[bytes] = []
@@ -110,6 +98,16 @@ class SimulatedDeployment:
             {"project": retries, "archive": archive_retries},
         )
         self.remember_dirty_shards(OLD_CODE)
+
+    def _create_recorder(self, shards: int) -> StreamRecorder:
+        # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
+        first_number = self._choices.pick((94, 90, 97, 991, 85))
+        recorder = StreamRecorder(
+            self.stream, self.clock.now, first_number, self._next_sequence_step, self._observe
+        )
+        if shards == 2:
+            recorder.split(*recorder.open_shards)
+        return recorder
 
     def remember_dirty_shards(self, code_version: int) -> None:
         """Store the number of dirty partitions of a deployed version, as its first rollup does."""

@@ -48,6 +48,21 @@ def find_differences(
         for key, item in deployment.dynamodb.items
         if not _is_disabled(key, deployment.disabled)
     }
+    differences = _compare_rows(items, deployment, recomputation)
+    differences += _compare_tallies(items, deployment, recomputation, unknowable_tallies)
+    differences += find_figure_differences(deployment, recomputation.items, unknowable_tallies)
+    dirty = {key for key, item in items.items() if "#dirty#" in _get_gsi2_partition(item)}
+    differences += _compare("dirty marks", {}, dict.fromkeys(dirty))
+    rows_in_archive = count_archived_rows(deployment)
+    differences += _compare("archive", recomputation.count_archived_rows(), rows_in_archive)
+    differences += find_repeated_claims(deployment.stream)
+    return differences + _verify_archive(deployment, recomputation)
+
+
+def _compare_rows(
+    items: Mapping[ItemKey, Image], deployment: SimulatedDeployment, recomputation: Recomputation
+) -> list[str]:
+    """The index rows."""
     rows = {
         key: IndexRow.from_item(item)
         for key, item in items.items()
@@ -58,7 +73,16 @@ def find_differences(
         for key, row in recomputation.compute_rows().items()
         if not _is_disabled(key, deployment.disabled)
     }
-    differences = _compare("derived items", expected_rows, rows)
+    return _compare("derived items", expected_rows, rows)
+
+
+def _compare_tallies(
+    items: Mapping[ItemKey, Image],
+    deployment: SimulatedDeployment,
+    recomputation: Recomputation,
+    unknowable_tallies: Collection[str],
+) -> list[str]:
+    """The sums of slots, the totals, and the entries of rankings."""
     tallies = {key.pk for key in items if "#+" in key.pk}
     table = deployment.open_table()
     amounts = {
@@ -68,14 +92,11 @@ def find_differences(
     }
     expected = _omit(amounts, unknowable_tallies)
     live = {tally: reader.read_live_amount(table, tally) for tally in tallies}
-    differences += _compare("slots", expected, _omit(live, unknowable_tallies))
+    differences = _compare("slots", expected, _omit(live, unknowable_tallies))
     totals = {
         tally: reader.read_rolled_up_amount(table, tally, consistent=True) for tally in tallies
     }
     differences += _compare("totals", expected, _omit(totals, unknowable_tallies))
-    dirty = {key for key, item in items.items() if "#dirty#" in _get_gsi2_partition(item)}
-    differences += find_figure_differences(deployment, recomputation.items, unknowable_tallies)
-    differences += _compare("dirty marks", {}, dict.fromkeys(dirty))
     ranks = {
         key.pk: (item["GSI3PK"]["S"], item["GSI3SK"]["S"])
         for key, item in items.items()
@@ -88,11 +109,7 @@ def find_differences(
         for tally, amount in expected.items()
         if deployment.entities.find_aggregate(tally).ranked
     }
-    differences += _compare("ranking", expected_ranks, ranks)
-    rows_in_archive = count_archived_rows(deployment)
-    differences += _compare("archive", recomputation.count_archived_rows(), rows_in_archive)
-    differences += find_repeated_claims(deployment.stream)
-    return differences + _verify_archive(deployment, recomputation)
+    return differences + _compare("ranking", expected_ranks, ranks)
 
 
 def find_unmarked_differences(deployment: SimulatedDeployment) -> list[str]:

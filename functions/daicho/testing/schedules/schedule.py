@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from daicho.handlers.wiring.invocation import make_retry_budget
@@ -61,8 +61,37 @@ class Schedule:
         self.recount_count = 0
         self._noting = noting
         pick = choices.pick
-        self.deployment = SimulatedDeployment(
-            choices,
+        self.deployment = self._create_deployment()
+        self._marked_images = MarkedImageLog()
+        self._slow: set[SimulatedProcess] = set()
+        preferred = pick(profile.actions, "preferred action")
+        names = pick(profile.entity_sets, "entities")
+        mark_kinds = pick(profile.mark_kinds, "marks")
+        max_items = pick(profile.max_items, "items")
+        actions = (*profile.actions, preferred, preferred, preferred)
+        self.writer = self._create_writer(names, actions, mark_kinds, max_items)
+        open_claims = pick(profile.max_open_claims, "open claims")
+        starts = pick(profile.rollup_starts, "rollup starts")
+        self._limits = lower_limits(open_claims, starts)
+        weights = {
+            name: pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
+            for name in profile.faults
+        }
+        event_weights = {n: pick(levels, n) for n, levels in profile.event_weights.items()}
+        self._event_scale = build_scale(list(event_weights.values()))
+        self._event_names = tuple(event_weights)
+        self._writes_left = pick(profile.writes, "writes")
+        self._lambda = SimulatedLambda(
+            self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
+        )
+        self._lambda.seconds = profile.timeouts
+        self.owners = profile.build_owners(self._gather_parts(names, mark_kinds, max_items))
+        self._events = [self._find_event(event) for event in event_weights]
+
+    def _create_deployment(self) -> SimulatedDeployment:
+        profile, pick = self.profile, self.choices.pick
+        return SimulatedDeployment(
+            self.choices,
             self.fault_counts,
             profile.entities,
             retries=pick(profile.retries, "retries"),
@@ -71,53 +100,42 @@ class Schedule:
             parallelism=pick(profile.parallelism, "threads"),
             dirty_shards=pick(profile.dirty_shards, "dirty shards"),
         )
-        self._marked_images = MarkedImageLog()
-        self._slow: set[SimulatedProcess] = set()
-        preferred = pick(profile.actions, "preferred action")
-        names = pick(profile.entity_sets, "entities")
-        mark_kinds = pick(profile.mark_kinds, "marks")
-        max_items = pick(profile.max_items, "items")
-        self.writer = BaseItemWriter(
+
+    def _create_writer(
+        self,
+        names: Sequence[str],
+        actions: Sequence[str],
+        mark_kinds: Sequence[str],
+        max_items: int,
+    ) -> BaseItemWriter:
+        writer = BaseItemWriter(
             self.deployment.dynamodb,
             self.deployment.clock,
-            choices,
-            profile.entities,
+            self.choices,
+            self.profile.entities,
             names,
-            (*profile.actions, preferred, preferred, preferred),
+            actions,
             mark_kinds=mark_kinds,
             max_items=max_items,
         )
-        self.writer.get_max_wait = self._compute_max_wait
-        open_claims = pick(profile.max_open_claims, "open claims")
-        starts = pick(profile.rollup_starts, "rollup starts")
-        self._limits = lower_limits(open_claims, starts)
-        weights, event_weights = {}, {}
-        for name in profile.faults:
-            weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
-        for event, levels in profile.event_weights.items():
-            event_weights[event] = pick(levels, event)
-        self._event_scale = build_scale(list(event_weights.values()))
-        self._event_names = tuple(event_weights)
-        self._writes_left = pick(profile.writes, "writes")
-        self._lambda = SimulatedLambda(
-            self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
+        writer.get_max_wait = self._compute_max_wait
+        return writer
+
+    def _gather_parts(
+        self, names: Sequence[str], mark_kinds: Sequence[str], max_items: int
+    ) -> ScheduleParts:
+        return ScheduleParts(
+            deployment=self.deployment,
+            simulated_lambda=self._lambda,
+            writer=self.writer,
+            choices=self.choices,
+            note=self.note,
+            write=self._write,
+            expire=self._expire,
+            entity_names=names,
+            max_items=max_items,
+            mark_kinds=mark_kinds,
         )
-        self._lambda.seconds = profile.timeouts
-        self.owners = profile.build_owners(
-            ScheduleParts(
-                deployment=self.deployment,
-                simulated_lambda=self._lambda,
-                writer=self.writer,
-                choices=choices,
-                note=self.note,
-                write=self._write,
-                expire=self._expire,
-                entity_names=names,
-                max_items=max_items,
-                mark_kinds=mark_kinds,
-            )
-        )
-        self._events = [self._find_event(event) for event in event_weights]
 
     def run(self) -> list[str]:
         """Play it; returns the differences from the recomputation at the end, in a line each."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from daicho.declare.rules.caller import Caller
+from daicho.declare.rules.declared_places import has_decimals
 from daicho.errors import Raced
-from daicho.items.json_pairs import Checker, WrittenNumberError, make_checker
+from daicho.items.json_pairs import WrittenNumberError, check_written
 from daicho.runtime.exact_json import InexactNumberError, RepeatedKeyError, parse_exactly
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
@@ -139,9 +141,9 @@ class Endpoint:
         return self.operation.body
 
     @cached_property
-    def _check_numbers(self) -> Checker | None:
-        """Compares the numbers in types of a project's own with what was sent; None if none are."""
-        return make_checker(self._body_model)
+    def _has_numbers(self) -> bool:
+        """Whether bodies may have numbers that are compared with what was sent."""
+        return has_decimals(self._body_model, (), (Decimal, float))
 
     def _read_body(
         self, request: HttpRequest, failures: list[Mapping[str, Any]]
@@ -159,8 +161,8 @@ class Endpoint:
             # A root model has no field names to check.
             extra = None if issubclass(model, RootModel) else EXTRA
             body = model.model_validate_json(text, strict=True, extra=extra)
-            if self._check_numbers is not None:
-                self._check_numbers(body, written)
+            if self._has_numbers:
+                check_written(body, written)
         except RepeatedKeyError as error:
             raise HttpError(400, str(error), [(error.key or "body", "given twice")]) from None
         except (InexactNumberError, WrittenNumberError) as error:
@@ -318,7 +320,9 @@ class Execution:
         is_page = self.operation.method == "GET" and LIMIT in variant.optional
         while True:
             reply = variant.answer(call)
-            limit: int = call.values[LIMIT.name] if is_page else 1
+            if not is_page:
+                return reply
+            limit: int = call.values[LIMIT.name]
             if limit == 1 or fits_in_answer(reply.body or ""):
                 return reply
             call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})

@@ -114,7 +114,9 @@ def render_image(entity: type[Entity], image: Image, ledger: Ledger) -> str:
     writer = make_item_json(entity)
     text = None
     if writer is not None:
-        text = writer.render_image(read_migrated(ledger, entity.__name__, image))
+        is_migrated = entity.__name__ in ledger.migrated
+        newest = read_migrated(ledger, entity.__name__, image) if is_migrated else image
+        text = writer.render_image(newest)
     return models.render_item(to_item(entity, image, ledger)) if text is None else text
 
 

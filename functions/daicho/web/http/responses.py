@@ -15,7 +15,7 @@ from daicho.items.projection import View
 from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
-from daicho.web.http.shared_parameters import selected_fields
+from daicho.web.http.shared_parameters import FIELDS
 from daicho.web.schema import models
 
 NO_CONTENT = Reply(204)
@@ -64,8 +64,9 @@ def show_written(
 ) -> Reply:
     """A written item: 201 and its address, if it did not exist before."""
     # A version that created a removed item again has the time at which the item was created.
-    first = entity.version == 1 or entity.versioned_at == entity.created_at
-    new = first if created is None else created
+    new = created
+    if new is None:
+        new = entity.version == 1 or entity.versioned_at == entity.created_at
     headers = {"ETag": render_etag(entity)} | ({"Location": location} if new and location else {})
     return Reply(201 if new else 200, item_json.render_item(entity), headers, page=([entity], None))
 
@@ -84,6 +85,12 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     stored = page.items
     rows = [item_json.render_image(stored.entity, each, stored.ledger) for each in stored.images]
     return render_list(rows, page.cursor, page.items)
+
+
+def selected_fields(call: Call) -> tuple[str, ...]:
+    """The fields that a request names, without repetition; none if it selects all fields."""
+    text: str | None = call.values.get(FIELDS)
+    return tuple(dict.fromkeys(text.split(","))) if text else ()
 
 
 def render_etag(item: Entity | View) -> str:

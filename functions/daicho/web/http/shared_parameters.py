@@ -37,12 +37,6 @@ def build_fields_parameter(entity: type[Entity]) -> Parameter:
     return Parameter(FIELDS, build_names_type(names, "field"), description)
 
 
-def selected_fields(call: Call) -> tuple[str, ...]:
-    """The fields that a request names, without repetition; none if it selects all fields."""
-    text: str | None = call.values.get(FIELDS)
-    return tuple(dict.fromkeys(text.split(","))) if text else ()
-
-
 def build_owner_parameter(entity: type[Entity], name: str) -> Parameter:
     """The parameter that names an owner: the caller by default."""
     annotation = models.choose_parameter_type(entity, name)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from daicho.plan.number_ranges import list_range_labels
+from daicho.plan.parts import list_range_labels
 
 
 def build_text_type(

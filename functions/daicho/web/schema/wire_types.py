@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from daicho.items.json_pairs import CHECKED, describe_decimal_text
+from daicho.items.json_pairs import describe_decimal_text
 from daicho.runtime.exact_json import InexactNumber, InexactNumberError, mark_number
 from daicho.storage.attributes import to_value
 from daicho.web.schema.addresses import describe_unaddressable
@@ -148,14 +148,12 @@ _IN_JSON: dict[Any, Any] = {
         float,
         Field(allow_inf_nan=False),
         BeforeValidator(_read_float),
-        CHECKED,
         AfterValidator(_check_storable),
     ],
     Decimal: Annotated[
         Decimal,
         Field(allow_inf_nan=False),
         BeforeValidator(_read_decimal),
-        CHECKED,
         AfterValidator(_check_storable),
     ],
 }

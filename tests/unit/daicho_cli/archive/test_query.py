@@ -9,8 +9,8 @@ import json
 import pytest
 from rich.cells import cell_len
 
-from daicho_cli.archive.formatting import print_answer
-from daicho_cli.archive.query_result import QueryResult
+from daicho_cli.archive.engines import QueryResult
+from daicho_cli.archive.query import print_answer
 from tests.support.archive_commands import LOCAL_STACK, Commanded
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from daicho_cli.contract.committed import DESCRIPTION
+from daicho_cli.contract.command import DESCRIPTION
 from daicho_cli.main import app
 from tests.support.sample_project import SAMPLE_ROUTES, write_project
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from daicho_cli.contract.change import ContractChange, Severity
+from daicho_cli.contract.changes import ContractChange, Severity
 from daicho_cli.contract.operations import compare_descriptions
 from tests.support.small_api import Document, build_document, set_value, user, users
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho_cli.contract.change import Severity
+from daicho_cli.contract.changes import Direction, Severity
 from daicho_cli.contract.schemas import SchemaComparer
-from daicho_cli.contract.ways import Direction
 
 TEXT: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}

@@ -10,9 +10,9 @@ from daicho_cli.cost.counting import (
     compute_stream_load,
     estimate_counting,
 )
-from daicho_cli.cost.derived_writes import Touches
 from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho_cli.cost.units import Units
+from daicho_cli.cost.writes import Touches
 from tests.unit.daicho_cli.cost.plans import CHART, COUNT
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from daicho.plan import SearchPlan, ThroughPlan
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.estimate import STACK, Estimate, Work, estimate_units
 from daicho_cli.cost.traffic import Traffic, TrafficError, parse_traffic
 from daicho_cli.cost.units import Units, sum_units
+from daicho_cli.cost.writes import EntityShape
 from tests.unit.daicho_cli.cost.plans import (
     COUNT,
     OF_ARTIST,

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from daicho.plan import Generation, KeyPlan
-from daicho_cli.cost.entity_shapes import EntityShape
 from daicho_cli.cost.examples import build_image
 from daicho_cli.cost.reads import (
     EntityReads,
 )
 from daicho_cli.cost.traffic import Assumptions, PageTraffic, TrafficError
 from daicho_cli.cost.units import Units
+from daicho_cli.cost.writes import EntityShape
 from tests.unit.daicho_cli.cost.plans import OF_ARTIST, TITLED, VALUES, generation
 
 PLAIN = EntityShape()

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from daicho.plan import Ledger
-from daicho_cli.cost.default_traffic import build_default_traffic
 from daicho_cli.cost.estimate import estimate_units
 from daicho_cli.cost.traffic import TrafficError, TransactionTraffic, parse_traffic
-from daicho_cli.cost.traffic_file import read_traffic, select_declared
+from daicho_cli.cost.traffic_file import build_default_traffic, read_traffic, select_declared
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 
 

@@ -11,11 +11,10 @@ from daicho.plan import Condition, EntityPlan, ExpiryPlan, FieldPlan, Migration,
 from daicho.plan.changes import Effect
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import get_key
-from daicho_cli.aws.table_size import TableSize
+from daicho_cli.aws import TableSize
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.plan.assessment import EntityChange, list_entity_changes
-from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
-from daicho_cli.plan.limits import LimitCheck
+from daicho_cli.plan.changes import EntityChange, list_entity_changes
+from daicho_cli.plan.items import EntityItems, ItemCount, ItemsRead, LimitCheck
 from daicho_cli.plan.rebuild import RebuildEstimate, estimate_entity, estimate_rebuild
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, make_stage

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daicho.storage.item_key import ItemKey
-from daicho_cli.contract.change import ContractChange, Severity
-from daicho_cli.contract.committed import ContractCheck
+from daicho_cli.contract.changes import ContractChange, Severity
+from daicho_cli.contract.command import ContractCheck
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.plan.assessment import EMPTY_STAGE, list_entity_changes
-from daicho_cli.plan.deployment_plan import (
+from daicho_cli.plan.changes import EMPTY_STAGE, list_entity_changes
+from daicho_cli.plan.items import EntityItems, FoundItems, ItemCount, ItemsRead, LimitCheck
+from daicho_cli.plan.rebuild import EntityRebuild, RebuildEstimate
+from daicho_cli.plan.report import (
     CHANGES,
     NOTHING,
     ContractResult,
     DeploymentPlan,
+    build_document,
+    format_plan,
 )
-from daicho_cli.plan.document import build_document
-from daicho_cli.plan.item_reader import EntityItems, ItemCount, ItemsRead
-from daicho_cli.plan.limits import FoundItems, LimitCheck
-from daicho_cli.plan.rebuild import EntityRebuild, RebuildEstimate
-from daicho_cli.plan.report import format_plan
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import (
     COUNT,

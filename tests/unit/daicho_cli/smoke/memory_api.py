@@ -19,9 +19,9 @@ from daicho.testing import MemoryDeployment
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api as WebApi
 from daicho.web.openapi.document import describe_api
-from daicho_cli.smoke import calls, derived_checks, run
-from daicho_cli.smoke.calls import Api
-from daicho_cli.smoke.report import CheckResult
+from daicho_cli.smoke import calls, run
+from daicho_cli.smoke import checks as derived_checks
+from daicho_cli.smoke.calls import Api, CheckResult
 from daicho_cli.smoke.routes import Routes
 from daicho_cli.smoke.run import SmokeRun
 from daicho_cli.smoke.target import Target

@@ -15,7 +15,7 @@ import pytest
 from daicho import Domain
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.smoke.report import Outcome
+from daicho_cli.smoke.calls import Outcome
 from tests.support.api_client import Answer
 from tests.support.repository import ROOT
 from tests.unit.daicho_cli.smoke.memory_api import MemoryApi, _no_pauses, drive

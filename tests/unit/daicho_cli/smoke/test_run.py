@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from daicho_cli.options import OptionError
 from daicho_cli.smoke import run as runs
-from daicho_cli.smoke.items import Item
-from daicho_cli.smoke.report import Outcome
+from daicho_cli.smoke.calls import Outcome
+from daicho_cli.smoke.routes import Item
 from daicho_cli.smoke.run import SmokeRun
 from daicho_cli.smoke.target import Target
+from daicho_cli.terminal import OptionError
 from tests.support.api_client import Answer
 from tests.support.sample_project import DAICHO, LEDGER
 from tests.unit.daicho_cli.smoke.memory_api import (

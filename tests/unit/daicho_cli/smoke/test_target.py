@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from daicho_cli.aws.stacks import StackError
-from daicho_cli.options import OptionError
+from daicho_cli.aws import StackError
 from daicho_cli.smoke.target import TargetOptions, find_target
+from daicho_cli.terminal import OptionError
 
 URL = "https://a1b2c3d4.execute-api.eu-central-1.amazonaws.com"
 

@@ -1,6 +1,6 @@
 /**
  * Marks of matches, by the normal form of the API (`daicho.search.normalise`) and its words
- * (`daicho.search.words`).
+ * (`daicho.search.normalise`).
  */
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });

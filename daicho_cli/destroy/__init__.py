@@ -1,1 +1,0 @@
-"""``daicho destroy``: remove a stage that retains no data."""

@@ -1,1 +1,0 @@
-"""``daicho export``: the items of an entity to a file of lines."""

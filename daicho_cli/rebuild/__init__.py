@@ -1,1 +1,0 @@
-"""``daicho rebuild``: existing items get what changed declarations derive."""

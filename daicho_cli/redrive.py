@@ -1,0 +1,236 @@
+"""``daicho redrive``: lists quarantined and discarded records, and applies them after a fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from daicho.redrive.claim_ids import ClaimId, parse_claim
+from daicho.redrive.redrive import MAX_RECOUNTS
+from daicho_cli.aws import CallError, LambdaInvoker
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
+from daicho_cli.terminal import (
+    INCOMPLETE,
+    SUCCESS,
+    build_table,
+    end_on_errors,
+    print_json,
+    show_progress_bar,
+)
+
+Answer = dict[str, Any]
+"""An answer of the function, or an entry of one of its lists: JSON values."""
+
+
+@dataclass
+class RedriveTotals:
+    """The sum of all answers; claims, discarded batches and recounts are the remaining work."""
+
+    applied: int = 0
+    already_done: int = 0
+    uncertain: int = 0
+    claims: list[Answer] = field(default_factory=list)
+    discarded: list[Answer] = field(default_factory=list)
+    recount: list[Answer] = field(default_factory=list)
+
+    @property
+    def is_work_left(self) -> bool:
+        """Whether anything waits: for a fix, for a recount, or for another command."""
+        return bool(self.claims or self.discarded or self.recount)
+
+
+def print_report(totals: RedriveTotals, *, applied: bool) -> None:
+    """Print a table for each kind of remaining work, and a summary line."""
+    console = Console()
+    for title, columns, rows in (
+        ("Quarantined", _CLAIMS, [_format_claim(claim) for claim in totals.claims]),
+        ("Discarded by Lambda", _BATCHES, [_format_batch(batch) for batch in totals.discarded]),
+        (
+            "Tallies to recount: these records may or may not be counted",
+            _TALLIES,
+            [_format_tally(tally) for tally in totals.recount],
+        ),
+    ):
+        if rows:
+            table = build_table(title, columns)
+            for row in rows:
+                table.add_row(*map(Text, row))  # plain text: brackets in a key are no markup
+            console.print(table)
+    console.print(_summarise(totals, applied=applied), highlight=False)
+
+
+_CLAIMS = ("state", "entity", "item", "error", "since", "record")
+_BATCHES = ("records", "discarded for", "since", "left for", "object")
+_TALLIES = ("tally", "undecided records", "since")
+
+
+def _format_claim(claim: Answer) -> tuple[str, ...]:
+    number = claim["seq"].rpartition("#")[2].lstrip("0")
+    error = claim["error"]
+    return (
+        claim["state"],
+        claim["entity"],
+        " ".join(claim["item"] or ()),
+        ": ".join(filter(None, (error["type"], error["message"]))),
+        _format_instant(claim["at"]),
+        f"{claim['shard']} {number}",
+    )
+
+
+def _format_batch(batch: Answer) -> tuple[str, ...]:
+    return (
+        str(batch.get("records", "?")),
+        batch.get("condition", "?"),
+        _format_instant(batch.get("at", "?")),
+        batch.get("error", ""),
+        batch["name"],
+    )
+
+
+def _format_tally(tally: Answer) -> tuple[str, ...]:
+    return (tally["tally"], str(len(tally["numbers"])), _format_instant(tally["since"]))
+
+
+def _summarise(totals: RedriveTotals, *, applied: bool) -> str:
+    parts = []
+    if applied:
+        parts.append(f"{totals.applied:,} applied")
+        if totals.already_done:
+            parts.append(f"{totals.already_done:,} were done already")
+        if totals.uncertain:
+            parts.append(f"{totals.uncertain:,} of them could not be counted")
+    more = " or more" if len(totals.recount) >= MAX_RECOUNTS else ""
+    counts = [
+        f"{len(entries):,}{more if entries is totals.recount else ''} {name}"
+        for entries, name in (
+            (totals.claims, "records"),
+            (totals.discarded, "discarded batches"),
+            (totals.recount, "tallies to recount"),
+        )
+        if entries
+    ]
+    parts.append(f"left: {', '.join(counts)}" if counts else "nothing is left")
+    return "; ".join(parts)
+
+
+def _format_instant(instant: str) -> str:
+    return instant[:19].replace("T", " ")
+
+
+Action = Literal["list", "apply"]
+Call = Callable[[Mapping[str, Any]], Answer]
+
+
+def redrive(
+    apply: Annotated[
+        bool, typer.Option("--apply/--list", help="Apply the records, or only list them.")
+    ] = True,
+    stage: Stage = None,
+    stack: StackFile = LOCAL,
+    chosen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--claim",
+            metavar="SHARD/SEQ",
+            help="Only this record and the older ones that it needs, as --list --json names it. "
+            "Repeat the option for more records.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(min=1, max=1000, help="The number of records in one call of the function."),
+    ] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """Apply the records that were quarantined or discarded, each exactly once.
+
+    Run the command after the fix is deployed. It may be repeated, also after an interruption and
+    while the API serves writes. Exit code 0: no records are left. 1: records are left, and they are
+    listed. 2: the command could not run.
+    """
+    with end_on_errors("redrive"):
+        claims = _parse_chosen(chosen or [])
+        call = LambdaInvoker.find("Redrive", stage, stack)
+        totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)
+    if as_json:
+        print_json(vars(totals))
+    else:
+        print_report(totals, applied=apply)
+    raise typer.Exit(INCOMPLETE if totals.is_work_left else SUCCESS)
+
+
+def run(
+    call: Call,
+    action: Action,
+    limit: int,
+    on_progress: Callable[[RedriveTotals], None],
+    claims: Sequence[ClaimId] = (),
+) -> RedriveTotals:
+    """Call until an answer is the last one; ``on_progress`` receives the totals after each answer.
+
+    ``claims``: the chosen records; none stands for all.
+
+    After applying, the remaining records are listed once more: a later call may have finished a
+    batch that an earlier call could not finish. The totals have the newest error of each claim.
+    """
+    totals = RedriveTotals()
+    errors: dict[tuple[str, str], Any] = {}
+    if action == "apply":
+        for answer in _read_answers(call, "apply", limit, claims):
+            for count in ("applied", "already_done", "uncertain"):
+                setattr(totals, count, getattr(totals, count) + answer[count])
+            errors.update((_get_claim_id(claim), claim["error"]) for claim in answer["claims"])
+            on_progress(totals)
+    for answer in _read_answers(call, "list", limit, claims):
+        totals.claims += answer["claims"]
+        totals.discarded += answer["discarded"]
+        totals.recount = answer["recount"]
+        on_progress(totals)
+    for claim in totals.claims:
+        claim["error"] = errors.get(_get_claim_id(claim), claim["error"])
+    return totals
+
+
+def _read_answers(
+    call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
+) -> Iterator[Answer]:
+    cursor: str | None = None
+    chosen = {"claims": [list(claim) for claim in claims]} if claims else {}
+    while True:
+        event = {"action": action, "limit": limit} | ({"cursor": cursor} if cursor else {})
+        answer = call({**event, **chosen})
+        yield answer
+        if answer["finished"]:
+            return
+        if answer["cursor"] in {None, cursor}:
+            raise CallError(f"it gets no further than {cursor or 'its start'}; its log says why")
+        cursor = answer["cursor"]
+
+
+def _run_with_progress_bar(
+    call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
+) -> RedriveTotals:
+    with show_progress_bar("redrive: called") as update:
+
+        def update_bar(totals: RedriveTotals) -> None:
+            left = f"{len(totals.claims) + len(totals.discarded):,} left"
+            counts = f"{totals.applied:,} applied, {left}" if action == "apply" else left
+            update(description=f"redrive: {counts}")
+
+        return run(call, action, limit, update_bar, claims)
+
+
+def _parse_chosen(chosen: Sequence[str]) -> list[ClaimId]:
+    try:
+        return [parse_claim(text) for text in chosen]
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--claim") from error
+
+
+def _get_claim_id(claim: Answer) -> tuple[str, str]:
+    return claim["shard"], claim["seq"]

@@ -1,1 +1,0 @@
-"""``daicho redrive``: calls the function until nothing is left, and shows the result."""

@@ -1,0 +1,207 @@
+"""``daicho status``: the instances of every entity in a stage, and which of them answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from daicho.layout.backfill_state import BackfillState
+from daicho.plan import Ledger
+from daicho.rebuild.recounts import RecountEntry, list_recounts
+from daicho.release.instance_states import InstanceState, InstanceStatus, list_instance_states
+from daicho.release.states import StageStates
+from daicho_cli.aws import StageOptions, find_stage
+from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
+from daicho_cli.project import load_ledger
+from daicho_cli.terminal import INCOMPLETE, build_table, end_command, end_on_errors, print_json
+
+
+@dataclass(frozen=True)
+class EntityStatus:
+    """An entity in a stage and in the checkout.
+
+    Args:
+        entity: its name.
+        deployed: the newest generation that the stage has; 0 if it does not have the entity, None
+            if the table has no backfill item of it.
+        oldest: the oldest generation that its items may have; None as ``deployed``.
+        checkout: the generation that the checkout writes; 0 if it does not declare the entity.
+        instances: those that the stage has.
+        progress: the percentage of a rebuild; None if none is under way.
+    """
+
+    entity: str
+    deployed: int | None
+    oldest: int | None
+    checkout: int
+    instances: tuple[InstanceStatus, ...] = ()
+    progress: int | None = None
+
+    def find_percent(self, instance: InstanceStatus) -> int | None:
+        """How much of the items an instance includes; None if it is not known, or disabled."""
+        if instance.state in (InstanceState.DISABLED, InstanceState.PURGED):
+            return None
+        states = (InstanceState.BUILDING, InstanceState.UNPROVEN, InstanceState.APPLIED)
+        if instance.state in states:
+            return self.progress
+        return 100
+
+    @property
+    def difference(self) -> str:
+        """How the stage differs from the checkout, in a sentence; empty if it does not."""
+        name = self.entity
+        if self.deployed is None:
+            return f"{name}: the table has no backfill item, so its generation is unknown"
+        if not self.deployed:
+            return f"{name}: this checkout declares it, and the stage does not have it"
+        if not self.checkout:
+            return (
+                f"{name}: the stage has generation {self.deployed}, this checkout does not know it"
+            )
+        if self.deployed != self.checkout:
+            return (
+                f"{name}: the stage has generation {self.deployed}, this checkout generation "
+                f"{self.checkout}"
+            )
+        return ""
+
+
+def list_entity_statuses(ledger: Ledger, stage: StageStates) -> list[EntityStatus]:
+    """Every entity of the checkout or of the stage, in order of name.
+
+    ``ledger``: of the checkout. The instances of a generation that it lacks cannot be listed.
+    """
+    return list(_describe_entities(ledger, stage))
+
+
+def _describe_entities(ledger: Ledger, stage: StageStates) -> Iterator[EntityStatus]:
+    for entity in sorted({*ledger.entities, *stage.states}):
+        state = stage.states.get(entity)
+        checkout = ledger.current_generation(entity).number if entity in ledger.entities else 0
+        if state is None and (stage.is_recorded or stage.is_empty):
+            yield EntityStatus(entity, 0, 0, checkout)
+        elif state is None:
+            instances = _list_instances(entity, None, checkout, ledger)
+            yield EntityStatus(entity, None, None, checkout, instances)
+        else:
+            instances = _list_instances(entity, state, state.newest, ledger)
+            yield EntityStatus(
+                entity, state.newest, state.oldest, checkout, instances, state.progress
+            )
+
+
+def _list_instances(
+    entity: str, state: BackfillState | None, generation: int, ledger: Ledger
+) -> tuple[InstanceStatus, ...]:
+    """The instances of a generation; none if the ledger lacks it."""
+    if entity not in ledger.entities:
+        return ()
+    plans = {each.number: each.plan for each in ledger.list_generations(entity)}
+    if generation not in plans:
+        return ()
+    return tuple(list_instance_states(plans[generation], state, ledger))
+
+
+COLUMNS = ("instance", "kind", "since generation", "state", "included")
+
+
+def print_statuses(
+    table_name: str,
+    statuses: Sequence[EntityStatus],
+    waiting: Sequence[RecountEntry] = (),
+    console: Console | None = None,
+) -> None:
+    """Print the instances of each entity, and below them what differs from the checkout.
+
+    ``waiting``: the tallies that wait for a recount.
+    """
+    out = console or Console()
+    table = build_table(f"Instances in {table_name}", COLUMNS)
+    for status in statuses:
+        for instance in status.instances:
+            name = f"{status.entity}.{instance.declaration}@{instance.since}"
+            percent = status.find_percent(instance)
+            shown = "-" if percent is None else f"{percent} %"
+            table.add_row(name, instance.kind, str(instance.since), instance.state.value, shown)
+        if status.instances:
+            table.add_section()
+    if table.row_count:
+        out.print(table)
+    else:
+        out.print(f"{table_name} has no instances.", highlight=False)
+    for status in statuses:
+        if status.difference:
+            out.print(status.difference, highlight=False, soft_wrap=True)
+    for name, count in _count_tallies(waiting).items():
+        line = f"{name}: {count} tallies wait for a recount"
+        out.print(line, highlight=False, soft_wrap=True)
+
+
+def build_document(
+    table_name: str, statuses: Sequence[EntityStatus], waiting: Sequence[RecountEntry] = ()
+) -> dict[str, Any]:
+    """The instances as plain JSON values. ``percent`` is None if it is not known.
+
+    ``recounts``: the number of tallies that wait for a recount, by instance.
+    """
+    return {
+        "table": table_name,
+        "recounts": _count_tallies(waiting),
+        "entities": [
+            {
+                "entity": status.entity,
+                "deployed": status.deployed,
+                "oldest": status.oldest,
+                "checkout": status.checkout or None,
+                "instances": [
+                    {
+                        "declaration": instance.declaration,
+                        "kind": instance.kind,
+                        "since": instance.since,
+                        "state": instance.state.value,
+                        "answers": instance.state.answers,
+                        "percent": status.find_percent(instance),
+                    }
+                    for instance in status.instances
+                ],
+            }
+            for status in statuses
+        ],
+    }
+
+
+def _count_tallies(waiting: Sequence[RecountEntry]) -> dict[str, int]:
+    """The number of tallies that wait for a recount, by instance: ``User.by_country@2``."""
+    counts = Counter(f"{entry.aggregate}@{entry.instance[1]}" for entry in waiting)
+    return dict(sorted(counts.items()))
+
+
+def status(
+    stage: Stage = None,
+    table: TableOfStage = None,
+    region: Region = None,
+    endpoint: Endpoint = None,
+    stack: StackFile = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Print each instance of each entity in a stage, with its state.
+
+    The lock file lists the instances, and the table shows which of them include every item. Exit
+    code 1: nothing is deployed, or the command could not run.
+    """
+    with end_on_errors("status", INCOMPLETE):
+        ledger = load_ledger()
+        deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
+        waiting = list(list_recounts(deployed.table)) if deployed else []
+    if deployed is None:
+        end_command("there is no table: nothing is deployed", INCOMPLETE)
+    statuses = list_entity_statuses(ledger, deployed.states)
+    if as_json:
+        document = build_document(deployed.table.name, statuses, waiting)
+        print_json(document)
+    else:
+        print_statuses(deployed.table.name, statuses, waiting)

@@ -1,1 +1,0 @@
-"""``daicho status``: the instances of a stage, and which of them answer."""

@@ -1,0 +1,257 @@
+"""The stores: the table with its indexes, the buckets, and the key that encrypts them."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from daicho.cdk.settings import Settings
+
+
+def build_key(scope: Construct, *, settings: Settings) -> kms.Key | None:
+    """One key for the table and the buckets, rotated yearly; ``None`` leaves it to AWS."""
+    if not settings.customer_managed_key:
+        return None
+    return kms.Key(
+        scope,
+        "Key",
+        description=f"{settings.title}: table and buckets",
+        enable_key_rotation=True,
+        removal_policy=settings.removal_policy,
+    )
+
+
+STRING = dynamodb.AttributeType.STRING
+WARM_TABLE = (24_000, 24_000)
+"""Units a second that the table takes at once with the setting ``warm_throughput``: reads, writes.
+
+20,000 votes a second, or the bulk load of contacts (800 a second with 18 postings each), from the
+first minute on. An account's own quotas may have to be raised for both. Without the setting a new
+on-demand table takes 12,000 reads and 4,000 writes a second, and so does each index.
+"""
+WARM_INDEX = (12_000, 16_000)
+"""The same of each index: one that takes less than is written to it delays the table's writes."""
+
+
+def _key(name: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=STRING)
+
+
+def _warm(reads: int, writes: int) -> dynamodb.WarmThroughput:
+    return dynamodb.WarmThroughput(read_units_per_second=reads, write_units_per_second=writes)
+
+
+class LedgerTable(Construct):
+    """One Region by design.
+
+    Sequence numbers of different Regions cannot be compared, and a replica cannot tell TTL
+    deletions from others, so this is a plain table and not a global one.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
+    ) -> None:
+        """Create the table; ``key`` encrypts it, if a key is given."""
+        super().__init__(scope, id)
+        of_table = _warm(*WARM_TABLE) if settings.warm_throughput else None
+        of_index = _warm(*WARM_INDEX) if settings.warm_throughput else None
+        self.table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=_key("PK"),
+            sort_key=_key("SK"),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            time_to_live_attribute="ttl",
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=settings.recovery_days is not None,
+                recovery_period_in_days=settings.recovery_days,
+            ),
+            deletion_protection=settings.retain,
+            removal_policy=settings.removal_policy,
+            encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if key else None,
+            encryption_key=key,
+            warm_throughput=of_table,
+        )
+        self._index("GSI1", warm=of_index)
+        self._index("GSI2", attributes=["copy"], warm=of_index)
+        self._index("GSI3", attributes=["total"], warm=of_index)
+        if settings.replica_index:
+            self._replica(of_table)
+
+    def _replica(self, warm: dynamodb.WarmThroughput | None) -> None:
+        """A copy of the table as an index: its keys and all attributes, with a short delay.
+
+        Its capacity must equal the capacity of the table, or the table's writes wait for it.
+        Source: "Using global secondary indexes to create an eventually consistent replica", Amazon
+        DynamoDB Developer Guide.
+        """
+        self.table.add_global_secondary_index(
+            index_name="Replica",
+            partition_key=_key("PK"),
+            sort_key=_key("SK"),
+            projection_type=dynamodb.ProjectionType.ALL,
+            warm_throughput=warm,
+        )
+
+    def _index(
+        self,
+        name: str,
+        *,
+        attributes: list[str] | None = None,
+        warm: dynamodb.WarmThroughput | None,
+    ) -> None:
+        """An index of all attributes, or of the keys and a few ``attributes``."""
+        kinds = dynamodb.ProjectionType
+        self.table.add_global_secondary_index(
+            index_name=name,
+            partition_key=_key(f"{name}PK"),
+            sort_key=_key(f"{name}SK"),
+            projection_type=kinds.INCLUDE if attributes else kinds.ALL,
+            non_key_attributes=attributes,
+            warm_throughput=warm,
+        )
+
+
+DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writes
+DISCARDED_PREFIX = "aws/lambda/"
+DONE_PREFIX = "done/"
+DONE_DAYS = 90
+GLACIER_DAYS = 90
+"""Days until an archived object gets a cheaper class, which queries read at once too."""
+ANSWER_DAYS = 7
+"""Days that the result of a query is kept."""
+
+
+class Buckets(Construct):
+    """Encrypted, versioned, closed to the public, over TLS only; the local AWS has no TLS.
+
+    A bucket that is not empty is not removed with its stack, at any stage.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
+    ) -> None:
+        """Create all four, and one for their access logs where the stage keeps any."""
+        super().__init__(scope, id)
+        self._settings = settings
+        self._key = key
+        self._access_logs = None if settings.is_local else self._log_bucket()
+        self.archive = self._create_archive()
+        # Nothing in it expires but what was applied: all else waits until it has been.
+        self.failures = self._bucket(
+            "Failures",
+            rules=[
+                s3.LifecycleRule(
+                    id="done", prefix=DONE_PREFIX, expiration=Duration.days(DONE_DAYS)
+                ),
+                _leftovers(),
+            ],
+            metrics=[s3.BucketMetrics(id=DISCARDED, prefix=DISCARDED_PREFIX)],
+        )
+        # Answers to queries hold tenants' data like the archive, and can be asked for again.
+        self.results = self._bucket(
+            "Results",
+            rules=[
+                s3.LifecycleRule(id="answers", expiration=Duration.days(ANSWER_DAYS)),
+                _leftovers(older_versions=1),
+            ],
+        )
+        self.objects = self._create_objects()
+
+    def _create_archive(self) -> s3.Bucket:
+        # It is read at once in every class that it may come to be in: a query that passed over
+        # what is frozen would be wrong without saying so.
+        return self._bucket(
+            "Archive",
+            rules=[
+                s3.LifecycleRule(
+                    id="glacier",
+                    transitions=[
+                        s3.Transition(
+                            storage_class=s3.StorageClass.GLACIER_INSTANT_RETRIEVAL,
+                            transition_after=Duration.days(GLACIER_DAYS),
+                        )
+                    ],
+                ),
+                _leftovers(),
+            ],
+        )
+
+    def _create_objects(self) -> s3.Bucket:
+        # The library removes every version of an object that it deletes. Other versions are what
+        # somebody else has overwritten or deleted by mistake. Browsers put and get here by URLs
+        # that the API signs, from the origins that the stage names.
+        return self._bucket(
+            "Objects",
+            rules=[_leftovers()],
+            cors=[
+                s3.CorsRule(
+                    allowed_origins=list(self._settings.cors_origins),
+                    allowed_methods=[s3.HttpMethods.GET, s3.HttpMethods.PUT],
+                    allowed_headers=["content-type", "if-none-match"],
+                    exposed_headers=["ETag"],
+                    max_age=3600,
+                )
+            ]
+            if self._settings.cors_origins
+            else None,
+        )
+
+    def _bucket(
+        self,
+        id: str,
+        *,
+        rules: list[s3.LifecycleRule],
+        metrics: list[s3.BucketMetrics] | None = None,
+        cors: list[s3.CorsRule] | None = None,
+    ) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            id,
+            encryption=s3.BucketEncryption.KMS if self._key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=self._key,
+            bucket_key_enabled=True if self._key else None,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=not self._settings.is_local,
+            minimum_tls_version=None if self._settings.is_local else 1.2,
+            versioned=True,
+            lifecycle_rules=rules,
+            metrics=metrics,
+            cors=cors,
+            server_access_logs_bucket=self._access_logs,
+            server_access_logs_prefix=f"{id.lower()}/" if self._access_logs else None,
+            removal_policy=self._settings.rollback_removal_policy,
+        )
+
+    def _log_bucket(self) -> s3.Bucket:
+        # Server access logs can be delivered to a bucket with S3's own encryption only.
+        return s3.Bucket(
+            self,
+            "AccessLogs",
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=not self._settings.is_local,
+            minimum_tls_version=None if self._settings.is_local else 1.2,
+            versioned=True,
+            lifecycle_rules=[
+                s3.LifecycleRule(id="expire", expiration=Duration.days(self._settings.log_days)),
+                # A log that expires becomes an older version first. It names addresses.
+                _leftovers(older_versions=1),
+            ],
+            removal_policy=self._settings.rollback_removal_policy,
+        )
+
+
+def _leftovers(*, older_versions: int = 30) -> s3.LifecycleRule:
+    """What nobody needs any more; older versions after so many days."""
+    return s3.LifecycleRule(
+        id="leftovers",
+        abort_incomplete_multipart_upload_after=Duration.days(7),
+        noncurrent_version_expiration=Duration.days(older_versions),
+    )

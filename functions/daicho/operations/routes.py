@@ -1,0 +1,360 @@
+"""The routes of operators: health, records that were set aside, redrives, the log of actions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel, Field
+
+from daicho.archive.audit import ROUND_KEY, AuditRound
+from daicho.errors import Conflict, Invalid, NotFound
+from daicho.jobs.lease import OvertakenError, is_under_way
+from daicho.operations.operator_session import OperatorSession
+from daicho.operations.stack_state import describe_rebuild, list_deletions, list_generations
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.requests import find_job, pause_job, resume_job, start_execution
+from daicho.redrive.claim_ids import ClaimId, parse_claim_id, render_claim_id
+from daicho.redrive.job import RedriveJob
+from daicho.redrive.redrives import MAX_CHOSEN
+from daicho.redrive.set_aside import SetAsideRecord
+from daicho.storage import keys
+from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
+from daicho.web.http.shared_parameters import PAGING
+
+TAG = "operations"
+
+
+def get_session(call: Call) -> OperatorSession:
+    """The session of a call."""
+    return cast(OperatorSession, call.book)
+
+
+def reply_json(document: Any, status: int = 200, location: str | None = None) -> Reply:
+    """A document as an answer; ``location``: where its further state is."""
+    body = json.dumps(document, ensure_ascii=False)
+    return Reply(status, body, {"Location": location} if location else {})
+
+
+def reply_page(items: Sequence[Mapping[str, Any]], cursor: str | None, **more: Any) -> Reply:
+    """A page of a list."""
+    return reply_json({"items": list(items), "cursor": cursor, **more})
+
+
+def build_route(  # the parts of an operation
+    method: str,
+    path: str,
+    summary: str,
+    answer: Answerer,
+    *,
+    optional: tuple[Parameter, ...] = (),
+    variables: tuple[Parameter, ...] = (),
+    body: Any = None,
+    status: int = 200,
+) -> Operation:
+    """A route with one query. ``body``: the model of its body, None for none."""
+    variant = QueryVariant(f"{method} {path}", summary, answer, optional=optional)
+    return Operation(
+        method,
+        path,
+        TAG,
+        [variant],
+        variables=variables,
+        body_model=body,
+        status=status,
+    )
+
+
+def build_action_routes() -> list[Operation]:
+    """The routes."""
+    summary = "List what operators did in the last 90 days, newest first"
+    return [build_route("GET", "/ops/log", summary, _list_actions, optional=PAGING)]
+
+
+def _list_actions(call: Call) -> Reply:
+    log = get_session(call).tools.log
+    return reply_page(*log.list_page(call.values["cursor"], call.values["limit"]))
+
+
+def build_operations() -> list[Operation]:
+    """The routes."""
+    return [
+        *build_health_routes(),
+        *build_quarantine_routes(),
+        *build_redrive_routes(),
+        *build_action_routes(),
+    ]
+
+
+JOB = Parameter("job", str, "The id of a rebuild.", place="path")
+
+
+def build_health_routes() -> list[Operation]:
+    """The routes."""
+    return [
+        build_route("GET", "/ops/health", "Show the health of the stack", _show_health),
+        build_route(
+            "GET", "/ops/generations", "List the generations of all entities", _list_generations
+        ),
+        build_route(
+            "POST", "/ops/rebuilds/{job}/pause", "Pause a rebuild", _pause, variables=(JOB,)
+        ),
+        build_route(
+            "POST", "/ops/rebuilds/{job}/resume", "Resume a rebuild", _resume, variables=(JOB,)
+        ),
+        build_route("GET", "/ops/audit", "Show the newest audit of the archive", _show_audit),
+        build_route(
+            "POST", "/ops/audit", "Start another audit of the archive", _start_audit, status=202
+        ),
+        build_route(
+            "GET",
+            "/ops/tenants",
+            "List the deletions of tenants, newest first",
+            _list_tenants,
+            optional=PAGING,
+        ),
+    ]
+
+
+def _show_health(call: Call) -> Reply:
+    return reply_json(get_session(call).tools.health.read())
+
+
+def _list_generations(call: Call) -> Reply:
+    return reply_page(list_generations(get_session(call).tools.ledger), None)
+
+
+def _pause(call: Call) -> Reply:
+    session = get_session(call)
+    tools = session.tools
+
+    def pause() -> RebuildJob:
+        job = _find_rebuild(session, call.values["job"])
+        if job.state not in ("running", "blocked"):
+            raise Conflict(f"the rebuild is {job.state}")
+        try:
+            return pause_job(tools.store, job, tools.now())
+        except OvertakenError as error:
+            raise Conflict(str(error)) from error
+
+    job = session.act("pause rebuild", call.values["job"], pause)
+    return reply_json(describe_rebuild(job))
+
+
+def _resume(call: Call) -> Reply:
+    session = get_session(call)
+    tools = session.tools
+
+    def resume() -> RebuildJob:
+        job = _find_rebuild(session, call.values["job"])
+        if job.state == "succeeded" or is_under_way(job, tools.now()):
+            raise Conflict(f"the rebuild is {job.state}")
+        try:
+            resumed = resume_job(tools.store, job, tools.now())
+        except OvertakenError as error:
+            raise Conflict(str(error)) from error
+        start_execution(tools.machine, resumed)
+        return resumed
+
+    job = session.act("resume rebuild", call.values["job"], resume, lambda job: f"as {job.id}")
+    return reply_json(describe_rebuild(job))
+
+
+def _find_rebuild(session: OperatorSession, id: str) -> RebuildJob:
+    job = find_job(session.tools.store)
+    if job is None or job.id != id:
+        raise NotFound(f"no rebuild {id[:100]}; a resumed one has another id")
+    return job
+
+
+def _show_audit(call: Call) -> Reply:
+    tools = get_session(call).tools
+    item = tools.store.get(ROUND_KEY, consistent=True)
+    if item is None:
+        return reply_json({"day": None, "done": [], "given_up": [], "findings": []})
+    found = AuditRound.parse(item)
+    age = max(0.0, (tools.now() - found.whole).total_seconds())
+    document: dict[str, Any] = {
+        "day": found.day.isoformat(),
+        "is_today": found.day == tools.now().date(),
+        "complete_at": keys.render_instant(found.whole),
+        "age_seconds": age,
+        "done": list(found.done),
+        "given_up": list(found.given_up),
+        "doing": found.doing or None,
+        "mismatches": found.mismatches,
+        "findings": [vars(finding) for finding in found.findings],
+    }
+    return reply_json(document)
+
+
+def _start_audit(call: Call) -> Reply:
+    session = get_session(call)
+    auditor = session.tools.auditor
+    session.act("start audit", "archive", lambda: auditor.start({"again": True}))
+    return reply_json({"started": True}, 202, "/ops/audit")
+
+
+def _list_tenants(call: Call) -> Reply:
+    tools = get_session(call).tools
+    items, cursor = list_deletions(
+        tools.store, call.values["cursor"], call.values["limit"], tools.map_all
+    )
+    return reply_page(items, cursor)
+
+
+RECORD = Parameter("id", str, "The id of a record in the list.", place="path")
+
+
+def build_quarantine_routes() -> list[Operation]:
+    """The routes."""
+    return [
+        build_route(
+            "GET",
+            "/ops/quarantine",
+            "List the records that were set aside, and the tallies that wait for a recount",
+            _list_records,
+            optional=PAGING,
+        ),
+        build_route(
+            "GET",
+            "/ops/quarantine/{id}",
+            "Show a record that was set aside, with both images of its item",
+            _show_record,
+            variables=(RECORD,),
+        ),
+    ]
+
+
+def parse_id(id: str) -> ClaimId:
+    """The shard and the number of a record.
+
+    Raises:
+        NotFound: no record has such an id.
+    """
+    try:
+        return parse_claim_id(id)
+    except ValueError as error:
+        raise NotFound(f"no record has the id {id[:100]}") from error
+
+
+def _list_records(call: Call) -> Reply:
+    session, cursor = get_session(call), call.values["cursor"]
+    page = session.tools.records.list(session.retry_budget, cursor, call.values["limit"])
+    items = [record.to_json() for record in page.items]
+    recount = session.tools.list_recounts() if cursor is None else []
+    return reply_page(items, page.cursor, recount=recount)
+
+
+def _show_record(call: Call) -> Reply:
+    session, id = get_session(call), call.values["id"]
+    claim = parse_id(id)
+
+    def find() -> SetAsideRecord:
+        record = session.tools.records.get(claim, session.retry_budget)
+        if record is None:
+            raise NotFound("this record is not set aside: it is applied, or never was")
+        return record
+
+    # The images are a tenant's data, so it is recorded who has seen them.
+    record = session.act("show record", id, find, _describe_record)
+    return reply_json(record.to_json(in_full=True))
+
+
+def _describe_record(record: SetAsideRecord) -> str:
+    shown = record.to_json()
+    return f"{shown['entity']} of tenant {shown['tenant']}"
+
+
+REDRIVE = Parameter("id", str, "The id of a redrive.", place="path")
+
+
+class ChosenRecords(BaseModel):
+    """The records of a redrive by their ids; null for everything that was set aside."""
+
+    claims: list[str] | None = Field(max_length=MAX_CHOSEN)
+
+
+class RedriveOrder(ChosenRecords):
+    """A redrive, with the number of records that its preview counted."""
+
+    count: int = Field(ge=0)
+
+
+def build_redrive_routes() -> list[Operation]:
+    """The routes."""
+    return [
+        build_route(
+            "POST",
+            "/ops/redrives/preview",
+            "Count what a redrive would work on, with the older records that it must apply first",
+            _preview,
+            body=ChosenRecords,
+        ),
+        build_route(
+            "POST",
+            "/ops/redrives",
+            "Start a redrive of the chosen records, or of everything",
+            _start,
+            body=RedriveOrder,
+            status=202,
+        ),
+        build_route(
+            "GET",
+            "/ops/redrives",
+            "List the redrives of the last 90 days, newest first",
+            _list_redrives,
+            optional=PAGING,
+        ),
+        build_route(
+            "GET",
+            "/ops/redrives/{id}",
+            "Show the progress of a redrive",
+            _show_redrive,
+            variables=(REDRIVE,),
+        ),
+    ]
+
+
+def _preview(call: Call) -> Reply:
+    session, order = get_session(call), cast(ChosenRecords, call.body)
+    preview = session.tools.redrives.preview(_parse_chosen(order), session.retry_budget)
+    added = [render_claim_id(claim) for claim in preview.added]
+    return reply_json({"count": preview.count, "added": added})
+
+
+def _start(call: Call) -> Reply:
+    session, order = get_session(call), cast(RedriveOrder, call.body)
+    chosen = _parse_chosen(order)
+
+    def start() -> RedriveJob:
+        return session.tools.redrives.start(
+            chosen, count=order.count, user=session.user, retry_budget=session.retry_budget
+        )
+
+    target = "everything" if chosen is None else f"{len(chosen)} chosen records"
+    job = session.act("start redrive", target, start, lambda job: f"redrive {job.id}")
+    return reply_json(job.to_json(), 202, f"/ops/redrives/{job.id}")
+
+
+def _list_redrives(call: Call) -> Reply:
+    page = get_session(call).tools.redrives.list(call.values["cursor"], call.values["limit"])
+    return reply_page([job.to_json() for job in page.items], page.cursor)
+
+
+def _show_redrive(call: Call) -> Reply:
+    job = get_session(call).tools.redrives.get(call.values["id"])
+    if job is None:
+        raise NotFound(f"no redrive {call.values['id'][:100]}")
+    return reply_json(job.to_json())
+
+
+def _parse_chosen(order: ChosenRecords) -> Sequence[ClaimId] | None:
+    """The chosen records; None for all of them."""
+    if order.claims is None:
+        return None
+    try:
+        return [parse_claim_id(text) for text in order.claims]
+    except ValueError as error:
+        raise Invalid(str(error)[:200], field="claims") from error
