@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from bench.figures.store import SalesStore
 from bench.figures.units import DAYS, Counted, Measured, Ordered, measure_reads, measure_writes
 from tests.support.dynoxide import serving
 from tests.support.judged_sales.checks import FigureChecks
@@ -33,7 +34,6 @@ from tests.support.judged_sales.sales import (
     draw_changes,
     draw_sales,
 )
-from tests.support.judged_sales.store import SalesStore
 
 EVENTS, SEED, SHARE_CHANGED = 50_000, 20_261_124, 0.05
 UNIT_ROWS, MAX_SHOPS = 2_000, 6

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 
+from bench.figures.store import SalesStore
 from daicho import Aggregate, Count, Domain, Entity, Key, Max, Mean, Min, Sum, day, field, uid
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from tests.support.judged_sales.sales import SaleRow
-from tests.support.judged_sales.store import SalesStore
 
 YEAR = (dt.datetime(2024, 12, 31, 23, tzinfo=dt.UTC), dt.datetime(2025, 12, 31, 23, tzinfo=dt.UTC))
 """2025 in Berlin."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from daicho.web.api import is_public
 from tests.console.issuer import Issuer
-from tests.support.api_client import as_the_gateway_decodes
+from tests.support.api_client import as_the_gateway_decodes, build_gateway_event
 from tests.support.stream_pump import Context
 
 PREFIX = "/api"
@@ -106,7 +106,10 @@ class Gateway:
         if self.switches.delay_seconds and re.search(self.switches.slow, path):
             time.sleep(self.switches.delay_seconds)
         handler = self.ops if path.startswith("/ops/") else self.api
-        event = _make_event(method, path, query, headers, body, claims)
+        decoded = as_the_gateway_decodes(path)
+        event = build_gateway_event(method, decoded, query, headers, claims)
+        if body:
+            event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
         return handler(event, Context())
 
 
@@ -155,45 +158,3 @@ class _Requests(BaseHTTPRequestHandler):
 def _answer_itself(status: int, message: str) -> Mapping[str, Any]:
     headers = {"content-type": "application/json"}
     return {"statusCode": status, "headers": headers, "body": json.dumps({"message": message})}
-
-
-def _make_event(
-    method: str,
-    path: str,
-    query: str,
-    headers: Mapping[str, str],
-    body: bytes,
-    claims: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    decoded = as_the_gateway_decodes(path)
-    texts = {name: _write_claim(value) for name, value in (claims or {}).items()}
-    authorizer = {"authorizer": {"jwt": {"claims": texts, "scopes": None}}} if claims else {}
-    event: dict[str, Any] = {
-        "version": "2.0",
-        "routeKey": "ANY /{proxy+}",
-        "rawPath": decoded,
-        "rawQueryString": query,
-        "headers": dict(headers),
-        "requestContext": {
-            "accountId": "000000000000",
-            "apiId": "console",
-            **authorizer,
-            "http": {
-                "method": method,
-                "path": decoded,
-                "protocol": "HTTP/1.1",
-                "sourceIp": "127.0.0.1",
-                "userAgent": headers.get("user-agent", ""),
-            },
-            "requestId": f"request-{next(_numbers)}",
-            "routeKey": "ANY /{proxy+}",
-            "stage": "$default",
-        },
-        "isBase64Encoded": True,
-    }
-    return {**event, "body": base64.b64encode(body).decode()} if body else event
-
-
-def _write_claim(value: Any) -> str:
-    """A claim as the authorizer passes it: a list is written as ``[a b]``."""
-    return f"[{' '.join(value)}]" if isinstance(value, list) else str(value)

@@ -191,7 +191,7 @@ def test_signing_out_revokes_the_refresh_token(page: Page, server: ConsoleStack)
     server.issuer.calls.clear()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-    page.wait_for_timeout(200)
+    check_accessibility(page)
     assert server.issuer.calls.count("POST /oauth2/revoke") == 1
     assert len(before - {*server.issuer.refresh_tokens}) == 1
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from decimal import Decimal
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 from daicho.book.book import Book
@@ -54,7 +54,8 @@ HARMLESS = "fine"
 REFUSALS = (Conflict, NotFound, PreconditionFailed)
 """The answers that a caller may get at any time; every other error is a bug."""
 CART_STATES: tuple[State, ...] = STATES[:2]
-RACES: Mapping[str, Sequence[tuple[str, str]]] = {
+Races = Sequence[tuple[str, str]]
+RACES: Mapping[str, Races] = {
     "CartItem": (("move", "move"), ("move", "put"), ("merge", "move"), ("put", "move")),
     "Document": (
         ("read", "put"),
@@ -79,6 +80,10 @@ class BookRequests:
     ``max_items``: of each entity. ``mark_kinds``: the kinds of poison and killers that some of the
     written images are marked with.
     """
+
+    races: ClassVar[Mapping[str, Races]] = RACES
+    other_races: ClassVar[Races] = VERSIONED_RACES
+    """The requests that disturb each other most, of entities that ``races`` does not name."""
 
     def __init__(
         self,
@@ -121,7 +126,7 @@ class BookRequests:
     def prepare_race(self) -> None:
         """Let the next two requests be about one item, and disturb each other."""
         name, id = self._choices.pick(self._names), self._choices.pick(self._ids)
-        verbs = self._choices.pick(RACES.get(name, VERSIONED_RACES))
+        verbs = self._choices.pick(self.races.get(name, self.other_races))
         self._prepared = deque((name, id, verb) for verb in verbs)
 
     def find_differences(self) -> list[str]:
@@ -142,16 +147,19 @@ class BookRequests:
             return self._draw_request_for(*self._prepared.popleft(), text)
         name = self._choices.pick(self._names, "entity")
         if len(self._names) > 1 and self._choices.draw_bool(0.2):
-            parts = [self._draw_request_for(each_name, "", "", text) for each_name in self._names]
-
-            def write_together(book: Book) -> None:
-                with book.transaction():
-                    for _, call in parts:
-                        call(book)
-
-            descriptions = "; ".join(description for description, _ in parts)
-            return f"together: {descriptions}", write_together
+            return self._draw_together(text)
         return self._draw_request_for(name, "", "", text)
+
+    def _draw_together(self, text: str) -> tuple[str, Call]:
+        """One request about all entities."""
+        parts = [self._draw_request_for(name, "", "", text) for name in self._names]
+
+        def write_together(book: Book) -> None:
+            with book.transaction():
+                for _, call in parts:
+                    call(book)
+
+        return f"together: {'; '.join(text for text, _ in parts)}", write_together
 
     def _draw_request_for(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an entity; ``id`` and ``verb`` are drawn if they are empty."""
@@ -233,9 +241,12 @@ class BookRequests:
         verb = verb or pick(("put", "put", "section", "section", "read", *calls))
         return f"{verb} Document {id} {name} {','.join(names)} {value}", calls[verb]
 
-    @contextmanager
-    def patch_book(self) -> Iterator[None]:
+    def patch_book(self) -> AbstractContextManager[None]:
         """Make the Book's ids and pieces those of a schedule, and mark some of its images."""
+        return self._patch_book()
+
+    @contextmanager
+    def _patch_book(self) -> Iterator[None]:
         ids = count(1)
 
         def new_id() -> str:

@@ -8,83 +8,39 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
 
-from daicho.book.book import Book
-from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.table import Table
-from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import API_CALLER
-from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.expiry_rules import CHANGED_AT, render_instant
-from daicho.testing.simulated_entities import TENANT
-from daicho.testing.stack_settings import TABLE
-from tests.delivery.book_requests import REQUEST_LIFETIME, ExpiringStore
+from tests.delivery.book_requests import BookRequests, Call, Races
 from tests.delivery.expiring_entities import ARCHIVED, ENTITY_TYPES, RIGHT_TTLS, STAMPED
 
-REFUSALS = (Conflict, NotFound, PreconditionFailed)
-"""The answers that a caller may get at any time; every other error is a bug."""
 RACES = (("void", "put"), ("put", "void"), ("open", "put"), ("move", "void"), ("void", "delete"))
 """The requests that disturb each other most; the first one stops meanwhile."""
 PAUSES_S = (60, 130, 200)
 DAYS, SECONDS = (-1, 0, 0, 1), (-100, 15, 30, 120, 3_000)
 
-Call = Callable[[Book], object]
 
+class ExpiryRequests(BookRequests):
+    """Draws requests about some entities, and about all of them together."""
 
-class ExpiryRequests:
-    """Draws requests about some entities, and about all of them together.
+    races: ClassVar[Mapping[str, Races]] = {}
+    other_races: ClassVar[Races] = RACES
 
-    ``max_items``: of each entity.
-    """
-
-    def __init__(
-        self,
-        deployment: SimulatedDeployment,
-        choices: Choices,
-        names: Sequence[str],
-        max_items: int,
-        mark_kinds: Sequence[str],
-    ) -> None:
-        self._deployment = deployment
-        self._choices = choices
-        self._names = names
-        self._ids = "123"[:max_items]
-        self._prepared: list[tuple[str, str, str]] = []
-        self._requests = 0
-        self._ticks = 0
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._times: defaultdict[SimulatedProcess | None, list[dt.datetime]] = defaultdict(list)
-        self._wrong: list[str] = []
-        deployment.observers.append(self._check)
 
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
-        """A request: its description, and the work of the process that answers it."""
-        self._requests += 1
-        if self._choices.draw_bool(0.25):  # meanwhile items expire
+        """See `BookRequests.draw`. Before some requests time passes, in which items expire."""
+        if self._choices.draw_bool(0.25):
             self._deployment.clock.advance(self._choices.pick(PAUSES_S))
-        description, call = self._draw_request()
-
-        def work(process: SimulatedProcess) -> None:
-            clock = self._deployment.clock
-            end = clock.now() + REQUEST_LIFETIME
-            store: Any = ExpiringStore(self._deployment.dynamodb, lambda: clock.now() <= end)
-            client: Any = FaultyDynamoDB(store, process)
-            ledger = self._deployment.entities.ledger
-            with suppress(*REFUSALS):
-                call(Book(Table(client, TABLE), ledger, TENANT, clock=self._now, parallelism=1))
-
-        return description, work
-
-    def prepare_race(self) -> None:
-        """Let the next two requests be about one item, and disturb each other."""
-        name, id = self._choices.pick(self._names), self._choices.pick(self._ids)
-        self._prepared = [(name, id, verb) for verb in self._choices.pick(RACES)]
+        return super().draw()
 
     def find_differences(self) -> list[str]:
         """The wrong changes of items, in a line each."""
@@ -96,30 +52,22 @@ class ExpiryRequests:
 
     def _now(self) -> dt.datetime:
         """The time, to the microsecond: no two items are written at the same time."""
-        self._ticks += 1
-        now = self._deployment.clock.now() + dt.timedelta(microseconds=self._ticks)
+        now = super()._now()
         self._times[get_running_process()].append(now)
         return now
 
-    def _draw_request(self) -> tuple[str, Call]:
+    def _draw_request(self, text: str) -> tuple[str, Call]:
         if self._prepared:
-            return self._draw_request_for(*self._prepared.pop(0))
+            return self._draw_request_for(*self._prepared.popleft(), text)
         if len(self._names) > 1 and self._choices.draw_bool(0.2):
-            parts = [self._draw_request_for(name, "", "") for name in self._names]
+            return self._draw_together(text)
+        return self._draw_request_for(self._choices.pick(self._names, "entity"), "", "", text)
 
-            def write_together(book: Book) -> None:
-                with book.transaction():
-                    for _, call in parts:
-                        call(book)
-
-            return "together: " + "; ".join(text for text, _ in parts), write_together
-        return self._draw_request_for(self._choices.pick(self._names, "entity"), "", "")
-
-    def _draw_request_for(self, name: str, id: str, verb: str) -> tuple[str, Call]:
+    def _draw_request_for(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an entity; ``id`` and ``verb`` are drawn if they are empty."""
         pick = self._choices.pick
         entity: Any = ENTITY_TYPES[name]
-        id, text = id or pick(self._ids), str(self._requests)
+        id = id or pick(self._ids)
         now = self._deployment.clock.now()
         due = pick((None, *((now + dt.timedelta(days=day)).date() for day in DAYS)))
         at = pick((None, *(now + dt.timedelta(seconds=seconds) for seconds in SECONDS)))
@@ -138,7 +86,7 @@ class ExpiryRequests:
         verb = verb or pick(("put", "put", "put", *calls))
         return f"{verb} {item!r} if_match={if_match}", calls[verb]
 
-    def _check(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+    def _check_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Check a change of an item of these entities."""
         name = (new or old or {}).get("type", {}).get("S", "")
         if name not in RIGHT_TTLS:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard
 from daicho.storage.stream_shards import StreamDescriber
 from daicho.testing.aws.event_source_mapping import EventSourceMapping
@@ -16,18 +14,13 @@ from daicho.testing.aws.mapping_settings import MappingSettings
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_streams import MAX_SHARDS, MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
-from daicho.testing.aws.table_stream import Record, TableStream
+from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.oracle.stream_history import is_base_item
-from daicho.testing.schedules.running import build_schedule, run_schedule
-from tests.delivery.schedules.profiles import BY_NAME
-from tests.simulator.oracle.low_watermarks import LowWatermarkCheck, LowWatermarks
 
 OLD_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":["a"]}}}}'
 NEW_FILTER = '{"dynamodb":{"NewImage":{"n":{"S":["a","b"]}}}}'
 DONE = FunctionReturned({"state": {}, "batchItemFailures": []})
-SHARD_KEY = ItemKey("#shard#s", "claims")
-LABEL = "2026-11-21T00:00:00.000"
 
 
 class House:
@@ -138,62 +131,8 @@ def test_only_the_newest_stream_is_described() -> None:
     assert [shard.id for shard in describe(house, 0)] == house.recorder.open_shards
 
 
-def build_check(*waiting: int) -> LowWatermarkCheck:
-    records: list[Record] = [
-        {"eventSourceARN": f"table/stream/{LABEL}", "dynamodb": {"SequenceNumber": str(number)}}
-        for number in waiting
-    ]
-    return LowWatermarkCheck(TableStream(), lambda _: records)
-
-
-def shard_image(number: int) -> dict[str, dict[str, str]]:
-    return {"low_watermark": {"S": f"{LABEL}#{number:040}"}}
-
-
-def test_a_low_watermark_above_a_waiting_record_is_wrong() -> None:
-    check = build_check(9, 12)
-    check.check(SHARD_KEY, None, shard_image(9))
-    assert check.violations == []
-    check.check(SHARD_KEY, shard_image(9), shard_image(10))
-    (line,) = check.violations
-    assert "wait" in line
-
-
-def test_a_low_watermark_that_sinks_is_wrong() -> None:
-    check = build_check()
-    check.check(SHARD_KEY, shard_image(10), shard_image(9))
-    (line,) = check.violations
-    assert "after" in line
-
-
-def test_only_changes_of_low_watermarks_are_checked() -> None:
-    check = build_check(1)
-    check.check(SHARD_KEY, shard_image(9), shard_image(9))
-    check.check(SHARD_KEY, shard_image(9), None)
-    check.check(ItemKey("t#Song#1", "-"), None, shard_image(9))
-    assert check.violations == []
-
-
-def test_violations_are_differences_of_the_schedule() -> None:
-    schedule = build_schedule(BY_NAME["filter spread"], 1)
-    (owner,) = (owner for owner in schedule.owners if isinstance(owner, LowWatermarks))
-    owner.check.violations.append("wrong")
-    assert run_schedule(schedule) == ["wrong"]
-
-
 def test_heartbeats_are_no_base_items() -> None:
     house = House()
     assert not is_base_item(build_heartbeat(HeartbeatName("r", "Song"), 0, house.clock.now()))
     assert is_base_item({"type": {"S": "Song"}})
     assert not is_base_item({})
-
-
-def test_writers_that_do_not_wait_lose_records() -> None:
-    """The event is worth what it finds: without the wait, derived state differs."""
-    hasty = replace(BY_NAME["filter spread"], entities=_with_known_generation(2))
-    schedules = [build_schedule(hasty, seed) for seed in range(1, 21)]
-    assert any(run_schedule(schedule) for schedule in schedules)
-
-
-def _with_known_generation(number: int) -> Any:
-    return replace(BY_NAME["filter spread"].entities, first_generation=number)

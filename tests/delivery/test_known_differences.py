@@ -1,26 +1,24 @@
-"""The nine differences that were known and traced before they were mended, each as a test.
+"""Differences that were known and traced before they were mended, each as a test.
 
-Four were of the product, in rules that argue with time (27, 28, 30 and 34). The others were of the
-simulator or the oracle, whose result meant little while they were there.
+Some were of the product, in rules that argue with time (27, 28, 30 and 34). The others were of the
+simulator or the oracle, whose result meant little while they were there. Planted faults and
+`tests/unit/release` show the first, the seventh and the eighth.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
 from daicho.errors import SettingsError
-from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
+from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import ExpiryPlan, Generation, Ledger
 from daicho.plan.expiry import CHANGED_AT
 from daicho.rebuild.page_touch import PageTouch, TouchRate
-from daicho.release.older_writers import OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.runtime.rate_limit import RateLimiter
@@ -35,31 +33,17 @@ from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import (
     KILLER,
     MARK,
-    MarkedImageLog,
-    simulate_code_versions,
 )
-from daicho.testing.faults.processes import simulate_retry_budgets
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import FAILURE_BUCKET
-from tests.delivery.schedules.rebuild_profiles import REVERTED
-from tests.delivery.test_hardest_cases import Stage
-from tests.simulator.faults.lowered_rebuild_limits import lower_rebuild_limits
-from tests.simulator.releases.api_instances import ApiInstances
+from tests.delivery.test_hardest_cases import Stage, simulated
 from tests.support.memory_stores import MemoryTable
-from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, disable, number
+from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, number
 
+__all__ = ["simulated"]
 NOW = dt.datetime(2026, 11, 23, 0, 0, 10, tzinfo=dt.UTC)
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 THREE = number(PLAIN, WITH_LIST, CHANGED)
-
-
-@pytest.fixture(autouse=True)
-def simulated() -> Iterator[None]:
-    with ExitStack() as stack:
-        stack.enter_context(simulate_code_versions(MarkedImageLog()))
-        stack.enter_context(lower_rebuild_limits())
-        stack.enter_context(simulate_retry_budgets())
-        yield
 
 
 class PassingWatcher:
@@ -79,57 +63,14 @@ def run_step(table: MemoryTable, step: str, ledger: Ledger, run: str, source: st
     return Release(table, watcher, ledger, 0.0).run_step(step, run, source, budget)
 
 
-def read_state(table: MemoryTable) -> BackfillState:
-    item = table.get(build_backfill_key("Member"))
-    assert item is not None
-    return BackfillState.parse("Member", item)
-
-
-def test_difference_1_a_failed_first_release_has_disabled_an_instance() -> None:
-    """Its projector may still skip the instance, which code of an earlier generation would read."""
-    table = MemoryTable()
-    ended = disable(WITH_LIST, CHANGED)
-    run_step(table, "check", ended, "first", "3")
-    retiring = number(WITH_LIST, CHANGED)
-    for step in ("check", "open"):
-        run_step(table, step, retiring, f"second {step}", "2")
-    assert "listed@1" in read_state(table).disabled
-
-
-class SimulatedWriters:
-    """A deployment with a writer and instances of the API."""
-
-    def __init__(self, choices: Choices) -> None:
-        stage = Stage()
-        self.deployment = stage.deployment
-        self.table = stage.table
-        self.writer = BaseItemWriter(
-            stage.deployment.dynamodb,
-            stage.deployment.clock,
-            choices,
-            stage.deployment.entities,
-            ("Card",),
-            (),
-        )
-        stage.judge.refresh()
-        self.api = ApiInstances(
-            REVERTED,
-            ("Card",),
-            stage.deployment,
-            stage.processes,
-            self.writer,
-            choices,
-            stage.judge,
-            lambda _line: None,
-        )
-        self.release = stage.release
-
-
 def test_difference_2_an_item_is_created_again_at_another_instant() -> None:
-    writers = SimulatedWriters(Choices())
-    clock, drawn = writers.deployment.clock, []
+    deployment = Stage().deployment
+    clock, drawn = deployment.clock, []
+    writer = BaseItemWriter(
+        deployment.dynamodb, clock, Choices(), deployment.entities, ("Card",), ()
+    )
     for _ in range(2):
-        writers.writer.draw_image("Card")
+        writer.draw_image("Card")
         drawn.append(clock.now())
     assert drawn[0] < drawn[1]
 
@@ -197,39 +138,6 @@ def test_difference_6_a_release_waits_until_no_earlier_filter_is_in_use(seconds:
     environment = {"TABLE_NAME": "t", "STAGE": "prod", "FILTER_SPREAD_SECONDS": seconds}
     with pytest.raises(SettingsError, match="an earlier event filter"):
         Settings.parse(environment).check_filter_spread()
-
-
-def test_difference_7_an_instance_of_rolled_back_code_announces_each_write() -> None:
-    writers = SimulatedWriters(Choices())
-    writers.release(2)
-    api = writers.api
-    api.version, api.consumers = (1, 2), 2
-    api.start()
-    (instance,) = api.running
-    clock = writers.deployment.clock
-    item = writers.table.get(build_backfill_key("Card"))
-    assert item is not None
-    before = BackfillState.parse("Card", item).older_seen
-    clock.advance(3_600)
-    api.put(instance, "Card")
-    item = writers.table.get(build_backfill_key("Card"))
-    assert item is not None
-    assert BackfillState.parse("Card", item).older_seen > before
-
-
-def test_difference_8_a_frozen_instance_announces_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its monotonic clock stood still while a rebuild was completed."""
-    table = MemoryTable()
-    table.batch_write([BackfillState("Member", 2, 2).to_item()])
-    wall = time.time()
-    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
-    monkeypatch.setattr(time, "time", lambda: wall)
-    writers = OlderWriters(table, replace(TWO, written={"Member": 1}), lambda _: None)
-    writers.announce()
-    table.batch_write([replace(read_state(table), oldest=2).to_item()])
-    wall += 3_600
-    writers.announce()
-    assert read_state(table).oldest == 1
 
 
 class OvertakenTable(MemoryTable):

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
-from unittest import mock
-
-import pytest
-from botocore.exceptions import ClientError
 
 from daicho.layout.backfill_state import BackfillState
-from daicho.release import release
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.schedules.running import build_schedule, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from tests.delivery.schedules.lifecycle_profiles import (
     DISABLED,
@@ -27,7 +20,6 @@ from tests.delivery.schedules.lifecycle_profiles import (
     draw_values,
 )
 from tests.delivery.schedules.profiles import BY_NAME
-from tests.simulator.oracle.instance_contents import Instance, InstanceContents
 from tests.simulator.oracle.instance_reads import ApiInstance, ReadJudge
 from tests.simulator.releases.rebuild_lifecycle import RebuildLifecycle
 from tests.simulator.schedules.code_history import (
@@ -37,7 +29,6 @@ from tests.simulator.schedules.code_history import (
 )
 
 VALUES = {"id": "1", "name": "a", "team": "x", "state": "o"}
-SEARCH_1, SEARCH_2 = Instance("Card", "search", 1), Instance("Card", "search", 2)
 
 
 class House:
@@ -86,37 +77,6 @@ def test_code_loads_a_later_ledger_that_still_derives_what_it_reads() -> None:
     assert get_written(REPLACED, 2, 3) == {"Card": 2, "Extra": 1}
 
 
-def test_an_instance_lacks_the_items_whose_generation_does_not_derive_it() -> None:
-    house = House()
-    house.put(1)
-    house.put(2, id="2")
-    contents = InstanceContents(house.deployment)
-    contents.refresh()
-    assert contents.list_lacking_items(SEARCH_1) == []
-    (lacking,) = contents.list_lacking_items(SEARCH_2)
-    assert "t#Card#1" in lacking
-    assert "generation 1" in lacking
-
-
-def test_what_is_stored_is_compared_with_what_all_items_derive() -> None:
-    house = House()
-    house.put(1)
-    contents = InstanceContents(house.deployment)
-    contents.refresh()
-    differences = contents.find_differences(Instance("Card", "count", 1))
-    assert len(differences) == 1
-    assert "None instead of Amount(items=1" in differences[0]
-    assert contents.find_differences(Instance("Card", "of_state", 1)) != []
-    assert contents.find_differences(Instance("Visit", "of_song", 1)) == []
-
-
-def test_a_wrong_answer_is_noticed() -> None:
-    house = House()
-    house.put(1)
-    house.put_state(2, 2)
-    assert "code 2 with ledger 2 reads Card.search@2, which lacks" in house.read(2, 2)[0]
-
-
 def test_a_right_answer_is_not() -> None:
     house = House()
     house.put(1)
@@ -133,32 +93,6 @@ def test_a_refusal_without_a_reason_is_noticed() -> None:
     assert "code 2 with ledger 2 refuses Card.open@2, which is complete" in house.read(2, 2)
 
 
-def test_what_a_release_hides_is_noticed() -> None:
-    house = House()
-    before = house.judge.read(house.start(1, 1), house.history.get_ledger(1))
-    house.judge.judge_answers(before, {}, house.history.get_ledger(3))
-    assert "Card.search was answered before the release only" in house.judge.wrong
-    # A declaration that was removed has no route any more.
-    house.judge.wrong.clear()
-    house.judge.judge_answers(before, {}, house.history.get_ledger(2))
-    assert not any("of_state" in line for line in house.judge.wrong)
-
-
-def test_a_ledger_without_what_is_written_must_not_be_accepted() -> None:
-    house = House()
-    first, second = house.history.get_ledger(1), house.history.get_ledger(2)
-    house.judge.judge_acceptance(first, [house.start(1, 1)])
-    assert house.judge.wrong == []
-    house.judge.judge_acceptance(first, [house.start(2, 2)])
-    assert "a ledger without Card generation 2 is accepted" in house.judge.wrong
-    house.judge.wrong.clear()
-    house.put(2)
-    house.judge.judge_consumers(first)
-    assert house.judge.wrong == ["the stream stops: Card generation 2 is not known"]
-    house.judge.judge_consumers(second)
-    assert len(house.judge.wrong) == 1
-
-
 def test_a_ledger_is_refused_for_a_reason() -> None:
     house = House(DISABLED)
     first, second, third = map(house.history.get_ledger, (1, 2, 3))
@@ -171,13 +105,6 @@ def test_a_ledger_is_refused_for_a_reason() -> None:
     house.judge.add_writers(second, released=True)
     house.judge.judge_refusal(first, "it lacks a generation")
     assert house.judge.wrong == []
-
-
-def test_releases_that_check_nothing_are_found() -> None:
-    """The events are worth what they find."""
-    schedules = [build_schedule(BY_NAME["lifecycle"], seed) for seed in range(1, 21)]
-    with mock.patch.object(release, "list_refusals", lambda _ledger, _states: []):
-        assert any(run_schedule(schedule) for schedule in schedules)
 
 
 class TwoDeployments(Schedule):
@@ -208,45 +135,9 @@ def test_older_code_ends_although_the_code_after_it_is_deployed_again() -> None:
     assert (early, schedule.has_ended()) == (False, True)
 
 
-def test_a_scan_reads_page_by_page_what_its_filter_selects() -> None:
-    dynamodb = MemoryDynamoDB(SimulatedClock().now)
-    for pk in ("#a", "b", "c"):
-        dynamodb.put_item(Item={"PK": {"S": pk}, "SK": {"S": "-"}})
-    request: dict[str, Any] = {
-        "FilterExpression": "NOT begins_with(PK, :stack)",
-        "ExpressionAttributeValues": {":stack": {"S": "#"}},
-    }
-    whole = dynamodb.scan(**request)
-    assert [item["PK"]["S"] for item in whole["Items"]] == ["b", "c"]
-    assert (whole["Count"], whole["ScannedCount"]) == (2, 3)
-    page = dynamodb.scan(**request, Limit=1)
-    assert (page["Items"], page["ScannedCount"]) == ([], 1)
-    rest = dynamodb.scan(**request, ExclusiveStartKey=page["LastEvaluatedKey"], Segment=0)
-    assert rest["Items"] == whole["Items"]
-
-
-def test_the_segments_of_a_scan_are_the_whole_table() -> None:
-    dynamodb = MemoryDynamoDB(SimulatedClock().now)
-    for pk in "abcd":
-        dynamodb.put_item(Item={"PK": {"S": pk}, "SK": {"S": "-"}})
-    segments = [dynamodb.scan(TotalSegments=2, Segment=segment)["Items"] for segment in (0, 1)]
-    assert all(segments)
-    assert sorted(item["PK"]["S"] for items in segments for item in items) == list("abcd")
-
-
 def test_a_scan_without_consistency_may_show_an_earlier_state() -> None:
     dynamodb = MemoryDynamoDB(SimulatedClock().now, lag=lambda: 1)
     for pk in "ab":
         dynamodb.put_item(Item={"PK": {"S": pk}, "SK": {"S": "-"}})
     assert [item["PK"]["S"] for item in dynamodb.scan()["Items"]] == ["a"]
     assert len(dynamodb.scan(ConsistentRead=True)["Items"]) == 2
-
-
-def test_a_scan_that_is_refused_or_not_simulated() -> None:
-    dynamodb = MemoryDynamoDB(SimulatedClock().now)
-    with pytest.raises(ClientError, match="Limit"):
-        dynamodb.scan(Limit=0)
-    with pytest.raises(ClientError, match="Segment"):
-        dynamodb.scan(TotalSegments=2, Segment=2)
-    with pytest.raises(NotImplementedError, match="IndexName"):
-        dynamodb.scan(IndexName="GSI2")

@@ -16,7 +16,7 @@ from tests.delivery.mutants.mutation_check import find
 from tests.delivery.mutants.planted import read_planted
 from tests.delivery.schedules.aim import LIKES, PROFILES_BY_RULE, TALLIES
 from tests.delivery.schedules.profiles import BY_NAME
-from tests.support.planting import ROOT, CannotPlantError, Fault, replace_code
+from tests.support.planting import ROOT, CannotPlantError, Fault
 
 QUICK = frozenset(
     {
@@ -74,25 +74,6 @@ def test_what_is_not_there_cannot_be_planted() -> None:
     ):
         with pytest.raises(CannotPlantError, match=message):
             Fault("none", where, [right], ["wrong"]).plant()
-
-
-@pytest.mark.parametrize(
-    ("code", "right", "wrong", "planted"),
-    [
-        ("x = f( a,b )  # why", "f(a, b)", "f(b)", "x = f(b)"),
-        ("if a:\n    f()\n    g()\n    h()", "f()\ng()", "g()", "if a:\n    g()\n    h()"),
-        ("f()\ng()\nf()\ng()", "f()\ng()", "pass", "pass\npass"),
-        ("f()\ng()", "f()", "", "g()"),
-        ("x = a + (a + b)", "a + b", "b", "x = a + b"),
-    ],
-)
-def test_code_is_replaced_wherever_it_stands(
-    code: str, right: str, wrong: str, planted: str
-) -> None:
-    tree = ast.parse(code)
-    count = replace_code(tree, right, wrong)
-    assert ast.unparse(tree) == planted
-    assert count == max(planted.count("pass"), 1)
 
 
 @pytest.mark.parametrize(

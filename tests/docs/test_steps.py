@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.followed_project import FollowedProject, StepFailed
+from tests.support.commands import CommandFailed
+from tests.support.followed_project import FollowedProject
 from tests.support.how_to_page import DOCS, PAGES, HowToPage
 from tests.support.repository import ROOT
 
@@ -91,7 +92,7 @@ def test_the_tests_of_a_followed_project_can_fail(
 ) -> None:
     project = new_project.copy(tmp_path / "shop")
     (project.folder / "generations.json").write_text("{}", "utf-8")
-    with pytest.raises(StepFailed, match="generation"):
+    with pytest.raises(CommandFailed, match="generation"):
         project.run_tests(SCHEDULES)
 
 

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -22,6 +21,7 @@ import pytest
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.followed_requests import follow_requests
 from tests.support.changing_project import share_programs
+from tests.support.commands import run_command
 from tests.support.dynoxide import free_port
 from tests.support.how_to_page import FENCE, HowToPage
 from tests.support.repository import ROOT
@@ -79,18 +79,7 @@ class Project:
         """Run a command in the clone, or in another folder; its output."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(FROM_OUTSIDE)}
         environment |= self.variables
-        done = subprocess.run(
-            command,
-            cwd=folder or self.folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        return run_command(*command, folder=folder or self.folder, variables=environment)
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
-"""Limits of AWS that neither the CDK nor cfn-lint checks on a whole template.
+"""Limits of AWS that neither the CDK nor cfn-lint checks.
 
-Each check yields a message that names the resource. A value that is only known once it is deployed
-(an ARN, a name) counts as `UNKNOWN` characters.
+cfn-lint checks the size of a template, its resources and outputs, filters, most names, and the
+variables that Lambda reserves. Each check yields a message that names the resource. A value that is
+only known once it is deployed (an ARN, a name) counts as `UNKNOWN` characters.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -18,61 +18,21 @@ UNKNOWN = 200
 MIB = 1024 * 1024
 Resources = Mapping[str, dict[str, Any]]
 
-# AWS CloudFormation User Guide, "Understand CloudFormation quotas".
-TEMPLATE_BYTES, RESOURCES, OUTPUTS = MIB, 500, 200
-# AWS Lambda Developer Guide, "Lambda quotas" and "Working with Lambda environment variables".
-ENVIRONMENT_BYTES, PACKAGE_BYTES, LAYERS = 4096, 250 * MIB, 5
-RESERVED = re.compile(
-    r"_HANDLER|_X_AMZN_TRACE_ID|LAMBDA_(TASK_ROOT|RUNTIME_DIR)"
-    r"|AWS_(REGION|DEFAULT_REGION|EXECUTION_ENV|ACCESS_KEY_ID|ACCESS_KEY|SECRET_ACCESS_KEY"
-    r"|SESSION_TOKEN|LAMBDA_[A-Z0-9_]+)"
-)
-# AWS Lambda Developer Guide, "Control which events Lambda sends to your function".
-FILTERS, FILTER_CHARACTERS = 5, 4096
+# AWS Lambda Developer Guide, "Lambda quotas".
+ENVIRONMENT_BYTES, PACKAGE_BYTES = 4096, 250 * MIB
 # IAM User Guide, "IAM and AWS STS quotas": of all inline policies of a role, without white space.
 INLINE_POLICY_CHARACTERS = 10_240
-# AWS Step Functions Developer Guide, "Quotas": a definition is one request.
-DEFINITION_BYTES = MIB
 # Amazon DynamoDB Developer Guide, "Quotas": all projected attributes that are named, of a table.
 INDEXES, PROJECTED_ATTRIBUTES = 20, 100
-NAME_CHARACTERS = {
-    ("AWS::ApiGatewayV2::Api", "Name"): 128,
-    ("AWS::Athena::NamedQuery", "Name"): 128,
-    ("AWS::Athena::WorkGroup", "Name"): 128,
-    ("AWS::CloudWatch::Alarm", "AlarmName"): 255,
-    ("AWS::CloudWatch::Dashboard", "DashboardName"): 255,
-    ("AWS::Cognito::UserPool", "UserPoolName"): 128,
-    ("AWS::DynamoDB::Table", "TableName"): 255,
-    ("AWS::IAM::Policy", "PolicyName"): 128,
-    ("AWS::IAM::Role", "Description"): 1000,
-    ("AWS::IAM::Role", "RoleName"): 64,
-    ("AWS::Lambda::Function", "Description"): 256,
-    ("AWS::Lambda::Function", "FunctionName"): 64,
-    ("AWS::Lambda::LayerVersion", "Description"): 256,
-    ("AWS::Logs::LogGroup", "LogGroupName"): 512,
-    ("AWS::S3::Bucket", "BucketName"): 63,
-    ("AWS::Scheduler::Schedule", "Description"): 512,
-    ("AWS::Scheduler::Schedule", "Name"): 64,
-    ("AWS::StepFunctions::StateMachine", "StateMachineName"): 80,
-}
 
 
 def check_limits(template: Mapping[str, Any], assets: Mapping[str, int]) -> list[str]:
     """What exceeds a limit. ``assets``: bytes of each unpacked asset, by its file name."""
     resources: Resources = template["Resources"]
     found: list[str] = []
-    counts = {
-        "bytes": (len(json.dumps(template, indent=1).encode()), TEMPLATE_BYTES),
-        "resources": (len(resources), RESOURCES),
-        "outputs": (len(template.get("Outputs", {})), OUTPUTS),
-    }
-    for what, (count, limit) in counts.items():
-        found += _compare("the template", what, count, limit)
     for id, resource in resources.items():
-        properties = resource.get("Properties", {})
-        found += _check_names(id, resource["Type"], properties)
         if check := _BY_TYPE.get(resource["Type"]):
-            found += check(id, properties)
+            found += check(id, resource.get("Properties", {}))
     found += _check_inline_policies(resources)
     return [*found, *_check_packages(resources, assets)]
 
@@ -123,32 +83,10 @@ def _compare(place: str, what: str, count: int, limit: int) -> Iterator[str]:
         yield f"{place}: {count:,} {what}, at most {limit:,}"
 
 
-def _check_names(id: str, type: str, properties: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in properties.items():
-        if limit := NAME_CHARACTERS.get((type, name)):
-            yield from _compare(id, f"characters of {name}", count_characters(value), limit)
-
-
 def _check_function(id: str, properties: Mapping[str, Any]) -> Iterator[str]:
     variables = properties.get("Environment", {}).get("Variables", {})
     size = sum(len(name) + count_characters(value) for name, value in variables.items())
     yield from _compare(id, "bytes of environment", size, ENVIRONMENT_BYTES)
-    yield from _compare(id, "layers", len(properties.get("Layers", ())), LAYERS)
-    for name in filter(RESERVED.fullmatch, variables):
-        yield f"{id}: Lambda reserves the environment variable {name}"
-
-
-def _check_mapping(id: str, properties: Mapping[str, Any]) -> Iterator[str]:
-    filters = properties.get("FilterCriteria", {}).get("Filters", ())
-    yield from _compare(id, "filters", len(filters), FILTERS)
-    for each in filters:
-        size = count_characters(each["Pattern"])
-        yield from _compare(id, "characters of a filter", size, FILTER_CHARACTERS)
-
-
-def _check_machine(id: str, properties: Mapping[str, Any]) -> Iterator[str]:
-    size = count_characters(properties["DefinitionString"])
-    yield from _compare(id, "bytes of definition", size, DEFINITION_BYTES)
 
 
 def _check_table(id: str, properties: Mapping[str, Any]) -> Iterator[str]:
@@ -160,8 +98,6 @@ def _check_table(id: str, properties: Mapping[str, Any]) -> Iterator[str]:
 
 _BY_TYPE = {
     "AWS::Lambda::Function": _check_function,
-    "AWS::Lambda::EventSourceMapping": _check_mapping,
-    "AWS::StepFunctions::StateMachine": _check_machine,
     "AWS::DynamoDB::Table": _check_table,
 }
 

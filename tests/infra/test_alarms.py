@@ -18,8 +18,7 @@ from daicho.handlers.wiring.metrics import emit
 from daicho.sweep import Report as SweepReport
 from daicho.tally.rollup import RollupReport
 from tests.docs.links import list_anchors
-from tests.infra.synthesis import TOPIC, Synthesis
-from tests.infra.test_service import WATCHED
+from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import WatchedMetric, list_alarm_metrics, list_dashboards
 from tests.support.metric_lines import parse_metrics
 from tests.support.repository import PROJECT, ROOT
@@ -48,11 +47,6 @@ def watched(stage: Synthesis, metric: str) -> list[dict[str, Any]]:
     return [each for each in alarms(stage) if each.get("MetricName") == metric]
 
 
-def about(alarm: dict[str, Any], name: str) -> Any:
-    (value,) = (each["Value"] for each in alarm["Dimensions"] if each["Name"] == name)
-    return value
-
-
 def custom_metrics(stage: Synthesis) -> set[WatchedMetric]:
     """The custom metrics that alarms or the dashboard watch."""
     (board,) = list_dashboards(stage.template)
@@ -76,16 +70,6 @@ def test_alarms_may_publish_to_the_topic_of_the_stack(prod: Synthesis) -> None:
     assert allowed["Condition"] == {"StringEquals": {"aws:SourceAccount": account}}
     (denied,) = (each for each in statements if each["Effect"] == "Deny")
     assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
-
-
-def test_alarms_notify_the_address_and_the_existing_topic(dev: Synthesis, prod: Synthesis) -> None:
-    (topic,) = prod.resources("SNS::Topic")
-    subscription = prod.only("SNS::Subscription")["Properties"]
-    assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "alarms@example.com")
-    for alarm in alarms(prod):
-        assert alarm["AlarmActions"] == [TOPIC, {"Ref": topic}]
-    assert not dev.resources("SNS::Topic")
-    assert not [alarm for alarm in alarms(dev) if "AlarmActions" in alarm]
 
 
 def test_production_whose_alarms_notify_nobody_is_refused(tmp_path: Path) -> None:
@@ -163,17 +147,6 @@ def read_filtered_metric(stage: Synthesis) -> WatchedMetric:
     return WatchedMetric(metric["MetricNamespace"], metric["MetricName"], to_dimensions(**values))
 
 
-def test_lines_of_the_access_log_with_status_429_are_counted(any_stage: Synthesis) -> None:
-    properties = any_stage.only("Logs::MetricFilter")["Properties"]
-    access = any_stage.only("ApiGatewayV2::Stage")["Properties"]["AccessLogSettings"]
-    assert access["DestinationArn"] == {"Fn::GetAtt": [properties["LogGroupName"]["Ref"], "Arn"]}
-    assert properties["FilterPattern"] == '{ $.status = "429" }'
-    assert json.loads(access["Format"])["status"] == "$context.status"
-    # A default value would write the metric, and bill it, without any such answer.
-    (metric,) = properties["MetricTransformations"]
-    assert "DefaultValue" not in metric
-
-
 def test_stages_share_none_of_their_custom_metrics(dev: Synthesis, prod: Synthesis) -> None:
     assert custom_metrics(dev)
     assert not custom_metrics(dev) & custom_metrics(prod)
@@ -191,20 +164,6 @@ def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
     for metric in ("ArchiveAuditAge", "ForgettingOverdue"):
         (alarm,) = watched(any_stage, metric)
         assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 3600
-
-
-def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
-    for metric, names in {
-        "IteratorAge": ("project", "archive"),
-        "DestinationDeliveryFailures": ("project", "archive"),
-        "Errors": WATCHED,
-        "Throttles": WATCHED,
-        "Invocations": ("rollup", "sweep"),
-    }.items():
-        found = [about(each, "FunctionName")["Ref"] for each in watched(any_stage, metric)]
-        assert sorted(found) == sorted(any_stage.function_id(name) for name in names), metric
-    for metric in ("RollupLag", "5xx", "RecordsQuarantined", "JobsBlocked", "SweepFailed"):
-        assert len(watched(any_stage, metric)) == 1
 
 
 def test_throttles_of_the_table_and_of_each_index_raise_alarms(any_stage: Synthesis) -> None:

@@ -75,12 +75,6 @@ def test_the_claims_of_the_user_pool_reach_the_api_and_its_log(
     assert users["WriteAttributes"] == ["email"]
 
 
-def test_a_pool_takes_no_tenant_that_is_longer_than_the_api_takes(any_stage: Synthesis) -> None:
-    (attribute,) = any_stage.only("Cognito::UserPool")["Properties"]["Schema"]
-    limits = {"MinLength": "1", "MaxLength": "63"}
-    assert attribute["StringAttributeConstraints"] == limits
-
-
 def test_a_machine_may_request_its_own_tenant_and_roles_alone(opened: Synthesis) -> None:
     (server,) = opened.resources("Cognito::UserPoolResourceServer")
     properties = opened.resources("Cognito::UserPoolResourceServer")[server]["Properties"]
@@ -223,12 +217,6 @@ def test_a_password_alone_is_accepted_on_the_local_aws_only(
     )
     assert here == {*flows, "ALLOW_USER_PASSWORD_AUTH"}
     assert there == {*flows, "ALLOW_ADMIN_USER_PASSWORD_AUTH"}
-
-
-def test_without_a_domain_name_the_default_endpoint_is_enabled(any_stage: Synthesis) -> None:
-    """Explicitly: an absent value may keep it disabled after the name was removed."""
-    api = any_stage.only("ApiGatewayV2::Api")["Properties"]
-    assert api["DisableExecuteApiEndpoint"] is False
 
 
 def test_settings_name_the_address_before_the_deployment() -> None:

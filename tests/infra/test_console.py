@@ -56,16 +56,6 @@ def test_the_local_aws_has_its_login_pages_at_its_own_address(local: Synthesis) 
     assert environment["CONSOLE_TOKEN"] == f"{get_origin(API_URL)}/oauth2/token"
 
 
-def test_the_function_reads_how_to_sign_in(dev: Synthesis) -> None:
-    id, _ = find_client(dev)
-    environment = dev.environment("api")
-    assert environment["CONSOLE_CLIENT"] == {"Ref": id}
-    ends = (("AUTHORIZE", "authorize"), ("TOKEN", "token"), ("REVOKE", "revoke"))
-    for name, end in ends:
-        assert environment[f"CONSOLE_{name}"]["Fn::Join"][1][-1].endswith(f"/oauth2/{end}")
-    assert dev.template["Outputs"]["ConsoleUrl"]["Value"] == find_client(dev)[1]["CallbackURLs"][0]
-
-
 def test_a_stack_without_the_console_has_no_client_and_no_routes_for_it(changed: Synthesis) -> None:
     keys = {
         each["Properties"]["RouteKey"].partition(" ")[2]

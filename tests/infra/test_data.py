@@ -29,7 +29,6 @@ NAMED_BY = {
     "AWS::Lambda::LayerVersion": "",
 }
 """Of each type that is retained: the property that may give it a fixed name."""
-LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 14, "Daicho-prod": 90}
 
 
 def table(stage: Synthesis) -> dict[str, Any]:
@@ -141,29 +140,3 @@ def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) 
     leftovers = found["leftovers"]
     assert leftovers["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     assert leftovers["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
-
-
-def test_logs_that_services_deliver_keep_the_resource_policy_of_the_account_short(
-    any_stage: Synthesis,
-) -> None:
-    """CloudWatch Logs adds each group of another name to one policy of 5,120 characters."""
-    delivered = [
-        each["Properties"]["LogGroupName"]["Fn::Join"][1]
-        for id, each in any_stage.resources("Logs::LogGroup").items()
-        if id.startswith(("ApiAccessLogs", "JobsMachineLogs"))
-    ]
-    assert len(delivered) == 2
-    assert all(parts[0].startswith("/aws/vendedlogs/") for parts in delivered)
-
-
-def test_backups_go_back_further_in_prod(dev: Synthesis, prod: Synthesis) -> None:
-    assert [table(each)["PointInTimeRecoverySpecification"] for each in (dev, prod)] == [
-        {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": days} for days in (1, 35)
-    ]
-
-
-def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
-    groups = dict(any_stage.resources("Logs::LogGroup"))
-    days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
-    assert len(days) == 13  # the functions, the state machine and the API's access log
-    assert set(days.values()) == {LOG_DAYS[any_stage.name]}

@@ -1,6 +1,7 @@
 """cdk-nag and cfn-lint: nothing open, and nothing acknowledged that is not found."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,34 @@ import pytest
 from aws_cdk import aws_sns as sns
 from cdk_nag import AwsSolutionsChecks
 
-from tests.infra.linting import lint
 from tests.infra.synthesis import Synthesis
 from tests.infra.template_limits import check_limits, measure_assets
 
 PACK = "AwsSolutions"
+REGIONS = ("us-east-1", "ap-northeast-1")
+IGNORED = {
+    "W3005": "a dependency that a reference implies already: harmless, and the CDK itself writes "
+    "each function's on its role"
+}
+"""Rules that are not applied, with the reason."""
 
 
 def solutions(stage: Synthesis) -> dict[str, Any]:
     report: dict[str, Any]
     (report,) = (each for each in stage.report["pluginReports"] if each["pluginName"] == PACK)
     return report
+
+
+def lint(template: Path, regions: Sequence[str] = REGIONS) -> list[str]:
+    """The findings of cfn-lint in some Regions: rule, place and message."""
+    # It takes seconds to import: only who lints waits for it.
+    from cfnlint.api import ManualArgs, lint_file  # noqa: PLC0415
+
+    config = ManualArgs(regions=[*regions], ignore_checks=[*IGNORED])
+    return [
+        f"{found.rule.id} {'/'.join(map(str, found.path or ()))}: {found.message}"
+        for found in lint_file(template, config=config)
+    ]
 
 
 def test_nothing_is_open(on_aws: Synthesis, own: Synthesis, opened: Synthesis) -> None:

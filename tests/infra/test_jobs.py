@@ -1,4 +1,7 @@
-"""The state machine of jobs: what it does of each answer, and what of a failure."""
+"""The state machine of jobs: its redrives, its role, and the times that it waits.
+
+The snapshots have its definition.
+"""
 
 import json
 from typing import Any
@@ -15,29 +18,6 @@ from tests.infra.test_permissions import allowed, text
 ASL: dict[str, Any] = build_definition("arn:function", "arn:redrive")
 
 
-def after(said: dict[str, Any]) -> str:
-    """Where the machine goes after a step has said that."""
-    for rule in ASL["States"]["IsDone"]["Choices"]:
-        value = said[rule["Variable"].removeprefix("$.said.")]
-        holds = value is rule["BooleanEquals"] if "BooleanEquals" in rule else value > 0
-        if holds:
-            found: str = rule["Next"]
-            return found
-    default: str = ASL["States"]["IsDone"]["Default"]
-    return default
-
-
-def test_it_goes_on_waits_or_ends_as_a_step_says() -> None:
-    assert ASL["StartAt"] == "IsRedrive"
-    assert ASL["States"]["IsRedrive"]["Default"] == "Step"
-    assert ASL["States"]["Step"]["Next"] == "IsDone"
-    assert after({"done": False, "wait": 0}) == "Step"
-    assert after({"done": False, "wait": 900}) == "Settle"
-    assert after({"done": True, "wait": 0}) == "Done"
-    assert ASL["States"]["Settle"]["SecondsPath"] == "$.said.wait"
-    assert ASL["States"]["Settle"]["Next"] == "Step"
-
-
 def test_the_steps_of_a_redrive_call_its_own_function() -> None:
     assert f"{REDRIVE_PREFIX}*" == REDRIVES
     (rule,) = ASL["States"]["IsRedrive"]["Choices"]
@@ -52,33 +32,6 @@ def test_the_steps_of_a_redrive_call_its_own_function() -> None:
             states = states.replace(f'"{other}"', f'"Redrive{other}"')
         own = states.replace("arn:function", "arn:redrive")
         assert json.loads(own) == ASL["States"][f"Redrive{name}"]
-
-
-def test_every_state_leads_somewhere_and_to_an_end() -> None:
-    states = ASL["States"]
-    for name, state in states.items():
-        rules = [*state.get("Choices", ()), *state.get("Catch", ())]
-        nexts = {each["Next"] for each in rules}
-        nexts |= {state[key] for key in ("Next", "Default") if key in state}
-        assert nexts <= set(states), name
-        assert nexts or state["Type"] in {"Fail", "Succeed"}, name
-
-
-def test_a_failure_is_repeated_for_hours_and_written_down_then() -> None:
-    step, give_up = ASL["States"]["Step"], ASL["States"]["GiveUp"]
-    (retry,) = step["Retry"]
-    assert retry["ErrorEquals"] == ["States.ALL"]
-    assert retry["MaxAttempts"] * retry["MaxDelaySeconds"] > 6 * 3600
-    assert step["Catch"][0]["Next"] == "GiveUp"
-    assert give_up["Parameters"]["Payload"]["failed.$"] == "$.failed"
-    assert give_up["Next"] == "Failed"
-
-
-def test_a_step_is_told_whose_job_and_its_answer_replaces_nothing_of_that() -> None:
-    for name in ("Step", "GiveUp", "RedriveStep", "RedriveGiveUp"):
-        payload = ASL["States"][name]["Parameters"]["Payload"]
-        assert {"tenant.$", "job.$"} <= set(payload)
-    assert ASL["States"]["Step"]["ResultPath"] == "$.said"
 
 
 def test_the_machine_may_call_its_function_and_write_its_log(any_stage: Synthesis) -> None:
@@ -118,19 +71,6 @@ def test_a_deletion_waits_for_the_upload_urls_that_the_api_signs(any_stage: Synt
     signed = any_stage.environment("api")["UPLOAD_SECONDS"]
     assert any_stage.environment("jobs")["UPLOAD_SECONDS"] == signed
     assert 1 <= int(signed) <= UPLOAD_SECONDS
-
-
-def test_a_failed_job_raises_an_alarm(any_stage: Synthesis) -> None:
-    (alarm,) = (
-        each["Properties"]
-        for each in any_stage.resources("CloudWatch::Alarm").values()
-        if each["Properties"]["MetricName"] == "ExecutionsFailed"
-    )
-    (machine,) = any_stage.resources("StepFunctions::StateMachine")
-    arn = {"Fn::GetAtt": [machine, "Arn"]}
-    assert alarm["Dimensions"] == [{"Name": "StateMachineArn", "Value": arn}]
-    for function in ("api", "sweep"):
-        assert any_stage.environment(function)["JOB_MACHINE"] == arn
 
 
 def test_the_sweep_starts_rebuilds_at_the_rate_of_the_stage(dev: Synthesis, own: Synthesis) -> None:

@@ -30,21 +30,6 @@ def test_the_table_with_a_replica_is_as_committed(
     assert SNAPSHOT.read_text() == found, "look, then run pytest --snapshot"
 
 
-def test_it_has_the_keys_of_the_table_and_all_attributes(
-    own: Synthesis, any_stage: Synthesis
-) -> None:
-    properties = table(own)["Properties"]
-    *others, replica = properties["GlobalSecondaryIndexes"]
-    assert "WarmThroughput" in properties
-    assert replica["KeySchema"] == properties["KeySchema"]
-    assert replica["Projection"] == {"ProjectionType": "ALL"}
-    assert replica["WarmThroughput"] == properties["WarmThroughput"]
-    names = [each["IndexName"] for each in others]
-    assert names == ["GSI1", "GSI2", "GSI3"]
-    without = table(any_stage)["Properties"]["GlobalSecondaryIndexes"]
-    assert [each["IndexName"] for each in without] == names
-
-
 def test_its_throttles_are_watched_within_the_free_dashboard(own: Synthesis) -> None:
     throttled = {
         alarm["Properties"]["MetricName"]

@@ -82,30 +82,10 @@ class Client:
     ) -> Answer:
         """Send the event of a request; ``raw_path`` is what a gateway has made of its path."""
         claims = {**({"custom:tenant": self.tenant} if self.tenant else {}), **self.claims}
-        event: dict[str, Any] = {
-            "version": "2.0",
-            "routeKey": "ANY /{proxy+}",
-            "rawPath": raw_path,
-            "rawQueryString": query,
-            "headers": {"authorization": f"Bearer {write_token(claims)}", **(headers or {})},
-            "requestContext": {
-                "accountId": "000000000000",
-                "apiId": "api",
-                "authorizer": {"jwt": {"claims": flatten_claims(claims), "scopes": None}},
-                "http": {
-                    "method": method,
-                    "path": raw_path,
-                    "protocol": "HTTP/1.1",
-                    "sourceIp": "127.0.0.1",
-                    "userAgent": "tests",
-                },
-                "requestId": f"request-{next(_numbers)}",
-                "routeKey": "ANY /{proxy+}",
-                "stage": "$default",
-            },
-            "isBase64Encoded": isinstance(body, bytes),
-        }
+        sent = {"authorization": f"Bearer {write_token(claims)}", **(headers or {})}
+        event = build_gateway_event(method, raw_path, query, sent, claims)
         if body is not None:
+            event["isBase64Encoded"] = isinstance(body, bytes)
             event["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else body
         # Lambda hands JSON over: nothing may be shared, nothing may be unwritable.
         answer = json.loads(json.dumps(self.handler(json.loads(json.dumps(event)), Context())))
@@ -143,6 +123,40 @@ class Client:
             items += page["items"]
             cursor = page["cursor"]
         return items
+
+
+def build_gateway_event(
+    method: str,
+    path: str | None,
+    query: str,
+    headers: Mapping[str, str],
+    claims: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The event of a request without a body; ``claims``: of its token, None without one."""
+    flat = {"jwt": {"claims": flatten_claims(claims or {}), "scopes": None}}
+    return {
+        "version": "2.0",
+        "routeKey": "ANY /{proxy+}",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": dict(headers),
+        "requestContext": {
+            "accountId": "000000000000",
+            "apiId": "api",
+            **({"authorizer": flat} if claims is not None else {}),
+            "http": {
+                "method": method,
+                "path": path,
+                "protocol": "HTTP/1.1",
+                "sourceIp": "127.0.0.1",
+                "userAgent": headers.get("user-agent", "tests"),
+            },
+            "requestId": f"request-{next(_numbers)}",
+            "routeKey": "ANY /{proxy+}",
+            "stage": "$default",
+        },
+        "isBase64Encoded": False,
+    }
 
 
 def write_token(claims: object) -> str:

@@ -27,7 +27,6 @@ ANNOTATIONS: dict[str, Any] = {
     "amount": int,
     "at": dt.datetime,
 }
-FIELDS = {name: field() for name in ANNOTATIONS}
 
 
 def declare_invoice(change: Callable[[dict[str, Any]], object] = lambda body: None) -> type[Any]:

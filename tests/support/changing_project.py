@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from daicho.project import Project
 from daicho_cli.init.command import create_project
 from daicho_cli.local.programs import PROGRAMS as INSTALLED
+from tests.support.commands import run_command
 from tests.support.repository import PROGRAMS, ROOT
 
 FIELDS = (
@@ -165,15 +165,10 @@ class ChangingProject:
 
     def run(self, *arguments: str, statuses: Collection[int] = (0,)) -> str:
         """Run a command of ``daicho``; its output. ``statuses``: with which it may end."""
-        done = subprocess.run(  # the repository's own program
-            [ROOT / ".venv/bin/daicho", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "COLUMNS": "200"},  # so that no cell of a table is wrapped
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
+        return run_command(
+            ROOT / ".venv/bin/daicho",
+            *arguments,
+            folder=self.folder,
+            variables={**os.environ, "COLUMNS": "200"},  # so that no cell of a table is wrapped
+            statuses=statuses,
         )
-        output = done.stdout + done.stderr
-        assert done.returncode in statuses, output
-        return output

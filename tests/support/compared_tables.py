@@ -17,7 +17,6 @@ from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 COMPARED = ("Attributes", "Count", "ScannedCount", "LastEvaluatedKey")
 """The members of an answer that must be equal, in addition to the items."""
-MAX_PARTITION_KEY, MAX_SORT_KEY = 2048, 1024
 
 Request = dict[str, Any]
 MethodCall = tuple[str, Request]
@@ -61,12 +60,6 @@ class ComparedTables:
             self.memory.get_item(**request).get("Item") if self.ask("get_item", request) else None
         )
 
-    def remove_items(self, request: Request) -> None:
-        """Remove the items that a request names from both, so that they are equal again."""
-        for key in find_keys(request):
-            self._real.delete_item(TableName=self._name, Key=key)
-            self.memory.delete_item(Key=key)
-
     def _add_table_name(self, request: Request) -> Request:
         if "TransactItems" in request:
             actions = [
@@ -78,20 +71,6 @@ class ComparedTables:
             batches = list(request["RequestItems"].values())
             return {"RequestItems": dict(zip([self._name], batches, strict=False))}
         return {"TableName": self._name, **request}
-
-
-def find_keys(request: Any) -> list[Request]:
-    """The valid keys of all items that a request names."""
-    if isinstance(request, list):
-        return [key for inner in request for key in find_keys(inner)]
-    if not isinstance(request, dict):
-        return []
-    named = request.get("Key") or request.get("Item")
-    if named is None:
-        return [key for inner in request.values() for key in find_keys(inner)]
-    key = {name: named.get(name, {}) for name in ("PK", "SK")}
-    pk, sk = (value.get("S", "") for value in key.values())
-    return [key] if 0 < len(pk) <= MAX_PARTITION_KEY and 0 < len(sk) <= MAX_SORT_KEY else []
 
 
 def call_and_normalise(method: Callable[..., Any], request: Request) -> Outcome:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.derived_items import IndexRow
-from daicho.layout import item_keys
 from daicho.plan import Ledger
-from daicho.query.totals import render_order
-from daicho.storage import attributes, item_key
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import item_key
+from daicho.storage.attributes import Image, to_image
 from daicho.storage.table import Table
 from daicho.tally import slots
+from daicho.tally.rollup import build_ranking_key
+from tests.support.consistency import compute_amounts, compute_rows, list_base_items
 
 
 def items_of(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Image]:
@@ -28,48 +24,31 @@ def items_of(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Image]:
 
 def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None:
     """Write and remove derived rows until they are exactly what the base items derive."""
-    wanted: dict[ItemKey, IndexRow] = {}
-    standing: set[ItemKey] = set()
-    for item in items_of(dynamodb, table_name):
-        if (name := attributes.get_text(item, "type")) is not None:
-            generation = attributes.get_integer(item, "gen") or 0
-            wanted |= derived_items.compute_index_rows(
-                ledger.find_enabled_plan(name, generation), item
-            )
-        elif "GSI2PK" in item:
-            standing.add(item_key.get_key(item))
+    items = list(items_of(dynamodb, table_name))
+    wanted = compute_rows(list_base_items(items), ledger)
+    rows = (item for item in items if "type" not in item and "GSI2PK" in item)
+    standing = {item_key.get_key(item) for item in rows}
     puts = [row.to_item(key) for key, row in wanted.items()]
     Table(dynamodb, table_name).batch_write(puts, standing - set(wanted))
 
 
 def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None:
     """Write totals and one slot for each tally, as if all had been counted and rolled up."""
-    amounts: dict[str, Amount] = {}
-    tallies: dict[str, tuple[str, Any]] = {}
-    for item in items_of(dynamodb, table_name):
-        if (name := attributes.get_text(item, "type")) is not None:
-            plan = ledger.find_enabled_plan(name, attributes.get_integer(item, "gen") or 0)
-            for tally, amount in contributions.compute_contributions(plan, item).items():
-                amounts[tally] = amounts.get(tally, Amount()) + amount
-                tallies[tally] = (name, plan)
+    base = list_base_items(items_of(dynamodb, table_name))
     written: list[Image] = []
-    for tally, amount in amounts.items():
-        counted = {"items": {"N": str(amount.items)}, "total": {"N": str(amount.total)}}
-        slot = slots.build_slot_key(tally, "single")
-        written.append({"PK": {"S": tally}, "SK": {"S": slot.sk}, **counted})
-        written.append({"PK": {"S": tally}, "SK": {"S": "total"}, **counted})
-        named = slots.TallyName.parse(tally)
-        name, plan = tallies[tally]
-        _, aggregate = ledger.find_aggregate(name, named.aggregate, named.since)
-        if aggregate.ranked:
-            inner = len(aggregate.within)
-            within, by = named.parts[:inner], named.parts[inner:]
-            partition = item_keys.render_ranking_partition(
-                named.tenant, plan, aggregate, within, by
-            )
-            written[-1] = {
-                **written[-1],
-                "GSI3PK": {"S": partition},
-                "GSI3SK": {"S": render_order(amount, by)},
-            }
+    for tally, amount in compute_amounts(base, ledger).items():
+        written += make_counted(tally, amount, ledger, "single")
     Table(dynamodb, table_name).batch_write(written)
+
+
+def make_counted(
+    tally: str, amount: Amount, ledger: Ledger, shard: str, **more: str | int
+) -> tuple[Image, Image]:
+    """The slot of a tally, with ``more`` attributes, and its total."""
+    name = slots.TallyName.parse(tally)
+    plan, aggregate = ledger.find_aggregate(name.entity, name.aggregate, name.since)
+    held = {"PK": tally, "items": amount.items, "total": amount.total, "rev": 1}
+    slot = {**held, "SK": slots.build_slot_key(tally, shard).sk, **more}
+    place = build_ranking_key(name, plan, aggregate, amount)
+    ranked = {"GSI3PK": place.pk, "GSI3SK": place.sk} if place else {}
+    return to_image(slot), to_image({**held, "SK": "total", **ranked})

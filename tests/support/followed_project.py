@@ -12,13 +12,13 @@ import re
 import runpy
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from daicho_cli.init.command import create_project
+from tests.support.commands import CommandFailed, run_command
 from tests.support.how_to_page import Block, Edit, HowToPage
 from tests.support.repository import ROOT
 
@@ -43,10 +43,6 @@ FAULT_TEST = """
 def test_everything_is_exact_under_faults(daicho_faults):
     daicho_faults.check(schedules=200)
 """
-
-
-class StepFailed(Exception):
-    """A command of a page, or a test of the project, failed; with its output."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class FollowedProject:
         """Take the steps of a page that need a project alone.
 
         Raises:
-            StepFailed: a command ended with another status than 0.
+            CommandFailed: a command ended with another status than 0.
             AssertionError: one printed something else than the page shows.
         """
         for block in page.blocks:
@@ -125,7 +121,7 @@ class FollowedProject:
         """Run a command of a page; what it prints.
 
         Raises:
-            StepFailed: it ended with another status than 0.
+            CommandFailed: it ended with another status than 0.
         """
         if line == "make generate":
             return "".join(self.run(command) for command in GENERATE)
@@ -137,30 +133,16 @@ class FollowedProject:
         if program == DAICHO:
             statuses = (0, 2) if arguments[0] == "contract" else (0,)
             return self._run_forked("daicho_cli", *arguments, statuses=statuses)
-        return self._run_shell(line)
+        return run_command("bash", "-euc", line, folder=self.folder)
 
     def run_tests(self, schedules: int) -> str:
         """Run the project's tests, as ``make test`` does, with so many schedules of faults.
 
         Raises:
-            StepFailed: one of them failed.
+            CommandFailed: one of them failed.
         """
         options = ("-q", "-p", "no:cacheprovider", "-p", PLUGIN)
         return self._run_forked("pytest", *options, f"--daicho-schedules={schedules}")
-
-    def _run_shell(self, line: str) -> str:
-        done = subprocess.run(
-            ["bash", "-euc", line],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise StepFailed(f"{line}:\n{done.stdout}")
-        return done.stdout
 
     def _run_forked(self, module: str, *arguments: str, statuses: tuple[int, ...] = (0,)) -> str:
         printed = self.folder.with_suffix(".printed")
@@ -170,7 +152,7 @@ class FollowedProject:
         process.join()
         text = printed.read_text("utf-8")
         if process.exitcode not in statuses:
-            raise StepFailed(f"{module} {' '.join(arguments)}:\n{text}")
+            raise CommandFailed(f"{module} {' '.join(arguments)}:\n{text}")
         return text
 
 

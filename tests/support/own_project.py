@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.support.commands import run_command
 
 BIN = Path(sys.executable).parent
 FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "VIRTUAL_ENV", "AWS_", "DAICHO_", "PYTHONPATH")
@@ -39,10 +40,6 @@ domain.mount("/countries", Supplier.by_country.top)
 '''
 
 
-class CommandFailed(Exception):
-    """A command of the project ended with another status than expected; with its output."""
-
-
 @dataclass
 class OwnProject:
     """A project in a folder. ``variables``: those of its commands, beside the caller's own."""
@@ -62,30 +59,15 @@ class OwnProject:
         project.run(str(tool / "bin/daicho"), "init", name)
         return project
 
-    def make(self, *arguments: str, status: int = 0) -> str:
+    def make(self, *arguments: str) -> str:
         """Run make in the project; what it prints."""
-        return self.run("make", *arguments, status=status)
+        return self.run("make", *arguments)
 
-    def run(self, *command: str, status: int = 0) -> str:
-        """Run a command in the project, or beside it before it is made; its output.
-
-        Raises:
-            CommandFailed: it ended with another status.
-        """
+    def run(self, *command: str) -> str:
+        """Run a command in the project, or beside it before it is made; its output."""
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(FROM_OUTSIDE)}
-        done = subprocess.run(
-            command,
-            cwd=self.folder if self.folder.exists() else self.folder.parent,
-            env={**inherited, **self.variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode != status:
-            raise CommandFailed(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}")
-        return done.stdout
+        folder = self.folder if self.folder.exists() else self.folder.parent
+        return run_command(*command, folder=folder, variables={**inherited, **self.variables})
 
     def add_entity(self) -> None:
         """Add a second entity, in one file."""

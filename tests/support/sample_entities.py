@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
-from mypy_boto3_dynamodb import DynamoDBClient
-
 from daicho import (
     Aggregate,
     Count,
@@ -32,10 +30,7 @@ from daicho.book.book import Book
 from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho.storage.table import Table
-from tests.support.derived_state import derive_all
-
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+from tests.support.table_books import TableBooks
 
 
 class Poll(Entity):
@@ -146,26 +141,10 @@ DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Remark, Link, Visit, Token, E
 LEDGER = DAICHO.append_generations(Ledger())
 
 
-class Shelf:
-    """Books of tenants over one table, at a time that tests move."""
+class Shelf(TableBooks):
+    """Books over these entities."""
 
-    def __init__(self, dynamodb: DynamoDBClient, table_name: str) -> None:
-        self.dynamodb, self.table_name = dynamodb, table_name
-        self.table = Table(dynamodb, table_name)
-        self.now = NOON
-
-    def book(self, tenant: str = "one") -> Book:
-        return Book(self.table, LEDGER, tenant, clock=lambda: self.now)
-
-    def tick(self, **span: float) -> None:
-        self.now += dt.timedelta(**span)
-
-    def caught_up(self) -> Book:
-        derive_all(self.dynamodb, self.table_name, LEDGER)
-        return self.book()
-
-    def everything(self) -> list[Any]:
-        return self.dynamodb.scan(TableName=self.table_name)["Items"]
+    ledger = LEDGER
 
 
 def walk(book: Book, *many: ListQuery[Any], limit: int) -> list[Any]:

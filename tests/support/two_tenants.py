@@ -12,8 +12,6 @@ from typing import Any
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive import contributions, derived_items
-from daicho.derive.contributions import Amount
 from daicho.handlers import api, jobs, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import EntityPlan
@@ -25,10 +23,9 @@ from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claim_writer import put_claim
 from daicho.stream.claims import Claim
-from daicho.tally import slots
-from daicho.tally.rollup import build_ranking_key
 from tests.support.api_client import Client
-from tests.support.derived_state import items_of
+from tests.support.consistency import compute_amounts, compute_rows
+from tests.support.derived_state import items_of, make_counted
 from tests.support.sample_ledger import build_image
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
@@ -228,24 +225,13 @@ def _value(plan: EntityPlan, name: str, unique: str, chance: random.Random) -> A
 
 def derived_of(items: Iterable[Image]) -> Iterator[Image]:
     """What the projector and a rollup would have made of base items, under an earlier number."""
-    amounts: dict[str, Amount] = {}
-    for item in items:
-        plan = LEDGER.find_plan(item["type"]["S"], int(item["gen"]["N"]))
-        for key, row in derived_items.compute_index_rows(plan, item).items():
-            index = {"GSI2PK": {"S": row.gsi2pk}, "GSI2SK": {"S": row.gsi2sk}}
-            yield {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "seq": {"S": SEQ}, **index}
-        for tally, amount in contributions.compute_contributions(plan, item).items():
-            amounts[tally] = amounts.get(tally, Amount()) + amount
-    for tally, amount in amounts.items():
-        name = slots.TallyName.parse(tally)
-        plan, aggregate = LEDGER.find_aggregate(name.entity, name.aggregate, name.since)
-        held = to_image({"items": amount.items, "total": amount.total, "rev": 1})
-        slot = slots.build_slot_key(tally, SHARD)
-        more = to_image({"seq": SEQ, "at": int(dt.datetime.now(dt.UTC).timestamp())})
-        yield {"PK": {"S": tally}, "SK": {"S": slot.sk}, **held, **more}
-        place = build_ranking_key(name, plan, aggregate, amount)
-        ranked = {"GSI3PK": {"S": place.pk}, "GSI3SK": {"S": place.sk}} if place else {}
-        yield {"PK": {"S": tally}, "SK": {"S": "total"}, **held, **ranked}
+    base = list(items)
+    for key, row in compute_rows(base, LEDGER).items():
+        index = {"GSI2PK": row.gsi2pk, "GSI2SK": row.gsi2sk}
+        yield to_image({"PK": key.pk, "SK": key.sk, "seq": SEQ, **index})
+    now = int(dt.datetime.now(dt.UTC).timestamp())
+    for tally, amount in compute_amounts(base, LEDGER).items():
+        yield from make_counted(tally, amount, LEDGER, SHARD, seq=SEQ, at=now)
 
 
 def lay_down(deployment: Deployment, tenants: Sequence[str]) -> None:

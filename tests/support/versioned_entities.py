@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
@@ -15,10 +14,7 @@ from daicho.book.book import Book
 from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho.storage.table import Table
-from tests.support.derived_state import derive_all
-
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+from tests.support.table_books import TableBooks
 
 
 class Memo(Entity):
@@ -52,32 +48,14 @@ LEDGER = Daicho(Domain("test", Memo, Guide)).append_generations(Ledger())
 BOTH: tuple[Any, ...] = (Memo, Guide)
 
 
-class Kept:
-    """Books of tenants over one table."""
+class Kept(TableBooks):
+    """Books over these entities."""
 
-    def __init__(self, dynamodb: DynamoDBClient, table_name: str) -> None:
-        self.dynamodb, self.table_name = dynamodb, table_name
-        self.table = Table(dynamodb, table_name)
-        self.now = NOON
-
-    def book(self, tenant: str = "one", ledger: Ledger = LEDGER) -> Book:
-        """A book that has read nothing."""
-        return Book(self.table, ledger, tenant, clock=lambda: self.now)
-
-    def tick(self, seconds: float = 1) -> None:
-        """Let time pass."""
-        self.now += dt.timedelta(seconds=seconds)
-
-    def caught_up(self) -> Book:
-        """A book of a table whose derived items are what they should be."""
-        derive_all(self.dynamodb, self.table_name, LEDGER)
-        return self.book()
+    ledger = LEDGER
 
     def stands(self) -> dict[tuple[str, str], Any]:
         """Everything in the table."""
-        found = self.dynamodb.get_paginator("scan").paginate(TableName=self.table_name)
-        items: list[Any] = [item for page in found for item in page["Items"]]
-        return {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
+        return {(item["PK"]["S"], item["SK"]["S"]): item for item in self.everything()}
 
 
 def numbers(book: Book, many: ListQuery[Any], limit: int = 100) -> list[int]:

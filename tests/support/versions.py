@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.commands import run_command
 from tests.support.repository import ROOT
 
 BIN = Path(sys.executable).parent
@@ -71,13 +71,5 @@ def copy_repository(folder: Path) -> Path:
 def build_wheel(source: Path, folder: Path) -> None:
     """Build a wheel into ``folder`` from a copy of the repository."""
     options = ("--quiet", "--wheel", "--offline", "--no-build-isolation")
-    done = subprocess.run(
-        [BIN / "uv", "build", *options, "--python", sys.executable, "--out-dir", folder, source],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
+    places = ("--python", sys.executable, "--out-dir", folder, source)
+    run_command(BIN / "uv", "build", *options, *places, folder=ROOT)

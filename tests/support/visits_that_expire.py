@@ -12,8 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, uid
 from daicho import field as declared
-from daicho.archive.reader import ArchiveReader, Selection
-from daicho.archive.restorer import Restorer, RestoreReport
+from daicho.archive.reader import ArchiveReader
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.handlers import archive, project, rollup
@@ -27,7 +26,6 @@ from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import find_job, plan_targets
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.stream.records import SINGLE_SHARD
@@ -58,7 +56,7 @@ def declare_visit(*, keeps: bool) -> type[Any]:
 
 @dataclass
 class VisitStage:
-    """A stage whose stream is fed to both consumers at every pause."""
+    """A stage whose stream is fed to projector and archiver at every pause."""
 
     dynamodb: DynamoDBClient
     endpoint: str
@@ -67,13 +65,9 @@ class VisitStage:
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     ledger: Ledger = field(default_factory=Ledger)
     entity: type[Any] = Entity
-    is_archiver_late: bool = False
-    is_rollup_late: bool = False
-    failed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.pump = Pump(self.dynamodb, self.endpoint, self.name, [], 7)
-        self.archive_pump = Pump(self.dynamodb, self.endpoint, self.name, [], 7)
 
     def deploy(self, *, keeps: bool) -> None:
         """Deploy the declarations, and record the generation as a release does."""
@@ -96,9 +90,9 @@ class VisitStage:
             parallelism=1,
         )
         types = ("Visit", HEARTBEAT_TYPE)
-        self.pump.consumers = [Consumer(project.build(environ, self.ledger, dependencies), types)]
-        self.archive_pump.consumers = [
-            Consumer(archive.build(environ, self.ledger, dependencies), types)
+        self.pump.consumers = [
+            Consumer(each.build(environ, self.ledger, dependencies), types)
+            for each in (project, archive)
         ]
         self.rollup = rollup.build(environ, self.ledger, dependencies)
 
@@ -113,7 +107,7 @@ class VisitStage:
         return (StreamShard(SINGLE_SHARD),)
 
     def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        return iter(self.failed)
+        return iter(())
 
     def visit(self, *ids: str, tenant: str = "one") -> None:
         for id in ids:
@@ -121,31 +115,13 @@ class VisitStage:
             self.book(tenant).create(self.entity(id=id, place=place, paid=len(id)))
 
     def expire(self, days: int = 8) -> None:
-        """Let days pass, and the TTL process come by. The archive hears of it now or later."""
+        """Let days pass, and the TTL process come by."""
         self.now += dt.timedelta(days=days)
         delete_expired(self.dynamodb, self.name, self.now.timestamp())
-        self.feed()
-
-    def feed(self) -> None:
         self.pump.run()
-        if not self.is_archiver_late:
-            self.archive_pump.run()
-
-    def restore(self, *ids: str) -> list[RestoreReport]:
-        self.now += dt.timedelta(seconds=1)  # no two restores are of one instant
-        reader = ArchiveReader(self.bucket)
-        restorer = Restorer(self.table, reader, self.ledger, threads=1, now=lambda: self.now)
-        keys = [ItemKey(f"one#Visit#{id}", "-") for id in ids]
-        reports = [
-            restorer.restore(Selection(tenant="one", key=key), dry_run=False) for key in keys
-        ]
-        self.feed()
-        return reports
 
     def start(self) -> None:
-        item = self.table.get(build_backfill_key("Visit"))
-        assert item is not None
-        targets = plan_targets(self.ledger, {"Visit": BackfillState.parse("Visit", item)})
+        targets = plan_targets(self.ledger, {"Visit": self.read_state()})
         job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9)
         before = find_job(self.table)
         job.rev = before.rev if before else 0
@@ -153,46 +129,41 @@ class VisitStage:
 
     def pause(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
-        self.feed()
-        if seconds and not self.is_rollup_late:
+        self.pump.run()
+        if seconds:
             self.rollup({}, Context())
 
-    def step(self, table: Any = None, seconds: float = 300.0) -> bool:
+    def step(self) -> bool:
         """One invocation; whether the job is over."""
-        until = self.now + dt.timedelta(seconds=seconds)
+        until = self.now + dt.timedelta(seconds=300)
         budget = RetryBudget(
             lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
             20.0,
             self.pause,
             lambda: 0.5,
         )
-        used = table or self.table
-        failures: Any = self
-        rebuild = Rebuild(
-            used,
-            self,
-            failures,
+        stage: Any = self
+        step = Rebuild(
+            self.table,
+            stage,
+            stage,
             self.ledger,
-            JobStore(used, lambda: self.now),
+            JobStore(self.table, lambda: self.now),
             lambda: self.now,
             SETTLE,
             segments=4,
             parallelism=1,
             archive=ArchiveReader(self.bucket),
             dirty_shards=4,
-        )
-        step = rebuild.run_step(budget)
+        ).run_step(budget)
         self.pause(step.wait)
         return step.done
 
-    def finish(self, table: Any = None) -> RebuildJob:
+    def finish(self) -> RebuildJob:
         for _ in range(40):
-            if self.step(table):
+            if self.step():
                 break
         self.rollup({}, Context())
-        return self.find_job()
-
-    def find_job(self) -> RebuildJob:
         job = find_job(self.table)
         assert job is not None
         return job
@@ -210,15 +181,12 @@ class VisitStage:
         return places, earned
 
     def count_plainly(self, tenant: str = "one") -> tuple[Counter[str], int]:
-        """The same from the stored items and the rows that were never restored."""
+        """The same from the stored items and the archived rows."""
         scanned = self.dynamodb.scan(TableName=self.name)["Items"]
-        records = {item["PK"]["S"] for item in scanned if "#^Visit#" in item["PK"]["S"]}
         images: list[Any] = [item for item in scanned if item.get("type") == {"S": "Visit"}]
         reader = ArchiveReader(self.bucket)
         for info in reader.list_links("Visit"):
-            for row in reader.read(info.name).rows:
-                if f"{row.tenant}#^Visit#{row.seq.replace('#', '$23')}" not in records:
-                    images.append(row.item)
+            images += [row.item for row in reader.read(info.name).rows]
         mine = [image for image in images if image["PK"]["S"].startswith(f"{tenant}#")]
         places = Counter({"a": 0, "b": 0})
         places.update(image["place"]["S"] for image in mine)

@@ -38,8 +38,6 @@ MAX_MEDIAN = 10
 """The median of the schedules of the profiles of the rule."""
 SOUND_SCHEDULES = 200
 """Schedules that the code as it is must pass first, or to find a fault would mean nothing."""
-MAX_SECONDS = 600.0
-"""The time of one fault: a schedule that never ends is no finding."""
 PROCESSES = 2
 
 

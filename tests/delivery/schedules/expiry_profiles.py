@@ -18,8 +18,7 @@ EVENTS: Mapping[str, tuple[int, ...]] = {
     "detached": (60, 120),
     "expire": (20, 60),
     "race_requests": (0, 40),
-    "load": (0,),
-    "deploy": (0,),
+    **dict.fromkeys(("load", "deploy"), (0,)),
 }
 
 

@@ -60,9 +60,7 @@ RARE_PROFILES = (
             "overtake": (4, 12),
             "detached": (80,),
             "deploy": (0, 3),
-            "abandon": (0,),
-            "repeat": (0,),
-            "load": (0,),
+            **dict.fromkeys(("abandon", "repeat", "load"), (0,)),
         },
     ),
     # Several writes of one invocation are in progress at the same time.
@@ -106,10 +104,7 @@ RARE_PROFILES = (
         events={
             "outage": (20,),
             "write": (60,),
-            "abandon": (0,),
-            "deploy": (0,),
-            "rollup": (0,),
-            "load": (0,),
+            **dict.fromkeys(("abandon", "deploy", "rollup", "load"), (0,)),
         },
     ),
     # Archivers that were given up go on after the next one has begun, or has ended.
@@ -128,11 +123,7 @@ RARE_PROFILES = (
             "advance": (60,),
             "detached": (40,),
             "redrive": (0, 4),
-            "abandon": (0,),
-            "repeat": (0,),
-            "rollup": (0,),
-            "deploy": (0,),
-            "load": (0,),
+            **dict.fromkeys(("abandon", "repeat", "rollup", "deploy", "load"), (0,)),
         },
     ),
     # Batches of which a part was redriven long ago, while other redrives clean up.
@@ -156,11 +147,7 @@ RARE_PROFILES = (
             "redrive": (0, 4),
             "redrives": (5,),
             "detached": (60,),
-            "deploy": (0,),
-            "abandon": (0,),
-            "repeat": (0,),
-            "rollup": (0,),
-            "load": (0,),
+            **dict.fromkeys(("deploy", "abandon", "repeat", "rollup", "load"), (0,)),
         },
     ),
 )

@@ -28,10 +28,7 @@ SERVICE_PROFILES = (
             "restore": (0, 0, 5),
             "abandon": (0, 2),
             "repeat": (0, 2),
-            "rollup": (0,),
-            "split": (0,),
-            "load": (0,),
-            "deploy": (0,),
+            **dict.fromkeys(("rollup", "split", "load", "deploy"), (0,)),
         },
     ),
     # Items with rules: no item may break one at any time.
@@ -49,8 +46,7 @@ SERVICE_PROFILES = (
             "detached": (60, 120),
             "race_requests": (0, 40),
             "expire": (0, 20),
-            "load": (0,),
-            "deploy": (0,),
+            **dict.fromkeys(("load", "deploy"), (0,)),
         },
     ),
 )

@@ -45,8 +45,7 @@ WATERMARK_PROFILES = (
         events={
             **FREQUENCIES,
             "rollup": (0, 20),
-            "repeat": (0,),
-            "abandon": (0,),
+            **dict.fromkeys(("repeat", "abandon"), (0,)),
             "detached": (20,),
             "deploy": (0,),
         },

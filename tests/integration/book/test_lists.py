@@ -11,14 +11,8 @@ from daicho.errors import (
     NotFound,
     PreconditionFailed,
 )
-from tests.support.sample_entities import (
-    NOON,
-    Note,
-    Shelf,
-    Token,
-    Visit,
-    walk,
-)
+from tests.support.sample_entities import Note, Shelf, Token, Visit, walk
+from tests.support.table_books import NOON
 
 
 def test_what_an_index_still_shows_is_verified(shelf: Shelf) -> None:

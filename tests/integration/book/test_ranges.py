@@ -10,13 +10,8 @@ import pytest
 from daicho.declare.queries import ListQuery
 from daicho.errors import BadCursor
 from tests.support.meter import Meter
-from tests.support.sample_entities import (
-    NOON,
-    Link,
-    Note,
-    Shelf,
-    walk,
-)
+from tests.support.sample_entities import Link, Note, Shelf, walk
+from tests.support.table_books import NOON
 
 COUNT = 120
 

@@ -12,7 +12,8 @@ import pytest
 from daicho.book.book import Book
 from daicho.errors import Refusal
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
-from tests.support.sample_entities import NOON, Errand, Note, Shelf, Token
+from tests.support.sample_entities import Errand, Note, Shelf, Token
+from tests.support.table_books import NOON
 
 PROGRAMS = 120
 Step = Callable[[Book], Any]

@@ -109,7 +109,7 @@ def test_the_value_of_an_expired_item_is_taken_over(accounts: Accounts, deleted:
     book = accounts.book()
     book.create(Pass(id="1", number=1))
     accounts.tick(days=7)
-    for image in accounts.list_images():
+    for image in accounts.everything():
         kind = "the item" if "type" in image else "the reservation"
         if deleted in (kind, "both"):
             accounts.table.delete(get_key(image))
@@ -124,7 +124,7 @@ def test_the_value_of_an_expired_item_is_taken_over(accounts: Accounts, deleted:
 def test_a_reservation_without_owner_is_taken_over(accounts: Accounts) -> None:
     book = accounts.book()
     book.create(Account(id="1", email="a@x"))
-    (base,) = (get_key(image) for image in accounts.list_images() if "type" in image)
+    (base,) = (get_key(image) for image in accounts.everything() if "type" in image)
     accounts.table.delete(base)
     assert len(accounts.compare().unowned) == 1
     book.create(Account(id="2", email="b@x"))
@@ -138,7 +138,7 @@ def test_a_takeover_fails_if_the_owner_comes_back(
     """Between the read of the missing owner and the transaction, another writer creates it."""
     book = accounts.book()
     book.create(Account(id="1", email="a@x"))
-    (base,) = (image for image in accounts.list_images() if "type" in image)
+    (base,) = (image for image in accounts.everything() if "type" in image)
     accounts.table.delete(get_key(base))
     get = Table.get
 

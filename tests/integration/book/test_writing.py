@@ -14,7 +14,8 @@ from daicho.errors import (
     PreconditionFailed,
     ReferenceNotFound,
 )
-from tests.support.sample_entities import NOON, Note, Poll, Shelf
+from tests.support.sample_entities import Note, Poll, Shelf
+from tests.support.table_books import NOON
 
 
 def test_what_is_created_is_got(shelf: Shelf) -> None:

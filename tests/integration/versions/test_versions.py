@@ -14,7 +14,8 @@ from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFa
 from daicho.plan import Ledger
 from daicho.query.version_history import MAX_FORGOTTEN, read_pointed_contents
 from daicho.storage.item_key import get_key
-from tests.support.versioned_entities import LEDGER, NOON, Guide, Kept, numbers
+from tests.support.table_books import NOON
+from tests.support.versioned_entities import LEDGER, Guide, Kept, numbers
 
 
 def revised(book: Book, entity: Any, times: int, id: str = "m") -> None:

@@ -37,6 +37,16 @@ def _declare_sums(field: Any) -> tuple[Any, ...]:
     return (Sum(field), Mean(field), Variance(field))
 
 
+def _count_by_hour(price: Any, sold_at: Any, zone: str) -> Aggregate:
+    figures = (Count(), *_declare_sums(price), Percentiles(price, linear(0, 200, 10)))
+    return Aggregate(figures, series=hour(sold_at, zone=zone))
+
+
+def _count_by_day(pieces: Any, shop: Any, sold_at: Any, zone: str) -> Aggregate:
+    figures = (Count(), *_declare_sums(pieces), Min(pieces), Max(pieces))
+    return Aggregate(figures, shop, series=day(sold_at, zone=zone))
+
+
 class Sale(Entity):
     """A sale of a shop."""
 
@@ -55,33 +65,12 @@ class Sale(Entity):
         ),
         shop,
     )
-    hours_of_berlin = Aggregate(
-        (Count(), *_declare_sums(price), Percentiles(price, linear(0, 200, 10))),
-        series=hour(sold_at, zone=BERLIN),
-    )
-    hours_of_new_york = Aggregate(
-        (Count(), *_declare_sums(price), Percentiles(price, linear(0, 200, 10))),
-        series=hour(sold_at, zone=NEW_YORK),
-    )
-    hours_of_lord_howe = Aggregate(
-        (Count(), *_declare_sums(price), Percentiles(price, linear(0, 200, 10))),
-        series=hour(sold_at, zone=LORD_HOWE),
-    )
-    days_of_berlin = Aggregate(
-        (Count(), *_declare_sums(pieces), Min(pieces), Max(pieces)),
-        shop,
-        series=day(sold_at, zone=BERLIN),
-    )
-    days_of_new_york = Aggregate(
-        (Count(), *_declare_sums(pieces), Min(pieces), Max(pieces)),
-        shop,
-        series=day(sold_at, zone=NEW_YORK),
-    )
-    days_of_lord_howe = Aggregate(
-        (Count(), *_declare_sums(pieces), Min(pieces), Max(pieces)),
-        shop,
-        series=day(sold_at, zone=LORD_HOWE),
-    )
+    hours_of_berlin = _count_by_hour(price, sold_at, BERLIN)
+    hours_of_new_york = _count_by_hour(price, sold_at, NEW_YORK)
+    hours_of_lord_howe = _count_by_hour(price, sold_at, LORD_HOWE)
+    days_of_berlin = _count_by_day(pieces, shop, sold_at, BERLIN)
+    days_of_new_york = _count_by_day(pieces, shop, sold_at, NEW_YORK)
+    days_of_lord_howe = _count_by_day(pieces, shop, sold_at, LORD_HOWE)
     weeks_from_sunday = Aggregate(
         (Count(), *_declare_sums(price), Percentiles(price, linear(0, 200, 10))),
         shop,

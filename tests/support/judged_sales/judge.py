@@ -19,26 +19,13 @@ import duckdb
 from tests.support.judged_sales.sales import SaleRow
 
 PLACES = 12
-SHARES = tuple(
-    Decimal(share) for share in ("0.01", "0.1", "0.25", "0.5", "0.75", "0.9", "0.99", "1")
-)
+SHARES = tuple(map(Decimal, ("0.01", "0.1", "0.25", "0.5", "0.75", "0.9", "0.99", "1")))
 """The percentiles that are compared."""
 EDGES: Mapping[str, tuple[Decimal, ...]] = {
     "price": tuple(Decimal(edge) for edge in range(0, 201, 10)),
-    "pieces": tuple(
-        Decimal(edge)
-        for edge in [
-            "1",
-            "2.15443",
-            "4.64159",
-            "10",
-            "21.5443",
-            "46.4159",
-            "100",
-            "215.443",
-            "464.159",
-            "1000",
-        ]
+    "pieces": (
+        *map(Decimal, ("1", "2.15443", "4.64159", "10", "21.5443", "46.4159")),
+        *map(Decimal, ("100", "215.443", "464.159", "1000")),
     ),
 }
 """The edges of buckets, by field."""

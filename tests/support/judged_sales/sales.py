@@ -17,7 +17,6 @@ BEGIN = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 END = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SHOPS = ("centre", "harbour", "station", "market", "airport", "hill")
 SHOP_WEIGHTS = (60, 20, 10, 6, 3, 1)
-ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
 CLOCK_CHANGES = {
     "Europe/Berlin": (
         "2024-03-31T01:00Z", "2024-10-27T01:00Z", "2025-03-30T01:00Z", "2025-10-26T01:00Z",

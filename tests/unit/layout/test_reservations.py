@@ -11,7 +11,7 @@ from daicho.layout.base_item import build_base_item
 from daicho.layout.reservations import ReservedValueError
 from daicho.plan import EntityPlan, Generation, KeyPlan, Ledger, UniquePlan
 from daicho.storage.attributes import Image
-from tests.support.unique_accounts import NOON
+from tests.support.table_books import NOON
 
 ONE = UniquePlan("one", 1, ("name", "number"), ("org",))
 PLAN = EntityPlan("User", {"name": "str", "number": "int", "org": "str"}, KeyPlan(("id",), ()))

@@ -16,7 +16,7 @@ from daicho.write.idempotency import (
     RequestRecord,
     StoredAnswer,
 )
-from tests.support.sample_entities import NOON
+from tests.support.table_books import NOON
 
 ASKED = ("PUT", "/notes/1", {"a": "1"}, '{"text": "x", "n": 1}')
 CREATED = StoredAnswer(201, {"ETag": '"1"', "Location": "/notes/1"}, '{"id":"1"}')

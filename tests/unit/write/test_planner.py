@@ -17,7 +17,8 @@ from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
 from daicho.write.planner import ItemPlanner
-from tests.support.sample_entities import NOON, Errand, Note, Poll, Token, Visit
+from tests.support.sample_entities import Errand, Note, Poll, Token, Visit
+from tests.support.table_books import NOON
 
 LEDGER = Daicho(Domain("test", Poll, Note, Token, Visit, Errand)).append_generations(Ledger())
 LATER = NOON + dt.timedelta(minutes=1)

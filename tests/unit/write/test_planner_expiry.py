@@ -12,7 +12,7 @@ from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.planner import ItemPlanner
 from tests.delivery.expiring_entities import LEDGER, Bill, Booking, Draft, Ticket, Visit
-from tests.support.sample_entities import NOON
+from tests.support.table_books import NOON
 
 LATER = NOON + dt.timedelta(seconds=30)
 

@@ -20,7 +20,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put
 from daicho.storage.table import Table
 from daicho.write.sender import Sender
-from tests.support.sample_entities import NOON
+from tests.support.table_books import NOON
 
 ITEM = {"PK": {"S": "a"}, "SK": {"S": "b"}}
 KEY = ItemKey("a", "b")
