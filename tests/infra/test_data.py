@@ -20,6 +20,7 @@ RETAINED = {
     "S3::Bucket": "RetainExceptOnCreate",
     "Logs::LogGroup": "RetainExceptOnCreate",
 }
+LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 14, "Daicho-prod": 90}
 NAMED_BY = {
     "AWS::DynamoDB::Table": "TableName",
     "AWS::S3::Bucket": "BucketName",
@@ -140,3 +141,16 @@ def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) 
     leftovers = found["leftovers"]
     assert leftovers["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     assert leftovers["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+
+
+def test_backups_go_back_further_in_prod(dev: Synthesis, prod: Synthesis) -> None:
+    assert [table(each)["PointInTimeRecoverySpecification"] for each in (dev, prod)] == [
+        {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": days} for days in (1, 35)
+    ]
+
+
+def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
+    groups = dict(any_stage.resources("Logs::LogGroup"))
+    days = {id: each["Properties"]["RetentionInDays"] for id, each in groups.items()}
+    assert len(days) == 13  # the functions, the state machine and the API's access log
+    assert set(days.values()) == {LOG_DAYS[any_stage.name]}

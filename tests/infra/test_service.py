@@ -139,3 +139,11 @@ def test_tokens_are_those_of_the_pool_for_its_clients(any_stage: Synthesis) -> N
     jwt = any_stage.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]
     assert jwt["Audience"] == [{"Ref": client} for client in clients]
     assert {"Ref": pool} in jwt["Issuer"]["Fn::Join"][1]
+
+
+def test_requests_are_throttled_and_logged(any_stage: Synthesis) -> None:
+    stage = any_stage.only("ApiGatewayV2::Stage")["Properties"]
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
+    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
+    written = json.loads(stage["AccessLogSettings"]["Format"])
+    assert {"requestId", "route", "status", "tenant"} <= set(written)

@@ -11,8 +11,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.http_functions import OperatorApiOnFirstRequest, with_telemetry
+    from daicho.handlers.wiring.http_functions import with_telemetry
     from daicho.handlers.wiring.invocation import Handler
+    from daicho.handlers.wiring.operator_api import OperatorApiOnFirstRequest
     from daicho.plan import Ledger
     from daicho.runtime.settings import Settings
 

@@ -1,4 +1,4 @@
-"""The functions that answer HTTP: their telemetry, and their APIs, built for the first request.
+"""The functions that answer HTTP: their telemetry, and the API, built for the first request.
 
 Telemetry is structured logs and traces; the metrics are those of the gateway. The routes take a
 fifth of the processor time of the API's start (ADR 0158).
@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import correlation_paths, utils
 
-from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Context, Handler
-from daicho.plan import Ledger
-from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.settings import Settings
 from daicho.runtime.start_up import pause_garbage_collection
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
     from daicho.declare.registry import Daicho
-    from daicho.operations.api import OperatorApi
-    from daicho.operations.function_starter import FunctionStarter
     from daicho.query.access import Access
     from daicho.web.api import Api
-    from daicho.web.http.operation import Operation
 
 TRACE_HEADER = "_X_AMZN_TRACE_ID"
 """The variable in which Lambda's runtime gives the trace header of an invocation."""
@@ -100,52 +93,3 @@ class ApiOnFirstRequest:
             if self._claims:
                 self._settings["claim_names"] = ClaimNames(*self._claims)
             return Api(self._daicho, self._open_book, **self._settings)
-
-
-ATTEMPTS = 2
-"""Attempts of one call: the gateway waits for 30 seconds."""
-
-
-@dataclass(frozen=True)
-class OperatorApiOnFirstRequest:
-    """An `OperatorApi` that is built when it answers its first request.
-
-    ``auditor``: by default the function of the settings. ``more_operations``: routes besides those
-    of each stage.
-    """
-
-    settings: Settings
-    ledger: Ledger
-    dependencies: Dependencies
-    auditor: FunctionStarter | None = None
-    more_operations: Sequence[Operation] = ()
-
-    def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        """Answer an event."""
-        return self._api(event, context)
-
-    @cached_property
-    def _api(self) -> OperatorApi:
-        with pause_garbage_collection():
-            from daicho.operations.api import OperatorApi  # noqa: PLC0415  # it loads the routes
-            from daicho.operations.function_starter import FunctionStarter  # noqa: PLC0415
-            from daicho.operations.operator_session import OperatorTools  # noqa: PLC0415
-            from daicho.web.http.request import ClaimNames  # noqa: PLC0415
-
-            settings, dependencies = self.settings, self.dependencies
-            tools = OperatorTools(
-                settings,
-                self.ledger,
-                dependencies.table(settings.table_name, attempts=ATTEMPTS),
-                dependencies.bucket(settings.failure_bucket, attempts=ATTEMPTS),
-                dependencies.machine(settings.job_machine),
-                self.auditor or FunctionStarter(settings.audit_function),
-                dependencies.now,
-            )
-            names = (settings.tenant_claim, settings.groups_claims, settings.subject_claim)
-            return OperatorApi(
-                tools,
-                server=settings.api_url,
-                claim_names=ClaimNames(*names),
-                more_operations=self.more_operations,
-            )

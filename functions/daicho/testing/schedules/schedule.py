@@ -73,11 +73,8 @@ class Schedule:
         open_claims = pick(profile.max_open_claims, "open claims")
         starts = pick(profile.rollup_starts, "rollup starts")
         self._limits = lower_limits(open_claims, starts)
-        weights = {
-            name: pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
-            for name in profile.faults
-        }
-        event_weights = {n: pick(levels, n) for n, levels in profile.event_weights.items()}
+        weights = self._draw_fault_weights()
+        event_weights = self._draw_event_weights()
         self._event_scale = build_scale(list(event_weights.values()))
         self._event_names = tuple(event_weights)
         self._writes_left = pick(profile.writes, "writes")
@@ -87,6 +84,20 @@ class Schedule:
         self._lambda.seconds = profile.timeouts
         self.owners = profile.build_owners(self._gather_parts(names, mark_kinds, max_items))
         self._events = [self._find_event(event) for event in event_weights]
+
+    def _draw_fault_weights(self) -> dict[str, float]:
+        """A loop: in Python 3.11 a comprehension would be the function that names the choices."""
+        weights = {}
+        for name in self.profile.faults:
+            level = self.choices.pick(self.profile.fault_levels, name)
+            weights[name] = level * RARE_FAULTS.get(name, 1)
+        return weights
+
+    def _draw_event_weights(self) -> dict[str, int]:
+        weights = {}
+        for event, levels in self.profile.event_weights.items():
+            weights[event] = self.choices.pick(levels, event)
+        return weights
 
     def _create_deployment(self) -> SimulatedDeployment:
         profile, pick = self.profile, self.choices.pick
