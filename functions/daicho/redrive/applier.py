@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
@@ -27,6 +28,7 @@ from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.older_images import OlderImages
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
+from daicho.stream.released_generations import learn_released
 from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
@@ -101,28 +103,31 @@ class Applier:
             base = retry(lambda: self._store.get(record.key, consistent=True), retry_budget)
             # No batch notes it: the record may never have been handled (rule 32).
             self._older_images.note_item(record.key, base, retry_budget)
-            computed, rows = self._compute(record, base)
+            images = (record.old, record.new, base)
+            learn = partial(learn_released, self._store, self._ledger, images)
+            ledger = retry(learn, retry_budget)
+            computed, rows = self._compute(record, base, ledger)
             self._write_derived_items(computed, rows, retry_budget)
             return self._count(computed, claim, retry_budget)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
         except UncomputableError as error:
-            newer = is_newer(record, self._ledger, error.cause)
+            newer = is_newer(record, ledger, error.cause)
             return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error.cause)
         except RefusedError as error:  # a bug, and it blocks no other record
             return ApplyResult(Outcome.FAILING, error)
 
-    def _compute(self, record: StreamRecord, base: Image | None) -> tuple[RecordChanges, IndexRows]:
+    def _compute(
+        self, record: StreamRecord, base: Image | None, ledger: Ledger
+    ) -> tuple[RecordChanges, IndexRows]:
         """Compute the record's changes, and the rows that the base item derives now.
 
         Raises:
             UncomputableError: whatever the error is, it would occur again, as in a batch.
         """
         try:
-            computed = compute_in_time(record, self._ledger, SECONDS_PER_RECORD)
-            rows = limit_time(
-                SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, self._ledger).rows
-            )
+            computed = compute_in_time(record, ledger, SECONDS_PER_RECORD)
+            rows = limit_time(SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, ledger).rows)
         except Exception as error:
             raise UncomputableError(error) from error
         return computed, rows

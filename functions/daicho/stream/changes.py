@@ -15,7 +15,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.stream.records import StreamRecord
+from daicho.stream.records import StreamRecord, get_entity
 from daicho.stream.time_limit import TimeLimit, limit_time
 from daicho.tally import slots
 
@@ -76,16 +76,19 @@ class PlannedImage:
     def parse(cls, image: Image | None, ledger: Ledger) -> PlannedImage:
         """Read an image by the plan of its own generation, without disabled instances (rule 34).
 
+        An image of no entity is as good as absent (rule 56).
+
         Raises:
             NewerGenerationError: the code is older than the image.
             UnderivableError: it has no generation.
         """
-        if image is None:
+        entity = get_entity(image)
+        if image is None or entity is None or is_of_no_entity(entity, ledger):
             return _ABSENT
         generation = attributes.get_integer(image, "gen")
         if generation is None:
             raise item_keys.UnderivableError("an image without a generation")
-        return cls(ledger.find_enabled_plan(image["type"]["S"], generation), image)
+        return cls(ledger.find_enabled_plan(entity, generation), image)
 
     @property
     def rows(self) -> IndexRows:
@@ -103,6 +106,17 @@ class PlannedImage:
 
 
 _ABSENT = PlannedImage()
+
+
+def is_of_no_entity(entity: str, ledger: Ledger) -> bool:
+    """Whether no released lock file has an entity of this name.
+
+    Raises:
+        NewerGenerationError: this code does not know it, and the table does not tell.
+    """
+    if entity not in ledger.entities and ledger.released.get(entity) != 0:
+        raise NewerGenerationError(f"no entity is called {entity!r} yet")
+    return entity not in ledger.entities
 
 
 def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBatch:
@@ -127,8 +141,12 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
                 _log_failure(record, error, newer=newer)
                 if newer:
                     return ComputedBatch(tuple(computed), tuple(poison), record, tuple(heartbeats))
-                poison.append(PoisonRecord(record, error, ledger.current_generation(entity).number))
+                poison.append(PoisonRecord(record, error, _get_generation(entity, ledger)))
     return ComputedBatch(tuple(computed), tuple(poison), heartbeats=tuple(heartbeats))
+
+
+def _get_generation(entity: str, ledger: Ledger) -> int:
+    return ledger.current_generation(entity).number if entity in ledger.entities else 0
 
 
 def _log_failure(record: StreamRecord, error: Exception, *, newer: bool) -> None:
@@ -150,11 +168,11 @@ def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
     """Decide whether a record that cannot be computed is of a newer generation or poison.
 
     No other place decides it. A record is of a newer generation (rule 3) if the code is older
-    than the image; a deploy corrects that. An entity that no generation declares is of a newer
-    ledger too, since the mapping's filter names it. Any other record is poison, unless its other
-    image is of a newer generation.
+    than the image; a deploy corrects that. It is not if that generation, or that entity, was never
+    released (``Ledger.released``, rule 56). Any other record is poison, unless its other image is
+    of a newer generation.
     """
-    if isinstance(error, NewerGenerationError) or record.entity not in ledger.entities:
+    if isinstance(error, NewerGenerationError):
         return True
     return any(_is_newer(image, ledger) for image in (record.old, record.new))
 

@@ -116,6 +116,30 @@ def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
 
 
 @pytest.mark.parametrize(
+    "kind", [{"N": "1"}, {"S": ""}, {"S": "x" * 201}, {"S": "~heartbeat"}, {"S": "Nothing"}]
+)
+def test_an_image_of_no_entity_is_as_good_as_absent(kind: Image) -> None:
+    good = build_image("Song", SONG, gen=2)
+    other = {**good, "type": kind}
+    ledger = LEDGER.with_released({"Nothing": 0})
+    found = compute_batch([build_record(1, good, other), build_record(2, other, good)], ledger)
+    expected = [build_record(1, good, None), build_record(2, None, good)]
+    assert [(each.before, each.after, each.deltas) for each in found.computed] == [
+        (each.before, each.after, each.deltas)
+        for each in (compute_record(record, LEDGER) for record in expected)
+    ]
+    assert (found.poison, found.stop) == ((), None)
+
+
+def test_a_generation_that_was_never_released_is_poison() -> None:
+    unknown = {**build_image("Song", SONG, gen=2), "gen": {"N": "9"}}
+    for released, is_poison in ((8, True), (9, False)):
+        ledger = LEDGER.with_released({"Song": released})
+        found = compute_batch([build_record(1, None, unknown)], ledger)
+        assert (bool(found.poison), found.stop is None) == (is_poison, is_poison)
+
+
+@pytest.mark.parametrize(
     "broken",
     [
         {"seconds": {"S": "three"}},
@@ -125,7 +149,6 @@ def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
         {"gen": {"NULL": True}},
         {"artist": {"S": "x" * 2000}},
         {"PK": {"N": "1"}},
-        {"type": {"N": "1"}},
     ],
 )
 def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
