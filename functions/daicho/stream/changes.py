@@ -9,6 +9,7 @@ from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys
+from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed
 from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -76,7 +77,7 @@ class PlannedImage:
     def parse(cls, image: Image | None, ledger: Ledger) -> PlannedImage:
         """Read an image by the plan of its own generation, without disabled instances (rule 34).
 
-        An image of no entity is as good as absent (rule 56).
+        An image of no entity, or with a valid mark, is as good as absent (rule 56).
 
         Raises:
             NewerGenerationError: the code is older than the image.
@@ -84,6 +85,8 @@ class PlannedImage:
         """
         entity = get_entity(image)
         if image is None or entity is None or is_of_no_entity(entity, ledger):
+            return _ABSENT
+        if DISMISSED_MARK in image and is_dismissed(image):
             return _ABSENT
         generation = attributes.get_integer(image, "gen")
         if generation is None:
@@ -228,7 +231,9 @@ def _compute_kept_amounts(
     its amounts back once: at its first restore, and at no later write of the item (rule 42).
     """
     mark = RestoredMark.from_image(record.new)
-    if mark is None or record.new is None or not takes_back_amounts(record.old, record.new):
+    if mark is None or record.new is None or new.plan is None:
+        return {}
+    if not takes_back_amounts(record.old, record.new):
         return {}
     readings = [new]
     if mark.generation > (attributes.get_integer(record.new, "gen") or 0):

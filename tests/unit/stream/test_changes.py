@@ -9,6 +9,8 @@ import pytest
 
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
+from daicho.layout.dismissals import mark_dismissed
+from daicho.layout.restorations import RestoredMark
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -129,6 +131,25 @@ def test_an_image_of_no_entity_is_as_good_as_absent(kind: Image) -> None:
         for each in (compute_record(record, LEDGER) for record in expected)
     ]
     assert (found.poison, found.stop) == ((), None)
+
+
+def test_a_dismissed_image_is_as_good_as_absent_until_it_changes() -> None:
+    good = build_image("Song", SONG, gen=2)
+    marked = mark_dismissed({**good, "seconds": {"S": "three"}})
+    for image in (marked, mark_dismissed(good), mark_dismissed({**good, "gen": {"N": "9"}})):
+        found = compute_record(build_record(1, image, good), LEDGER)
+        expected = compute_record(build_record(1, None, good), LEDGER)
+        assert (found.before, found.deltas) == ({}, expected.deltas)
+    edited = {**marked, "name": {"S": "ac"}}
+    assert compute_batch([build_record(1, marked, edited)], LEDGER).poison
+
+
+def test_a_dismissed_image_takes_nothing_back_and_keeps_nothing() -> None:
+    mark = RestoredMark("label#1", "2026-11-21T00:00:00.000000Z", 2, 1)
+    restored = {**build_image("Download", DOWNLOAD), "_restored": mark.to_value()}
+    marked = mark_dismissed({**restored, "version": {"N": "1"}})
+    assert compute_record(build_record(1, None, marked), LEDGER).deltas == {}
+    assert compute_record(build_record(2, marked, None, expired=True), LEDGER).deltas == {}
 
 
 def test_a_generation_that_was_never_released_is_poison() -> None:
