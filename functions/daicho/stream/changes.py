@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
@@ -160,6 +160,28 @@ def _log_failure(record: StreamRecord, error: Exception, *, newer: bool) -> None
     )
 
 
+def find_bad_images(record: StreamRecord, ledger: Ledger, seconds: float) -> frozenset[str]:
+    """Which images of a record this code cannot compute: "old", "new".
+
+    Raises:
+        NewerGenerationError: it is older than an image.
+    """
+    bad: set[str] = set()
+    for name, image in (("old", record.old), ("new", record.new)):
+        try:
+            limit_time(seconds, _compute_image, image, ledger)
+        except NewerGenerationError:
+            raise
+        except Exception:  # whatever it is: rule 56 decides what becomes of the image
+            bad.add(name)
+    return frozenset(bad)
+
+
+def _compute_image(image: Image | None, ledger: Ledger) -> tuple[IndexRows, Mapping[str, Amount]]:
+    planned = PlannedImage.parse(image, ledger)
+    return planned.rows, planned.amounts
+
+
 def compute_in_time(
     record: StreamRecord, ledger: Ledger, seconds: float | None = None
 ) -> RecordChanges:
@@ -180,13 +202,17 @@ def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
     return any(_is_newer(image, ledger) for image in (record.old, record.new))
 
 
-def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
+def compute_record(
+    record: StreamRecord, ledger: Ledger, empty: Collection[str] = ()
+) -> RecordChanges:
     """Compute everything that follows from one record, or raise: never a part of it.
 
     Each image is read by the plan of its own generation. The difference is between the rows and
-    amounts that the old image gave and those that the new image gives.
+    amounts that the old image gave and those that the new image gives. ``empty``: images that count
+    as absent, "old" or "new" (rule 56).
     """
-    old, new = PlannedImage.parse(record.old, ledger), PlannedImage.parse(record.new, ledger)
+    old = PlannedImage.parse(None if "old" in empty else record.old, ledger)
+    new = PlannedImage.parse(None if "new" in empty else record.new, ledger)
     changes: list[tuple[ItemKey, Amount]] = []
     kept = _list_kept_aggregates(old.plan) if record.expired else frozenset()
     for tally, amount in old.amounts.items():

@@ -49,7 +49,7 @@ def test_nothing_of_a_newer_generation_is_applied(
     house.ledger = OLD_LEDGER
     (report,) = drive(house)
     assert [each["error"]["type"] for each in report.claims.values()] == ["NewerGenerationError"]
-    assert {key.pk.split("#")[1] for key in house.items} == {"Song", "shard"}
+    assert {key.pk.split("#")[1] for key in house.items} == {"Song", "shard", "redrive"}
 
 
 def test_a_record_of_many_groups_is_recounted(
