@@ -172,8 +172,11 @@ class Dismissal:
             return f"not set aside, or done already: {', '.join(absent)}"
         for key, waiting in items.items():
             ledger, base = self._learn(key, waiting)
-            bad = [find_bad_images(record, ledger, SECONDS_PER_RECORD) for record, _ in waiting]
-            is_bad = self._is_bad(base, ledger)
+            try:
+                bad = [find_bad_images(record, ledger, SECONDS_PER_RECORD) for record, _ in waiting]
+                is_bad = self._is_bad(base, ledger)
+            except NewerGenerationError:
+                continue  # it waits for the code that is being deployed
             for (record, _), found_bad in zip(waiting, bad, strict=True):
                 if (record.shard, record.seq) in chosen and not found_bad and not is_bad:
                     name = render_claim((record.shard, record.seq))
@@ -208,15 +211,15 @@ class Dismissal:
 
     def _is_bad(self, base: Image | None, ledger: Ledger) -> bool:
         record = StreamRecord("", "", "", ItemKey("", ""), None, base, False, self.lock.now())
-        try:
-            return bool(find_bad_images(record, ledger, SECONDS_PER_RECORD))
-        except NewerGenerationError:
-            return False
+        return bool(find_bad_images(record, ledger, SECONDS_PER_RECORD))
 
     def _mark(self, key: ItemKey) -> bool:
         """Mark a base item that is bad, if it exists; whether it may be marked now."""
         ledger, base = self._learn(key)
-        if base is None or not self._is_bad(base, ledger):
+        try:
+            if base is None or not self._is_bad(base, ledger):
+                return False
+        except NewerGenerationError:
             return False
         update = Update(
             key,
@@ -252,11 +255,11 @@ class Dismissal:
             ledger, base = self._learn(record.key, waiting)
             try:
                 bad = [find_bad_images(each, ledger, SECONDS_PER_RECORD) for each, _ in waiting]
+                if self._is_bad(base, ledger):
+                    return True
             except NewerGenerationError as error:
                 self.report.add_claim(record.shard, claim, record, error)
                 return False
-            if self._is_bad(base, ledger):
-                return True
             if not bad[0]:
                 if is_quarantined(claim) and not self._apply(record, claim):
                     return False
