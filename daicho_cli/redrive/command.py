@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from daicho.redrive.claim_ids import ClaimId, parse_claim
 from daicho_cli.aws.lambda_invoker import CallError, LambdaInvoker
 from daicho_cli.options import LOCAL, StackFile, Stage
+from daicho_cli.redrive.dismissal import MAX_WAIT_S, dismiss
 from daicho_cli.redrive.printer import Answer, RedriveTotals, print_report
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, create_progress_bar, end_on_errors
 
@@ -19,7 +21,7 @@ Action = Literal["list", "apply"]
 Call = Callable[[Mapping[str, Any]], Answer]
 
 
-def redrive(
+def redrive(  # noqa: PLR0913, PLR0917  # the command's options
     apply: Annotated[
         bool, typer.Option("--apply/--list", help="Apply the records, or only list them.")
     ] = True,
@@ -41,6 +43,14 @@ def redrive(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
+    dismisses: Annotated[
+        bool,
+        typer.Option("--dismiss", help="Dismiss what no code can compute, after a question."),
+    ] = False,
+    entity: Annotated[
+        str, typer.Option(help="With --dismiss: only the items of this entity.")
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Dismiss without a question.")] = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
 
@@ -51,6 +61,10 @@ def redrive(
     with end_on_errors("redrive"):
         claims = _parse_chosen(chosen or [])
         call = LambdaInvoker.find("Redrive", stage, stack)
+        if dismisses:
+            selection = {"claims": [list(claim) for claim in claims] or None, "entity": entity}
+            dismiss(call, selection, is_confirmed=yes)
+            apply, claims = False, []
         totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)
     if as_json:
         typer.echo(json.dumps(vars(totals), indent=2, ensure_ascii=False))
@@ -102,7 +116,9 @@ def _read_answers(
         yield answer
         if answer["finished"]:
             return
-        if answer["cursor"] in {None, cursor}:
+        if answer.get("wait"):  # other code may still dismiss records
+            time.sleep(min(answer["wait"], MAX_WAIT_S))
+        elif answer["cursor"] in {None, cursor}:
             raise CallError(f"it gets no further than {cursor or 'its start'}; its log says why")
         cursor = answer["cursor"]
 

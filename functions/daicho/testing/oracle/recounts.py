@@ -28,7 +28,7 @@ def list_recounts(deployment: SimulatedDeployment, expected: Iterable[str] = ())
 
     A name without a group is of all tallies of an aggregate: those that exist, or are ``expected``.
     """
-    items = deployment.dynamodb.items
+    items = list(deployment.dynamodb.items)
     listed = {item["tally"]["S"] for key, item in items if key.pk == RECOUNT_PARTITION}
     tallies = {*expected, *(key.pk for key, _ in items if "#+" in key.pk)}
     return listed | {each for each in tallies if any(each.startswith(f"{one}#") for one in listed)}
