@@ -56,6 +56,8 @@ DISMISSAL_PROFILES = (
             "spoil": (0, 8),
             "dismiss": (15, 30),
             "redrive_meanwhile": (4, 12),
+            "overtake_redrive": (0, 10),
+            "dismiss_at_once": (10, 20),
             "detached": (60,),
             "deploy": (8, 16),
             "repeat": (0, 8),

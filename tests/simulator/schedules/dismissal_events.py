@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import to_key_image
 from daicho.stream.heartbeat_watcher import INTERVAL_S
+from daicho.testing.faults.code_versions import NEW_CODE, OLD_CODE
 from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS
 from daicho.testing.oracle.stream_history import UNDECLARED
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
+from tests.simulator.faults.controlled_invocations import stop_before_write
 from tests.simulator.faults.waiting_processes import WaitingProcesses
 
 SETTLE_S = 1_000.0
 MAX_CALLS = 20
 """Calls of a dismissal without faults; one that takes more never ends."""
-NEVER_RELEASED = 9
+SHARDS = "#shard#"
+NEVER_RELEASED, MARK = 9, "_dismissed"
 
 
 class DismissalEvents(EventOwner):
@@ -88,6 +92,39 @@ class DismissalEvents(EventOwner):
         """A redrive begins."""
         self._begin("apply")
 
+    def dismiss_at_once(self) -> None:
+        """A dismissal runs to its end, after the settle time of earlier code."""
+        if not self._has_claims:
+            return
+        self._deployment.clock.advance(self._choices.pick((SETTLE_S, 0.0)))
+        self._dismiss_at_once(self._choices.pick(self._versions))
+
+    def _dismiss_at_once(self, version: int) -> None:
+        dismissal = self._waiting.start("redrive", self._work({"action": "dismiss"}))
+        dismissal.code_version = version
+        self._note(f"dismissal by version {version}")
+        while not dismissal.finished:
+            self._waiting.run_round(dismissal)
+            self._deployment.clock.advance(INTERVAL_S)
+            self._waiting.deliver()
+
+    def overtake_redrive(self) -> None:
+        """A redrive stops before a write. The item changes, and other code dismisses meanwhile."""
+        running = self._lambda
+        if not self._has_claims:
+            return
+        redriving, dismissing = self._choices.pick(((NEW_CODE, OLD_CODE), (OLD_CODE, NEW_CODE)))
+        redrive = self._waiting.start("redrive", self._work({"action": "apply", "limit": 100}))
+        redrive.code_version = redriving
+        # Its first write enters the lock.
+        if not stop_before_write(running, redrive, self._choices.pick((1, 2, 3))):
+            return
+        self._parts.write()
+        self._fault_counts["redrive overtaken"] += 1
+        self._dismiss_at_once(dismissing)
+        if not redrive.finished:
+            running.finish_detached(redrive)
+
     def _begin(self, action: str) -> None:
         if self._lambda.is_crowded:
             return
@@ -130,3 +167,16 @@ class DismissalEvents(EventOwner):
         else:
             running.unexpected.append(f"a dismissal never ends: {report}")
         running.drain()
+
+    @property
+    def _has_claims(self) -> bool:
+        return any(key.pk.startswith(SHARDS) and "GSI2PK" in item for key, item in self._items)
+
+    @property
+    def _items(self) -> Iterable[tuple[ItemKey, Image]]:
+        return self._deployment.dynamodb.items
+
+    def find_differences(self) -> list[str]:
+        """A mark creates no item."""
+        alone = {"PK", "SK", MARK}
+        return [f"a mark alone: {key}" for key, item in self._items if item.keys() == alone]
