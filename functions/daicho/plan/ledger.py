@@ -87,7 +87,7 @@ class Ledger:
     ``written``: the generations that this code writes, of entities whose declarations equal an
     earlier generation than the newest: code that was rolled back, with the newer ledger.
     ``functions``: the migrations that this code has, by ``Entity.migration``.
-    ``released``: the newest released generation of entities about which the table was asked, as
+    ``released``: the newest released generation of entities that were looked up in the table, as
     this code does not know a generation or an entity that it met; 0 if there was none (rule 56).
     """
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
+from unittest import mock
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
+from daicho.operations import action_log
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import to_key_image
@@ -46,6 +50,13 @@ class DismissalEvents(EventOwner):
             ),
         ):
             commit(get_key(item), item)
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """The ids of logged actions are numbers: a schedule that is played again has the same."""
+        ids = mock.Mock(from_datetime=mock.Mock(side_effect=map("{:026}".format, count())))
+        with mock.patch.object(action_log, "ULID", ids):
+            yield
 
     def spoil(self) -> None:
         """A program that bypasses the library writes an image that is bad, or of no entity."""
