@@ -226,7 +226,7 @@ class Book(FigureBook):
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
         """
-        return self._tools.reader.find_all(refs, consistent=consistent) if refs else []
+        return self._tools.reader.find_all(refs, consistent=consistent)
 
     def create(self, item: E) -> E:
         """Store a new item.

@@ -72,6 +72,8 @@ class ItemReader:
 
     def find_all(self, refs: Sequence[ItemRef[E]], *, consistent: bool) -> list[E | None]:
         """See `Book.find_all`."""
+        if not refs:
+            return []
         keys = [self.key_resolver.resolve_key(ref) for ref in refs]
         table_keys = [key for key in keys if key is not None]
         stored_images = self.table.batch_get(table_keys, consistent=consistent).require_all()

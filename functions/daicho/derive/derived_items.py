@@ -36,7 +36,7 @@ from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, RetiringPlan, Se
 from daicho.search import grams
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image, get_text
-from daicho.storage.item_key import ItemKey
+from daicho.storage.item_key import ItemKey, get_key
 
 COPY_ATTRIBUTE = "copy"
 """The attribute of a derived item; GSI2 projects it."""
@@ -156,7 +156,7 @@ class _IndexRows:
     """The derived items of one image, added declaration by declaration."""
 
     def __init__(self, plan: EntityPlan, image: Image) -> None:
-        base = ItemKey(image["PK"]["S"], image["SK"]["S"])
+        base = get_key(image)
         self._plan = plan
         self._image = image
         self._tenant = keys.parse(base.pk)[0]

@@ -15,11 +15,11 @@ from math import ceil, sqrt
 from typing import NamedTuple
 
 from daicho.layout.base_item import is_expired
-from daicho.layout.versions import POINTED, get_kept_bytes
+from daicho.layout.versions import get_kept_bytes
 from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import Image, measure_image
+from daicho.storage.attributes import Image
 from daicho.storage.requests import EVERY_KEY, KeyRange, Query, cover_components
 from daicho.storage.table import Table
 
@@ -193,7 +193,7 @@ class PageBuffer:
 
     def add_image(self, image: Image) -> bool:
         """Show one more image, unless the page would become too large."""
-        size = get_kept_bytes(image) if POINTED in image else measure_image(image)
+        size = get_kept_bytes(image)
         if self.images and self.bytes + size > MAX_BYTES:
             return False
         self.images.append(image)

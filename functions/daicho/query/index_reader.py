@@ -144,7 +144,7 @@ class IndexReader:
 
     def matches(self, item: Image, order: str) -> bool:
         """Whether an item is in one of the lists now, at this order."""
-        if "ttl" in item and is_expired(item, self.now):
+        if is_expired(item, self.now):
             return False
         if self.is_copied:
             return True

@@ -135,8 +135,7 @@ class ListPlanner:
             raise TypeError(f"only lists of {entity.__name__} in the same direction can be merged")
         if any(query.entity is not entity for query in queries):
             raise TypeError("only lists of one entity can be merged")
-        different = dict.fromkeys(queries) if len(queries) > 1 else queries
-        orders = {self._plan_list(plan, query, list_plan) for query in different}
+        orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(queries)}
         if len(orders) > 1:
             raise TypeError(f"only lists of {entity.__name__} with the same order can be merged")
         return list_plan
@@ -313,8 +312,7 @@ class ListPlanner:
         """The lists of one gram, one for each shard. ``certain``: each of their rows is a match."""
         shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
         sharded_grams = [(probe.gram, shard) for shard in range(shards)]
-        lists: list[PostingCursor] = []
-        for partition in item_keys.render_gram_lists(self.tenant, plan, search, sharded_grams):
-            rest, mark, inside = probe.rest, probe.mark, probe.inside
-            lists.append(PostingList(partition, rest, certain, mark=mark, inside=inside))
-        return lists
+        return [
+            PostingList(partition, probe.rest, certain, mark=probe.mark, inside=probe.inside)
+            for partition in item_keys.render_gram_lists(self.tenant, plan, search, sharded_grams)
+        ]

@@ -299,7 +299,7 @@ class Table:
         except AWS_ERRORS as error:
             raise translate_error(error, f"batch get of {len(keys)}") from error
         found = answer["Responses"].get(self.name, ())
-        items = {ItemKey(item["PK"]["S"], item["SK"]["S"]): item for item in found}
+        items = {get_key(item): item for item in found}
         unprocessed = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", ())
         return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 

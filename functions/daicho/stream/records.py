@@ -12,7 +12,7 @@ from daicho.layout.heartbeats import HeartbeatName
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.item_key import ItemKey, get_key
 
 NUMBER_DIGITS = 40
 SINGLE_SHARD = "single"
@@ -133,7 +133,7 @@ def _parse_record(record: Mapping[str, Any], shard: str, emulated: bool) -> Stre
         seq=render_sequence(label, change["SequenceNumber"]),
         number=change["SequenceNumber"],
         shard=shard,
-        key=ItemKey(change["Keys"]["PK"]["S"], change["Keys"]["SK"]["S"]),
+        key=get_key(change["Keys"]),
         old=old,
         new=new,
         expired=expired,

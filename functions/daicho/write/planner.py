@@ -35,7 +35,7 @@ from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Update
 from daicho.write import conditions, field_changes
 from daicho.write.field_changes import (
@@ -328,7 +328,7 @@ class ItemPlanner:
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
         field_changes.check_image(plan, image)
-        key = ItemKey(image["PK"]["S"], image["SK"]["S"])
+        key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
         return PlannedWrite(entity, plan, key, fields, image, predecessor or {}, renews_expiry)
