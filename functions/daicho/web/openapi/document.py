@@ -127,7 +127,7 @@ def describe_operations(
     add_queries(document, served)
     document["components"]["responses"] = {"401": gateway_answers.describe_unauthorized()} | {
         str(status): _describe_problem(status)
-        for status in sorted({*ANYWHERE, *(error for route in served for error in route.errors)})
+        for status in sorted({status for route in served for status in _list_problems(route)})
     }
     document["components"]["securitySchemes"] = {
         SECURITY_SCHEME: {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
@@ -152,6 +152,12 @@ def _describe_variants(operation: Operation) -> str | None:
     )
 
 
+def _list_problems(operation: Operation) -> set[int]:
+    """The statuses of an operation's refusals. One with a body may refuse its size and its type."""
+    of_body = (413, 415) if operation.body is not None else ()
+    return {*ANYWHERE, *operation.errors, *of_body}
+
+
 def _describe_responses(operation: Operation) -> dict[int, Any]:
     responses: dict[int, Any] = {401: {"description": get_phrase(401)}}
     for status in (operation.status, *operation.also):
@@ -160,7 +166,7 @@ def _describe_responses(operation: Operation) -> dict[int, Any]:
             content = {"application/json": {"model": _union_of(models)}}
             responses[status]["content"] = content
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
-    for status in sorted({*ANYWHERE, *operation.errors}):
+    for status in sorted(_list_problems(operation)):
         responses[status] = {"description": get_phrase(status), "content": problem}
     return responses
 

@@ -222,7 +222,7 @@ class _FunctionAnswerer:
 def _list_errors(route: Route, signature: _Signature) -> tuple[int, ...]:
     changes = (409,) if route.method != "GET" else ()
     conditional = (412,) if IF_MATCH in signature.headers else ()
-    return (*changes, *conditional, *((413, 415) if signature.body else ()))
+    return (*changes, *conditional)
 
 
 def _creates(route: Route, returns: Any) -> bool:

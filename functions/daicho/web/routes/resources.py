@@ -114,14 +114,14 @@ def _build_verb(
                 models.build_creation_model,
                 (entity, f"{entity.__name__}Write", outside, frozenset(in_paths)),
             )
-            operation.also, operation.errors = (201,), (409, 412, 413, 415)
+            operation.also, operation.errors = (201,), (409, 412)
             operation.max_body_bytes = _choose_body_limit(entity)
         case "GET":
             operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
         case "PATCH":
             operation.body_model, operation.errors = (
                 ModelRef(models.build_change_model, (entity, frozenset(in_paths))),
-                (409, 412, 413, 415),
+                (409, 412),
             )
         case "DELETE":
             operation.status, operation.errors = 204, (412,)
@@ -183,7 +183,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
             (entity, f"New{name}", list_variables(collection), frozenset(in_paths)),
         ),
         status=201,
-        errors=(409, 413, 415),
+        errors=(409,),
         max_body_bytes=_choose_body_limit(entity),
     )
 
