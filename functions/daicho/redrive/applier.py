@@ -8,8 +8,9 @@ them finds the claim done.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
+from functools import partial
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
@@ -17,6 +18,7 @@ from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_sl
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry, retry_all
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.storage.table import Table
 from daicho.stream import claims
@@ -27,6 +29,7 @@ from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.older_images import OlderImages
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
+from daicho.stream.released_generations import learn_released
 from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
@@ -101,28 +104,31 @@ class Applier:
             base = retry(lambda: self._store.get(record.key, consistent=True), retry_budget)
             # No batch notes it: the record may never have been handled (rule 32).
             self._older_images.note_item(record.key, base, retry_budget)
-            computed, rows = self._compute(record, base)
+            images = (record.old, record.new, base)
+            learn = partial(learn_released, self._store, self._ledger, images)
+            ledger = retry(learn, retry_budget)
+            computed, rows = self._compute(record, base, ledger)
             self._write_derived_items(computed, rows, retry_budget)
             return self._count(computed, claim, retry_budget)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
         except UncomputableError as error:
-            newer = is_newer(record, self._ledger, error.cause)
+            newer = is_newer(record, ledger, error.cause)
             return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error.cause)
         except RefusedError as error:  # a bug, and it blocks no other record
             return ApplyResult(Outcome.FAILING, error)
 
-    def _compute(self, record: StreamRecord, base: Image | None) -> tuple[RecordChanges, IndexRows]:
+    def _compute(
+        self, record: StreamRecord, base: Image | None, ledger: Ledger
+    ) -> tuple[RecordChanges, IndexRows]:
         """Compute the record's changes, and the rows that the base item derives now.
 
         Raises:
             UncomputableError: whatever the error is, it would occur again, as in a batch.
         """
         try:
-            computed = compute_in_time(record, self._ledger, SECONDS_PER_RECORD)
-            rows = limit_time(
-                SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, self._ledger).rows
-            )
+            computed = compute_in_time(record, ledger, SECONDS_PER_RECORD)
+            rows = limit_time(SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, ledger).rows)
         except Exception as error:
             raise UncomputableError(error) from error
         return computed, rows
@@ -139,9 +145,18 @@ class Applier:
         Raises:
             UnavailableError: not all of them are known to be written.
         """
-        seq = computed.record.seq
-        every = sorted({*computed.before, *computed.after, *rows})
-        writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in every]
+        every = {*computed.before, *computed.after, *rows}
+        self.write_rows(every, rows, computed.record.seq, retry_budget)
+
+    def write_rows(
+        self, every: Collection[ItemKey], rows: IndexRows, seq: str, retry_budget: RetryBudget
+    ) -> None:
+        """Put rows under a number, and tombstones at the other keys of ``every``.
+
+        Raises:
+            UnavailableError: not all of them are known to be written.
+        """
+        writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in sorted(every)]
         unwritten = retry_all(
             writes,
             lambda write: write_derived_item(self._store, write, self._now()),
@@ -159,7 +174,9 @@ class Applier:
         for _ in retry_budget.count_attempts():
             try:
                 decision = self._decide_slots(computed, claim)
-                self._commit(decision, computed, claim)
+                record = computed.record
+                finishing = claims.finish_update(record.shard, claim, self._now())
+                self.commit([finishing, *decision.counting], decision.recount, record.seq)
             except TransactionFailedError as failed:
                 failure = failed
                 if 0 not in failed.refused:
@@ -201,17 +218,24 @@ class Applier:
         image = self._store.get(claims.build_shard_key(shard), consistent=True)
         return ShardClaims.from_item(shard, image).retired_at is not None
 
-    def _commit(self, decision: SlotDecision, computed: RecordChanges, claim: Claim) -> None:
-        seq, now = computed.record.seq, self._now()
+    def commit(self, writes: Sequence[Write], recount: Sequence[str], seq: str) -> None:
+        """One transaction of some writes, and of the marks of tallies on the recount list.
+
+        ``seq``: the record because of which they are recounted.
+
+        Raises:
+            TransactionFailedError: a write was refused.
+            StoreError: it is unknown whether it is done.
+        """
+        now = self._now()
         marks: list[Write] = [
             build_recount_mark(
                 tally, seq, self._store.get(build_recount_key(tally), consistent=True), now
             )
-            for tally in decision.recount
+            for tally in recount
         ]
-        while len(marks) >= MAX_TRANSACTION_WRITES:
+        while len(writes) + len(marks) > MAX_TRANSACTION_WRITES:
             # A mark may be set twice: those that have no room beside the claim are written first.
             self._store.transact(marks[:MAX_TRANSACTION_WRITES])
             del marks[:MAX_TRANSACTION_WRITES]
-        finishing = claims.finish_update(computed.record.shard, claim, now)
-        self._store.transact([finishing, *decision.counting, *marks])
+        self._store.transact([*writes, *marks])

@@ -17,6 +17,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
 
@@ -24,6 +25,8 @@ from daicho.errors import DaichoError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.applier import Applier, FullOfDoneError, Outcome
 from daicho.redrive.cleanup import ClaimCleanup
+from daicho.redrive.code_lock import CodeLock, compute_code_name
+from daicho.redrive.dismissal import Dismissal
 from daicho.redrive.failure_bucket import (
     END,
     FailedBatch,
@@ -39,11 +42,13 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper, retry
 from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
+from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claim_writer import ShardFullError, put_claim
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import Batch, StreamRecord
+from daicho.stream.shard_progress import EmulatedStream
 
 MAX_RECOUNTS = 500
 """The limit of tallies in a report: the response of a Lambda function has at most 6 MB."""
@@ -58,7 +63,9 @@ class EndOfCallError(Exception):
 class Redrive:
     """The settings and the clients of all calls of a redrive.
 
-    ``objects``: the failure bucket. ``projector``, ``archiver``: the functions whose discarded
+    ``stream``: opens the description of the stream. ``settle``: longer than any call takes.
+    ``code``: the name of this code, computed if it is empty. ``objects``: the failure bucket.
+    ``projector``, ``archiver``: the functions whose discarded
     batches are applied; without an ``archive``, the archiver's stay. ``emulated``: `Batch.parse`.
     """
 
@@ -72,6 +79,9 @@ class Redrive:
     archiver: str = ""
     archive: RecordRearchiver | None = None
     map_all: Mapper = map
+    stream: Callable[[], DescribesStream] = EmulatedStream
+    settle: dt.timedelta = dt.timedelta(seconds=1_000)
+    code: str = ""
 
     @classmethod
     def build(
@@ -84,6 +94,7 @@ class Redrive:
         *,
         threads: int,
         now: Callable[[], dt.datetime],
+        stream: Callable[[], DescribesStream],
     ) -> Redrive:
         """The redrive of a deployed stack."""
         return cls(
@@ -97,7 +108,15 @@ class Redrive:
             archiver=settings.archive_function,
             archive=archive,
             map_all=make_mapper(threads),
+            stream=EmulatedStream if settings.emulated_stream else stream,
+            settle=dt.timedelta(seconds=settings.settle_seconds or 1_000),
         )
+
+    @cached_property
+    def lock(self) -> CodeLock:
+        """The lock that names the code of redrives and dismissals."""
+        code = self.code or compute_code_name()
+        return CodeLock(self.store, code, self.settle, self.now)
 
     @property
     def functions(self) -> frozenset[str]:
@@ -154,14 +173,10 @@ class _RedriveCall:
         """Process the records after the position of the request, until a limit is reached."""
         report = self._report
         try:
-            if self._request.chosen is not None:
-                self._chosen = self._reader.add_older(self._request.chosen)
-            if self._begin.phase == "claims":
-                self._apply_all_claims()
-                self._position = RedrivePosition("discarded")
-            self._apply_discarded()
-            if self._applies:
-                self._clean_up()
+            if self._request.action in ("preview", "dismiss"):
+                self._dismiss()
+            else:
+                self._redrive_all()
             report.finished = True
         except (EndOfCallError, UnavailableError) as error:
             _log.info("the call ends at %s: %r", self._position, error)
@@ -169,6 +184,31 @@ class _RedriveCall:
         recounts = islice(self._reader.list_recounts(), MAX_RECOUNTS)
         report.recount = [recount.to_json() for recount in recounts]
         return report
+
+    def _dismiss(self) -> None:
+        self._position, redrive = replace(self._begin, phase="dismiss"), self._redrive
+        dismissal = Dismissal(
+            *(self._reader, redrive.ledger, redrive.applier, redrive.lock, redrive.stream),
+            *(redrive.dirty_shards, self._request, self._report),
+        )
+        if (position := dismissal.run()) is not None:
+            self._position = position
+            raise EndOfCallError
+
+    def _redrive_all(self) -> None:
+        if self._applies:
+            # Other code may still dismiss what this code computes (rule 56).
+            self._report.wait, _ = self._redrive.lock.find_wait("apply")
+            if self._report.wait:
+                raise EndOfCallError
+        if self._request.chosen is not None:
+            self._chosen = self._reader.add_older(self._request.chosen)
+        if self._begin.phase == "claims":
+            self._apply_all_claims()
+            self._position = RedrivePosition("discarded")
+        self._apply_discarded()
+        if self._applies:
+            self._clean_up()
 
     # --- Claims ------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import datetime as dt
 import hashlib
 from typing import Any
 
+from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -38,6 +39,19 @@ class Recount:
     def to_json(self) -> dict[str, Any]:
         """The tally as a report shows it."""
         return {"tally": self.tally, "numbers": list(self.numbers), "since": self.since}
+
+
+def list_entity_tallies(tenant: str, entity: str, ledger: Ledger) -> tuple[str, ...]:
+    """What the list has if all tallies of an entity of a tenant are unknown (rule 56).
+
+    These are names without a group, one for each aggregate that any generation derives.
+    """
+    generations = ledger.entities.get(entity, ())
+    plans = [ledger.find_enabled_plan(entity, each.number) for each in generations]
+    instances = {(each.name, each.since) for plan in plans for each in plan.derived_aggregates}
+    return tuple(
+        keys.render(tenant, f"+{entity}.{name}", str(since)) for name, since in sorted(instances)
+    )
 
 
 def build_recount_key(tally: str) -> ItemKey:

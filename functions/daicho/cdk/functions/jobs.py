@@ -58,9 +58,11 @@ class Redrive(Construct):
                 "ARCHIVE_FUNCTION": archiver.function_name,
                 "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
+                "SETTLE_SECONDS": str(settings.settle_seconds),
                 "EMULATED_STREAM": str(settings.is_local).lower(),
             },
         )
+        self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         # Called without waiting for the answer, it is not repeated behind the caller's back.
         forbid_retries(self, self.python.function)
 

@@ -1,0 +1,83 @@
+"""The lock of redrives and dismissals: it names the code of those that may be under way (rule 56).
+
+Code that computes an image may still write its rows while other code dismisses it. So a dismissal
+begins only if no call of other code began within the settle time, and a redrive only if no
+dismissal of other code did. Calls of one code do not wait for each other::
+
+    PK #redrive#lock   SK -   rev, uses: when each action of each code began a call last
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from daicho.errors import ConditionFailedError
+from daicho.redrive.report import Action
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.settings import LOCK_FILE
+from daicho.storage import attributes, keys
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import to_key_image
+from daicho.storage.table import Table
+
+LOCK_KEY = ItemKey(keys.render("", "redrive", "lock"), "-")
+
+
+@cache
+def compute_code_name() -> str:
+    """A digest of the package's source and of its lock file."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(file.read_bytes())
+    if LOCK_FILE.exists():
+        digest.update(LOCK_FILE.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class CodeLock:
+    """The lock of one table. ``code``: the name of this code. A call takes less than ``settle``."""
+
+    store: Table
+    code: str
+    settle: dt.timedelta
+    now: Callable[[], dt.datetime]
+
+    def find_wait(self, action: Action) -> tuple[float, int]:
+        """Enter for one call; or the seconds to wait before that, if they are not 0.
+
+        Also a number that no other call gets.
+
+        Raises:
+            StoreError: the table does not answer.
+        """
+        while True:
+            item, now = self.store.get(LOCK_KEY, consistent=True) or {}, self.now()
+            recent = {
+                use: dt.datetime.fromisoformat(at["S"])
+                for use, at in item.get("uses", {}).get("M", {}).items()
+                if dt.datetime.fromisoformat(at["S"]) + self.settle > now
+            }
+            others = [
+                at
+                for use, at in recent.items()
+                if not use.endswith(f" {self.code}")
+                and "dismiss" in (action, use.partition(" ")[0])
+            ]
+            if others:
+                return (max(others) + self.settle - now).total_seconds(), 0
+            number = (attributes.get_integer(item, "rev") or 0) + 1
+            uses = {use: keys.render_instant(at) for use, at in recent.items()}
+            uses[f"{action} {self.code}"] = keys.render_instant(now)
+            image = {**to_key_image(LOCK_KEY), **attributes.to_image({"rev": number, "uses": uses})}
+            condition = "rev = :rev" if item else "attribute_not_exists(PK)"
+            values = {":rev": item["rev"]} if item else {}
+            try:
+                self.store.put(image, condition=condition, values=values)
+            except ConditionFailedError:
+                continue  # another call has entered
+            return 0.0, number
