@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from daicho.redrive.claim_ids import ClaimId, parse_claim
-from daicho.redrive.redrive import MAX_RECOUNTS
+from daicho.stream.recount_list import MAX_RECOUNTS
 from daicho_cli.aws import CallError, LambdaInvoker
 from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
 from daicho_cli.terminal import (
@@ -157,6 +157,13 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
     entity: Annotated[
         str, typer.Option(help="With --dismiss: only the items of this entity.")
     ] = "",
+    item: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="PK SK",
+            help="With --dismiss: only this item, even without a record that is set aside.",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Dismiss without a question.")] = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
@@ -169,7 +176,7 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
         claims = _parse_chosen(chosen or [])
         call = LambdaInvoker.find("Redrive", stage, stack)
         if dismisses:
-            selection = {"claims": [list(claim) for claim in claims] or None, "entity": entity}
+            selection = {"claims": claims or None, "entity": entity, "item": item}
             dismiss(call, selection, is_confirmed=yes)
             apply, claims = False, []
         totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
-from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from daicho.declare.rules.caller import Caller
 from daicho.jobs.state_machine import StateMachine
@@ -20,13 +19,10 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream.recount_list import LIST, Recount
 
 REQUEST_S = 20.0
 """Seconds for the work of one request: the gateway gives up after 30."""
-MAX_RECOUNTS = 500
 T = TypeVar("T")
 
 
@@ -54,7 +50,7 @@ class OperatorTools:
     @cached_property
     def redrives(self) -> Redrives:
         """The redrives that operators have started."""
-        return Redrives(self.store, self.records, self.machine, self.now)
+        return Redrives(self.store, self.records, self.ledger, self.machine, self.now)
 
     @cached_property
     def log(self) -> ActionLog:
@@ -79,20 +75,9 @@ class OperatorTools:
         """A mapper for reads at once."""
         return make_mapper(self.threads)
 
-    def list_recounts(self) -> list[dict[str, Any]]:
-        """Tallies whose correct value is not known."""
-        return [
-            {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
-            for recount in islice(self._iterate_recounts(), MAX_RECOUNTS)
-        ]
-
     def open_session(self, caller: Caller) -> OperatorSession:
         """The session of a request."""
         return OperatorSession(self, caller.subject)
-
-    def _iterate_recounts(self) -> Iterator[Recount]:
-        for page in self.store.query_pages(Query(LIST, consistent=True)):
-            yield from map(Recount.from_item, page.items)
 
 
 class OperatorSession:

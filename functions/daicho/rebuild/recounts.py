@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from daicho.plan import Ledger
 from daicho.plan.instances import describe_derivation, list_declarations, list_retiring
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import QueriesItems
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream.recount_list import LIST, Recount
+from daicho.stream import recount_list
+from daicho.stream.recount_list import build_recount_key
 from daicho.tally.slots import TallyName
 
 
@@ -36,11 +36,9 @@ def list_recounts(store: QueriesItems) -> Iterator[RecountEntry]:
     Raises:
         UnavailableError: the table does not answer.
     """
-    for page in store.query_pages(Query(LIST, consistent=True)):
-        for item in page.items:
-            tally = Recount.from_item(item).tally
-            name = TallyName.parse(tally)
-            yield RecountEntry(get_key(item), tally, name.entity, (name.aggregate, name.since))
+    for recount in recount_list.list_recounts(store):
+        name, key = TallyName.parse(recount.tally), build_recount_key(recount.tally)
+        yield RecountEntry(key, recount.tally, name.entity, (name.aggregate, name.since))
 
 
 def select_blocking(

@@ -21,15 +21,16 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.storage.table import Table
-from daicho.stream import claims
+from daicho.stream import changes, claims
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.stream.batch_writer import write_derived_item
-from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, compute_in_time, is_newer
-from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, is_newer
+from daicho.stream.claims import Claim, ShardClaims, State
 from daicho.stream.older_images import OlderImages
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
 from daicho.stream.released_generations import learn_released
+from daicho.stream.shard_reader import read_shard
 from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
@@ -108,7 +109,10 @@ class Applier:
             learn = partial(learn_released, self._store, self._ledger, images)
             ledger = retry(learn, retry_budget)
             computed, rows = self._compute(record, base, ledger)
-            self._write_derived_items(computed, rows, retry_budget)
+            # The rows are those of the base item and not of the record, because the records behind
+            # this one did not write the rows that were alike in their images.
+            every = {*computed.before, *computed.after, *rows}
+            self.write_rows(every, rows, record.seq, retry_budget)
             return self._count(computed, claim, retry_budget)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
@@ -127,31 +131,18 @@ class Applier:
             UncomputableError: whatever the error is, it would occur again, as in a batch.
         """
         try:
-            computed = compute_in_time(record, ledger, SECONDS_PER_RECORD)
+            computed = limit_time(SECONDS_PER_RECORD, changes.compute_record, record, ledger)
             rows = limit_time(SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, ledger).rows)
         except Exception as error:
             raise UncomputableError(error) from error
         return computed, rows
 
-    def _write_derived_items(
-        self, computed: RecordChanges, rows: IndexRows, retry_budget: RetryBudget
-    ) -> None:
-        """Write the rows that the base item derives now; remove the others of the images.
-
-        All writes carry the record's own number, so that newer rows are kept. The rows are those
-        of the base item and not of the record, because the records behind this one did not write
-        the rows that were alike in their images.
-
-        Raises:
-            UnavailableError: not all of them are known to be written.
-        """
-        every = {*computed.before, *computed.after, *rows}
-        self.write_rows(every, rows, computed.record.seq, retry_budget)
-
     def write_rows(
         self, every: Collection[ItemKey], rows: IndexRows, seq: str, retry_budget: RetryBudget
     ) -> None:
-        """Put rows under a number, and tombstones at the other keys of ``every``.
+        """Put rows, and tombstones at the other keys of ``every``, under a record's number.
+
+        So newer rows are kept.
 
         Raises:
             UnavailableError: not all of them are known to be written.
@@ -173,7 +164,7 @@ class Applier:
         failure: Exception | None = None
         for _ in retry_budget.count_attempts():
             try:
-                decision = self._decide_slots(computed, claim)
+                decision = self.decide_slots(claim.state, computed)
                 record = computed.record
                 finishing = claims.finish_update(record.shard, claim, self._now())
                 self.commit([finishing, *decision.counting], decision.recount, record.seq)
@@ -194,16 +185,22 @@ class Applier:
                 return ApplyResult(Outcome.APPLIED, recount=decision.recount)
         return ApplyResult(Outcome.LATER, failure)
 
-    def _decide_slots(self, computed: RecordChanges, claim: Claim) -> SlotDecision:
-        """Decide the updates of the slots: a recount, where a transaction cannot hold them."""
-        read = claim.state == "discarded"
+    def decide_slots(self, state: State, computed: RecordChanges) -> SlotDecision:
+        """Decide the updates of the slots: a recount, where a transaction cannot hold them.
+
+        ``state``: of the record's claim.
+
+        Raises:
+            StoreError: the table does not answer.
+        """
+        read = state == "discarded"
         slots = {key: self._store.get(key, consistent=True) for key in computed.deltas if read}
         existing_slots = {key: slot for key, slot in slots.items() if slot is not None}
         # Slots are folded only after the settle time, so not before this redrive has ended if the
         # shard is not retired now (rule 48).
-        is_retired = read and self._is_retired(computed.record.shard)
+        is_retired = read and read_shard(self._store, computed.record.shard).retired_at is not None
         decision = decide_slots(
-            claim.state,
+            state,
             computed,
             existing_slots,
             is_retired=is_retired,
@@ -213,10 +210,6 @@ class Applier:
         if len(decision.counting) + len(decision.recount) >= MAX_TRANSACTION_WRITES:
             return decide_recount(computed)
         return decision
-
-    def _is_retired(self, shard: str) -> bool:
-        image = self._store.get(claims.build_shard_key(shard), consistent=True)
-        return ShardClaims.from_item(shard, image).retired_at is not None
 
     def commit(self, writes: Sequence[Write], recount: Sequence[str], seq: str) -> None:
         """One transaction of some writes, and of the marks of tallies on the recount list.

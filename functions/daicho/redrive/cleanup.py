@@ -11,8 +11,8 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import try_update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import render_done_name
+from daicho.stream.shard_reader import read_shard
 
 MAX_CLAIMS_PER_RUN = 100
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class ClaimCleanup:
         self._objects = objects
         self._now = now
 
-    def archive_payloads(self, payload: str) -> None:
+    def archive_payload(self, payload: str) -> None:
         """Move the payload of a done claim to the applied ones; one left in place does no harm."""
         try:
             self._objects.move(payload, render_done_name(payload))
@@ -39,9 +39,7 @@ class ClaimCleanup:
         It keeps the claims of records that are in the on-failure bucket (``held``; None if they
         are not known): only such a claim shows that its record is done.
         """
-        shard_claims = ShardClaims.from_item(
-            shard, self._store.get(claims.build_shard_key(shard), consistent=True)
-        )
+        shard_claims = read_shard(self._store, shard)
         done = shard_claims.list_expired(self._now()) if held is not None else ()
         old = [claim for claim in done if held is not None and claim.seq not in held]
         for begin in range(0, len(old), MAX_CLAIMS_PER_RUN):

@@ -4,7 +4,8 @@ Code that computes an image may still write its rows while other code dismisses 
 begins only if no call of other code began within the settle time, and a redrive only if no
 dismissal of other code did. Calls of one code do not wait for each other::
 
-    PK #redrive#lock   SK -   rev, uses: when each action of each code began a call last
+    PK #redrive#lock   SK -   rev
+    <action> <code>           when this code began a call with this action last
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from daicho.errors import ConditionFailedError
 from daicho.redrive.report import Action
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import LOCK_FILE
 from daicho.storage import attributes, keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import to_key_image
+from daicho.storage.protocols import try_put
+from daicho.storage.requests import Put, to_key_image
 from daicho.storage.table import Table
 
 LOCK_KEY = ItemKey(keys.render("", "redrive", "lock"), "-")
@@ -56,28 +57,22 @@ class CodeLock:
             StoreError: the table does not answer.
         """
         while True:
-            item, now = self.store.get(LOCK_KEY, consistent=True) or {}, self.now()
-            recent = {
-                use: dt.datetime.fromisoformat(at["S"])
-                for use, at in item.get("uses", {}).get("M", {}).items()
-                if dt.datetime.fromisoformat(at["S"]) + self.settle > now
-            }
+            now, item = self.now(), self.store.get(LOCK_KEY, consistent=True) or {}
+            begun = keys.render_instant(now - self.settle)
+            uses = {use: item[use]["S"] for use in item if " " in use and item[use]["S"] > begun}
             others = [
                 at
-                for use, at in recent.items()
+                for use, at in uses.items()
                 if not use.endswith(f" {self.code}")
                 and "dismiss" in (action, use.partition(" ")[0])
             ]
             if others:
-                return (max(others) + self.settle - now).total_seconds(), 0
+                until = dt.datetime.fromisoformat(max(others)) + self.settle
+                return (until - now).total_seconds(), 0
             number = (attributes.get_integer(item, "rev") or 0) + 1
-            uses = {use: keys.render_instant(at) for use, at in recent.items()}
-            uses[f"{action} {self.code}"] = keys.render_instant(now)
-            image = {**to_key_image(LOCK_KEY), **attributes.to_image({"rev": number, "uses": uses})}
-            condition = "rev = :rev" if item else "attribute_not_exists(PK)"
-            values = {":rev": item["rev"]} if item else {}
-            try:
-                self.store.put(image, condition=condition, values=values)
-            except ConditionFailedError:
-                continue  # another call has entered
-            return 0.0, number
+            stored = {**uses, f"{action} {self.code}": keys.render_instant(now), "rev": number}
+            image = {**to_key_image(LOCK_KEY), **attributes.to_image(stored)}
+            condition, before = "attribute_not_exists(PK) OR rev = :rev", {":rev": number - 1}
+            put = Put(image, condition, values=attributes.to_image(before))
+            if try_put(self.store, put):  # otherwise another call has entered
+                return 0.0, number

@@ -2,28 +2,28 @@
 
 The bad base items get a mark that makes them empty for every code. Then a heartbeat has to pass
 every shard, so that the record after each bad image is handled. Then the claims of each item are
-taken in runs: in a run each new image is bad and is the next old image, so they cancel.
+finished in *runs*: in a run each new image is bad and is the next old image, so they cancel.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any, NamedTuple
 
-from daicho.derive.contributions import Amount
 from daicho.errors import RefusedError, TransactionFailedError
 from daicho.layout.dismissals import DISMISSED_MARK, compute_digest
 from daicho.layout.item_keys import render_derived_partition
 from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.redrive.applier import SECONDS_PER_RECORD, Applier
-from daicho.redrive.claim_ids import render_claim
-from daicho.redrive.cleanup import ClaimCleanup
+from daicho.redrive.claim_ids import ClaimId, render_claim
 from daicho.redrive.code_lock import CodeLock
 from daicho.redrive.older_claims import OlderClaims, is_quarantined
-from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
+from daicho.redrive.payloads import PayloadError
 from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import retry
@@ -33,71 +33,196 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Query, Update, Write, to_key_image
 from daicho.stream import claims
-from daicho.stream.changes import PlannedImage, RecordChanges, compute_record, find_bad_images
+from daicho.stream.changes import PlannedImage, compute_record, is_bad, merge_changes
 from daicho.stream.claims import Claim
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.records import StreamRecord, get_entity
 from daicho.stream.recount_list import list_entity_tallies
 from daicho.stream.released_generations import learn_released
-from daicho.tally import slots
 
 MAX_ROUNDS = 5
 """Rounds of one call: an item that is changed all the time is left to the next one."""
+NOTHING = "there is nothing to dismiss: what is chosen can be computed, or is not set aside"
 CLOCK_TOLERANCE = dt.timedelta(seconds=5)
-SetAside = tuple[StreamRecord, Claim]
+
+
+class SetAside(NamedTuple):
+    """A claim with its record. ``bad``: which images of the record are bad: "old", "new"."""
+
+    record: StreamRecord
+    claim: Claim
+    bad: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> ClaimId:
+        """The id of the claim."""
+        return self.record.shard, self.record.seq
 
 
 @dataclass(frozen=True)
-class Run:
-    """Claims of one item, oldest first. ``bad``: which of its two ends are bad: "old", "new"."""
+class ItemClaims:
+    """The claims of an item, or a run of them, oldest first, and the base item as it was read.
 
-    records: tuple[StreamRecord, ...]
-    claims: tuple[Claim, ...]
-    bad: frozenset[str]
+    ``ledger``: with what was released of the generations that the code does not know. ``is_bad``:
+    whether the base item is.
+    """
 
-    @classmethod
-    def take(cls, waiting: Sequence[SetAside], bad: Sequence[frozenset[str]]) -> Run:
-        """The run of the oldest claim. ``bad``: the bad images of each record."""
-        count = 1
-        while count < len(waiting) and "new" in bad[count - 1]:
-            if not _are_one_image(waiting[count - 1][0].new, waiting[count][0].old):
+    key: ItemKey
+    base: Image | None
+    ledger: Ledger
+    is_bad: bool
+    claims: Sequence[SetAside]
+
+    def take_run(self, first: int = 0) -> ItemClaims:
+        """The run that begins with one of the claims."""
+        end = first + 1
+        while end < len(self.claims) and "new" in self.claims[end - 1].bad:
+            if not _are_one_image(self.claims[end - 1].record.new, self.claims[end].record.old):
                 break
-            count += 1
-        records, run_claims = zip(*waiting[:count], strict=True)
-        return cls(records, run_claims, (bad[0] & {"old"}) | (bad[count - 1] & {"new"}))
+            end += 1
+        return replace(self, claims=self.claims[first:end])
+
+    @property
+    def bad_ends(self) -> frozenset[str]:
+        """Which ends of the run are bad: its first old image, its last new image."""
+        return (self.claims[0].bad & {"old"}) | (self.claims[-1].bad & {"new"})
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether nobody knows what of it was counted, or was taken back from kept parts."""
+        """Whether nobody knows what of the run was counted, or was taken back from kept parts."""
         return (
-            bool(self.bad)
-            or any(claim.state != "open" for claim in self.claims)
-            or any(map(_is_restore, self.records[:-1]))
+            bool(self.bad_ends)
+            or any(each.claim.state != "open" for each in self.claims)
+            or any(_is_restore(each.record) for each in self.claims[:-1])
         )
 
-    def compute(self, ledger: Ledger) -> tuple[RecordChanges, ...]:
-        """What its computable ends change, each in the slots of its own shard (rule 15)."""
-        first, last = self.records[0], self.records[-1]
-        if first is last:
-            return (compute_record(first, ledger, self.bad),)
-        return (
-            compute_record(first, ledger, self.bad | {"new"}),
-            compute_record(last, ledger, self.bad | {"old"}),
-        )
+    @property
+    def entities(self) -> list[str]:
+        """The entities of the images."""
+        images = (image for each in self.claims for image in (each.record.old, each.record.new))
+        return sorted({name for image in images if (name := get_entity(image)) is not None})
+
+    def describe(self, now: dt.datetime) -> dict[str, Any]:
+        """What a dismissal would do with the item, as plain JSON values."""
+        item, first, is_unknown = self, 0, False
+        if self.is_bad:  # its mark makes another record: an empty image follows the bad one
+            record = StreamRecord("~", "", "", self.key, self.base, None, False, now)
+            mark = SetAside(record, Claim.for_record(record, "open", now), frozenset({"old"}))
+            item = replace(self, claims=(*self.claims, mark))
+        while first < len(item.claims):
+            run = item.take_run(first)
+            is_unknown = is_unknown or (bool(run.claims[0].bad) and run.is_uncertain)
+            first += len(run.claims)
+        return {
+            "item": [self.key.pk, self.key.sk],
+            "claims": [render_claim(each.id) for each in self.claims],
+            "becomes_empty": self.is_bad,
+            "recount": item.entities if is_unknown else [],
+        }
+
+
+@dataclass(frozen=True)
+class DismissedItems:
+    """The items that a request chooses. It only reads."""
+
+    reader: OlderClaims
+    ledger: Ledger
+    request: RedriveRequest
+    report: RedriveReport
+
+    def find(self) -> Mapping[ItemKey, Sequence[SetAside]]:
+        """The claims of the chosen items, oldest first, with their records.
+
+        Raises:
+            UnavailableError: a store does not answer.
+        """
+        items: defaultdict[ItemKey, list[SetAside]] = defaultdict(list)
+        for each in sorted(self._read_claims(), key=lambda each: each.record.seq):
+            items[each.record.key].append(each)
+        chosen, entity = self.request.chosen, self.request.entity
+        if self.request.item is not None:
+            return {self.request.item: items[self.request.item]}
+        return {
+            key: waiting
+            for key, waiting in items.items()
+            if (chosen is None or any(each.id in chosen for each in waiting))
+            and (not entity or any(each.claim.entity == entity for each in waiting))
+        }
+
+    def read(self, key: ItemKey, waiting: Sequence[SetAside] = ()) -> ItemClaims:
+        """Read an item, and compute which of its images are bad.
+
+        Raises:
+            NewerGenerationError: an image waits for the code that is being deployed.
+            UnavailableError: the table does not answer.
+        """
+        store, budget = self.reader.store, self.reader.retry_budget
+        base = retry(partial(store.get, key, consistent=True), budget)
+        images = [image for each in waiting for image in (each.record.old, each.record.new)]
+        ledger = retry(partial(learn_released, store, self.ledger, [base, *images]), budget)
+
+        def find_bad(record: StreamRecord) -> frozenset[str]:
+            named = {"old": record.old, "new": record.new}
+            return frozenset(n for n in named if is_bad(named[n], ledger, SECONDS_PER_RECORD))
+
+        read = [each._replace(bad=find_bad(each.record)) for each in waiting]
+        return ItemClaims(key, base, ledger, is_bad(base, ledger, SECONDS_PER_RECORD), read)
+
+    def preview(self, items: Mapping[ItemKey, Sequence[SetAside]], now: dt.datetime) -> str:
+        """Describe the items in the report; returns why nothing can be dismissed, or ""."""
+        entity, chosen = self.request.entity, self.request.chosen or frozenset()
+        if entity and entity not in self.ledger.entities:
+            return f"no entity is called {entity}"
+        found = {each.id for waiting in items.values() for each in waiting}
+        if absent := sorted(map(render_claim, chosen - found)):
+            return f"not set aside, or done already: {', '.join(absent)}"
+        for key, waiting in items.items():
+            try:
+                item = self.read(key, waiting)
+            except NewerGenerationError:
+                continue  # it waits for the code that is being deployed
+            for each in item.claims:
+                if each.id in chosen and not each.bad and not item.is_bad:
+                    return f"{render_claim(each.id)} can be computed: redrive it instead"
+            if item.is_bad or any(each.bad for each in item.claims):
+                self.report.dismissals.append(item.describe(now))
+        return "" if self.report.dismissals else NOTHING
+
+    def _read_claims(self) -> Iterator[SetAside]:
+        """All quarantined records; of discarded batches, those that a redrive has claimed."""
+        reader = self.reader
+        waiting = {
+            (shard, claim.seq): claim
+            for shard in reader.list_shards()
+            for claim in reader.read_shard(shard).open_claims
+        }
+        ids = [id for id, claim in waiting.items() if is_quarantined(claim)]
+        for id, record in zip(ids, reader.map_all(reader.find_record, ids), strict=True):
+            claim = waiting.pop(id)
+            if isinstance(record, PayloadError):
+                self.report.add_claim(id[0], claim, None, record)
+            else:
+                yield SetAside(record, claim)
+        for record in reader.bucket.list_records({shard for shard, _ in waiting}):
+            if (record.shard, record.seq) in waiting:
+                yield SetAside(record, waiting.pop((record.shard, record.seq)))
 
 
 @dataclass(frozen=True)
 class Dismissal:
-    """One call of a dismissal, or of its preview. ``open_stream``: opens its description."""
+    """One call of a dismissal, or of its preview.
 
-    reader: OlderClaims
-    ledger: Ledger
+    ``apply`` applies a record that can be computed, under its claim; True if it is done.
+    ``archive_payload`` puts the payload of a done claim away. ``open_stream`` opens the description
+    of the stream.
+    """
+
+    items: DismissedItems
     applier: Applier
     lock: CodeLock
     open_stream: Callable[[], DescribesStream]
-    dirty_shards: int
-    request: RedriveRequest
-    report: RedriveReport
+    apply: Callable[[StreamRecord, Claim], bool]
+    archive_payload: Callable[[StreamRecord], None]
 
     def run(self) -> RedrivePosition | None:
         """Dismiss what the request chooses; returns where the next call continues, if it has to.
@@ -105,271 +230,162 @@ class Dismissal:
         Raises:
             UnavailableError: a store does not answer.
         """
-        items, start = self._find_items(), self.request.begin.place
-        if self.request.begin.phase != "dismiss":
-            self.report.refused = self._find_refusal(items)
-            if self.report.refused or self.request.action == "preview":
+        request, report, chosen = self.items.request, self.items.report, self.items.find()
+        start = request.begin.place
+        if request.begin.phase != "dismiss":
+            report.refused = self.items.preview(chosen, self.lock.now())
+            if report.refused or request.action == "preview":
                 return None
-        self.report.wait, number = self.lock.find_wait("dismiss")
+        report.wait, number = self.lock.find_wait("dismiss")
         for turn in range(MAX_ROUNDS):
-            if self.report.wait:
+            if report.wait:
                 return RedrivePosition("dismiss", start)
             began = keys.render_instant(self.lock.now())
-            marked = [self._mark(key) for key in items]
+            marked = [self._mark(key) for key in chosen]
             if any(marked) or not start:
                 start = f"{began}/{number}/{turn}"
             if not self._watch(start):
                 return RedrivePosition("dismiss", start, began)
-            items, since = self._find_items(), dt.datetime.fromisoformat(start.partition("/")[0])
-            changed = [self._dismiss_item(waiting, since) for waiting in items.values()]
+            chosen, since = self.items.find(), dt.datetime.fromisoformat(start.partition("/")[0])
+            changed = [self._dismiss_item(*each, since) for each in chosen.items()]
             if not any(changed):
                 break
             start = ""
-        return RedrivePosition("dismiss", start) if self.report.wait else None
-
-    # --- What is dismissed -------------------------------------------------------------------
-
-    def _find_items(self) -> dict[ItemKey, list[SetAside]]:
-        """The claims of the chosen items, oldest first, with their records."""
-        items: defaultdict[ItemKey, list[SetAside]] = defaultdict(list)
-        for record, claim in sorted(self._read_claims(), key=lambda each: each[0].seq):
-            items[record.key].append((record, claim))
-        chosen, entity = self.request.chosen, self.request.entity
-        return {
-            key: waiting
-            for key, waiting in items.items()
-            if (chosen is None or any((r.shard, r.seq) in chosen for r, _ in waiting))
-            and (not entity or any(claim.entity == entity for _, claim in waiting))
-        }
-
-    def _read_claims(self) -> Iterator[SetAside]:
-        """All quarantined records; of discarded batches, those that a redrive has claimed."""
-        discarded: dict[tuple[str, str], Claim] = {}
-        for shard in self.reader.list_shards():
-            for claim in self.reader.read_shard(shard).open_claims:
-                if not is_quarantined(claim):
-                    discarded[shard, claim.seq] = claim
-                    continue
-                objects, emulated = self.reader.objects, self.reader.emulated
-                read = partial(read_payload, objects, shard, claim.seq, emulated=emulated)
-                try:
-                    yield retry(read, self.reader.retry_budget).record, claim
-                except (MissingPayloadError, UnreadablePayloadError) as error:
-                    self.report.add_claim(shard, claim, None, error)
-        for group in self.reader.bucket.list_groups(RedrivePosition("discarded")):
-            for failed in self.reader.bucket.read_batches(group).values() if discarded else ():
-                for record in failed.batch.records:
-                    if (record.shard, record.seq) in discarded:
-                        yield record, discarded.pop((record.shard, record.seq))
-
-    def _find_refusal(self, items: dict[ItemKey, list[SetAside]]) -> str:
-        """Why nothing is dismissed; "" if something is, which the report then describes."""
-        entity, chosen = self.request.entity, self.request.chosen or frozenset()
-        if entity and entity not in self.ledger.entities:
-            return f"no entity is called {entity}"
-        found = {(r.shard, r.seq) for waiting in items.values() for r, _ in waiting}
-        if absent := sorted(map(render_claim, chosen - found)):
-            return f"not set aside, or done already: {', '.join(absent)}"
-        for key, waiting in items.items():
-            ledger, base = self._learn(key, waiting)
-            try:
-                bad = [find_bad_images(record, ledger, SECONDS_PER_RECORD) for record, _ in waiting]
-                is_bad = self._is_bad(base, ledger)
-            except NewerGenerationError:
-                continue  # it waits for the code that is being deployed
-            for (record, _), found_bad in zip(waiting, bad, strict=True):
-                if (record.shard, record.seq) in chosen and not found_bad and not is_bad:
-                    name = render_claim((record.shard, record.seq))
-                    return f"{name} can be computed: redrive it instead"
-            if any(bad):
-                self._describe(waiting, bad, is_bad=is_bad)
-        return "" if self.report.dismissals else "no record is set aside that cannot be computed"
-
-    def _describe(
-        self, waiting: Sequence[SetAside], bad: Sequence[frozenset[str]], *, is_bad: bool
-    ) -> None:
-        run, key = Run.take(waiting, bad), waiting[0][0].key
-        is_unknown = run.is_uncertain and (run.bad != {"new"} or not is_bad)
-        entities = sorted(_list_entities([record for record, _ in waiting]))
-        self.report.dismissals.append(
-            {
-                "item": [key.pk, key.sk],
-                "claims": [render_claim((record.shard, record.seq)) for record, _ in waiting],
-                "becomes_empty": is_bad,
-                "recount": entities if is_unknown else [],
-            }
-        )
-
-    # --- Marks and heartbeats ----------------------------------------------------------------
-
-    def _learn(self, key: ItemKey, waiting: Sequence[SetAside] = ()) -> tuple[Ledger, Image | None]:
-        """The base item, and the ledger with what was released of what it does not know."""
-        base = retry(partial(self.reader.store.get, key, consistent=True), self.reader.retry_budget)
-        images = [base, *(image for record, _ in waiting for image in (record.old, record.new))]
-        learn = partial(learn_released, self.reader.store, self.ledger, images)
-        return retry(learn, self.reader.retry_budget), base
-
-    def _is_bad(self, base: Image | None, ledger: Ledger) -> bool:
-        record = StreamRecord("", "", "", ItemKey("", ""), None, base, False, self.lock.now())
-        return bool(find_bad_images(record, ledger, SECONDS_PER_RECORD))
+        return RedrivePosition("dismiss", start) if report.wait else None
 
     def _mark(self, key: ItemKey) -> bool:
-        """Mark a base item that is bad, if it exists; whether it may be marked now."""
-        ledger, base = self._learn(key)
+        """Mark a base item that is bad, if it exists; whether it is marked now."""
         try:
-            if base is None or not self._is_bad(base, ledger):
-                return False
+            item = self.items.read(key)
         except NewerGenerationError:
             return False
-        update = Update(
-            key,
-            "SET #mark = :mark",
-            "attribute_exists(PK)",
-            {"#mark": DISMISSED_MARK},
-            {":mark": {"S": compute_digest(base)}},
-        )
+        if item.base is None or not item.is_bad:
+            return False
+        mark = {":mark": {"S": compute_digest(item.base)}}
+        names = {"#mark": DISMISSED_MARK}
+        update = Update(key, "SET #mark = :mark", "attribute_exists(PK)", names, mark)
+        reader = self.items.reader
         try:
-            return retry(partial(try_update, self.reader.store, update), self.reader.retry_budget)
+            return retry(partial(try_update, reader.store, update), reader.retry_budget)
         except RefusedError:  # the item has no room for the mark
-            self.report.refused = f"{key} is too large for the mark: put or delete it"
+            self.items.report.refused = f"{key} is too large for the mark: put or delete it"
             return False
 
     def _watch(self, start: str) -> bool:
         """Whether a heartbeat that was sent after ``start`` has passed every shard."""
-        run = HeartbeatRun(f"dismiss-{start}", self.ledger.derived_types[:1])
-        watcher = HeartbeatWatcher(self.reader.store, self.open_stream(), now=self.lock.now)
-        has_passed = watcher.watch(run, self.reader.retry_budget).has_passed
+        reader = self.items.reader
+        run = HeartbeatRun(f"dismiss-{start}", self.items.ledger.derived_types[:1])
+        watcher = HeartbeatWatcher(reader.store, self.open_stream(), now=self.lock.now)
+        has_passed = watcher.watch(run, reader.retry_budget).has_passed
         if has_passed:
-            retry(partial(watcher.forget, run), self.reader.retry_budget)
+            retry(partial(watcher.forget, run), reader.retry_budget)
         return has_passed
 
-    # --- Runs --------------------------------------------------------------------------------
-
-    def _dismiss_item(self, waiting: Sequence[SetAside], since: dt.datetime) -> bool:
+    def _dismiss_item(self, key: ItemKey, waiting: Sequence[SetAside], since: dt.datetime) -> bool:
         """Apply or dismiss the claims of an item; whether another round is needed.
 
         ``since``: what was written before is handled.
         """
+        report = self.items.report
         while waiting:
-            record, claim = waiting[0]
-            ledger, base = self._learn(record.key, waiting)
+            record, claim, _ = waiting[0]
             try:
-                bad = [find_bad_images(each, ledger, SECONDS_PER_RECORD) for each, _ in waiting]
-                if self._is_bad(base, ledger):
-                    return True
+                item = self.items.read(key, waiting)
             except NewerGenerationError as error:
-                self.report.add_claim(record.shard, claim, record, error)
+                report.add_claim(record.shard, claim, record, error)
                 return False
-            if not bad[0]:
-                if is_quarantined(claim) and not self._apply(record, claim):
-                    return False
-                waiting = waiting[1:]
-                continue
-            run = Run.take(waiting, bad)
-            if "new" in run.bad and run.claims[-1].at > since - CLOCK_TOLERANCE:
+            if item.is_bad:
                 return True
-            ends = (c.at + self.lock.settle for c in run.claims if c.state == "uncertain")
-            left = (max(ends, default=since) - self.lock.now()).total_seconds()
-            if left > 0:
-                self.report.wait = max(self.report.wait, left)
+            run = item.take_run()
+            if not run.claims[0].bad:
+                if is_quarantined(claim) and not self.apply(record, claim):
+                    return False
+            elif "new" in run.bad_ends and run.claims[-1].claim.at > since - CLOCK_TOLERANCE:
+                return True
+            elif self._must_wait(run):
                 return False
-            if not self._finish(run, base, ledger):
+            elif not self._finish(run):
                 return True
             waiting = waiting[len(run.claims) :]
         return False
 
-    def _apply(self, record: StreamRecord, claim: Claim) -> bool:
-        result = self.applier.apply(record, claim, self.reader.retry_budget)
-        if not result.is_done and result.error is not None:
-            self.report.add_claim(record.shard, claim, record, result.error)
-        self.report.applied += result.is_done
-        return result.is_done
+    def _must_wait(self, run: ItemClaims) -> bool:
+        """Whether somebody who announced an uncertain record may still write its rows."""
+        at = [each.claim.at for each in run.claims if each.claim.state == "uncertain"]
+        left = (max(at) + self.lock.settle - self.lock.now()).total_seconds() if at else 0.0
+        self.items.report.wait = max(self.items.report.wait, left)
+        return left > 0
 
-    def _finish(self, run: Run, base: Image | None, ledger: Ledger) -> bool:
+    def _finish(self, run: ItemClaims) -> bool:
         """Write the rows of the base item, and finish a run; whether the claims were as read."""
-        rows, changes = PlannedImage.parse(base, ledger).rows, run.compute(ledger)
-        last = run.records[-1]
-        derived = {key for each in changes for key in (*each.before, *each.after)}
-        every = {*rows, *derived, *self._list_stored_rows(run)}
-        self.applier.write_rows(every, rows, last.seq, self.reader.retry_budget)
-        row_put, row_exists = self._record_row(last, ledger)
-        writes: list[Write] = [*self._count(changes), *row_put]
-        finishing, is_whole = self._finish_claims(run, MAX_TRANSACTION_WRITES - len(writes))
-        recount: list[str] = []
+        last, ledger, bad = run.claims[-1].record, run.ledger, run.bad_ends
+        # Its computable ends, each in the slots of its own shard (rule 15).
+        changes = merge_changes(
+            compute_record(run.claims[0].record, ledger, bad | {"new"}),
+            compute_record(last, ledger, bad | {"old"}),
+        )
+        rows = PlannedImage.parse(run.base, ledger).rows
+        every = {*rows, *changes.before, *changes.after, *self._list_stored_rows(run)}
+        self.applier.write_rows(every, rows, last.seq, self.items.reader.retry_budget)
+        decision = self.applier.decide_slots("open", changes)
+        row_put, row_exists = self._record_row(run)
+        finishing, recount = self._finish_claims(run), set(decision.recount)
+        writes: list[Write] = [*row_put, *finishing, *decision.counting]
+        is_whole = len(finishing) == len({each.record.shard for each in run.claims})
+        is_whole = is_whole and len(writes) <= MAX_TRANSACTION_WRITES
         if run.is_uncertain or row_exists or not is_whole:
-            tenant = keys.parse_first(last.key.pk)
-            for entity in sorted(_list_entities(run.records)):
-                recount += list_entity_tallies(tenant, entity, ledger)
-        commits = [[each] for each in finishing] if not is_whole else [[*finishing, *writes]]
+            for entity in run.entities:
+                recount.update(list_entity_tallies(keys.parse_first(run.key.pk), entity, ledger))
+        pieces: list[list[Write]] = [[each] for each in (*row_put, *finishing)]
         try:
-            for each in commits:
-                self.applier.commit(each, recount, last.seq)
+            for commit in [writes] if is_whole else pieces:
+                self.applier.commit(commit, sorted(recount), last.seq)
         except TransactionFailedError:
             return False
-        self.report.dismissed += len(run.claims)
-        cleanup = ClaimCleanup(self.reader.store, self.reader.objects, now=self.lock.now)
-        for record, claim in zip(run.records, run.claims, strict=True):
-            if is_quarantined(claim):
-                name = claims.render_payload_name(record.shard, record.seq)
-                cleanup.archive_payloads(name)
+        self.items.report.dismissed += len(run.claims)
+        for each in run.claims:
+            if is_quarantined(each.claim):
+                self.archive_payload(each.record)
         return True
 
-    def _list_stored_rows(self, run: Run) -> Iterator[ItemKey]:
+    def _list_stored_rows(self, run: ItemClaims) -> Iterator[ItemKey]:
         """The keys of all derived items of a run's item, whichever code has written them."""
-        for entity in _list_entities(run.records):
+        for entity in run.entities:
             try:
-                partition = render_derived_partition(run.records[0].key, entity)
-                query = Query(keys.check_partition(partition), consistent=True)
+                partition = keys.check_partition(render_derived_partition(run.key, entity))
             except (ValueError, keys.KeyTooLongError):
                 continue  # no code derives anything of such a key
-            for page in self.reader.store.query_pages(query):
+            query = Query(partition, consistent=True)
+            for page in self.items.reader.store.query_pages(query):
                 yield from map(get_key, page.items)
 
-    def _count(self, changes: Sequence[RecordChanges]) -> list[Update]:
-        deltas: dict[ItemKey, Amount] = {}
-        for each in changes:
-            for key, amount in each.deltas.items():
-                deltas[key] = deltas.get(key, Amount()) + amount
-        count = partial(
-            slots.add_redriven_delta, dirty_shards=self.dirty_shards, now=self.lock.now()
-        )
-        return [count(key, amount) for key, amount in sorted(deltas.items()) if amount]
-
-    def _record_row(self, last: StreamRecord, ledger: Ledger) -> tuple[list[Put], bool]:
+    def _record_row(self, run: ItemClaims) -> tuple[list[Put], bool]:
         """The record of the archived row of a bad item, so that no restore takes anything back.
 
         Also whether the row was restored before: then something was taken back.
         """
+        last = run.claims[-1].record
         entity = get_entity(last.old)
-        if not last.expired or entity not in ledger.archived_types:
+        if not last.expired or entity not in run.ledger.archived_types:
             return [], False
-        key = build_restoration_key(keys.parse_first(last.key.pk), entity, last.seq)
-        if self.reader.store.get(key, consistent=True) is not None:
+        key = build_restoration_key(keys.parse_first(run.key.pk), entity, last.seq)
+        if self.items.reader.store.get(key, consistent=True) is not None:
             return [], True
         at = {"S": keys.render_instant(self.lock.now())}
         image = {**to_key_image(key), "at": at, "gen": to_value(0)}
         return [Put(image, "attribute_not_exists(PK)")], False
 
-    def _finish_claims(self, run: Run, room: int) -> tuple[list[Write], bool]:
-        """The updates that finish the claims of a run, and whether one transaction can hold them.
-
-        ``room``: the writes that it may have more.
-        """
+    def _finish_claims(self, run: ItemClaims) -> list[Update]:
+        """The updates that finish the claims of a run: as few as possible for each shard."""
         by_shard: defaultdict[str, list[Claim]] = defaultdict(list)
-        for record, claim in zip(run.records, run.claims, strict=True):
-            by_shard[record.shard].append(claim)
-        finishing: list[Write] = [
-            claims.finish_update(shard, found[at], self.lock.now(), *found[at + 1 : at + size])
-            for size in (claims.MAX_FINISHED,)
+        for each in run.claims:
+            by_shard[each.record.shard].append(each.claim)
+        size, now = claims.MAX_FINISHED, self.lock.now()
+        return [
+            claims.finish_update(shard, found[at], now, *found[at + 1 : at + size])
             for shard, found in sorted(by_shard.items())
             for at in range(0, len(found), size)
         ]
-        return finishing, len(by_shard) == len(finishing) <= room
-
-
-def _list_entities(records: Sequence[StreamRecord]) -> set[str]:
-    images = (image for record in records for image in (record.old, record.new))
-    return {entity for image in images if (entity := get_entity(image)) is not None}
 
 
 def _are_one_image(new: Image | None, old: Image | None) -> bool:

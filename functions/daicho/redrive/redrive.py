@@ -19,14 +19,13 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import islice
 
 from daicho.errors import DaichoError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.applier import Applier, FullOfDoneError, Outcome
 from daicho.redrive.cleanup import ClaimCleanup
 from daicho.redrive.code_lock import CodeLock, compute_code_name
-from daicho.redrive.dismissal import Dismissal
+from daicho.redrive.dismissal import Dismissal, DismissedItems
 from daicho.redrive.failure_bucket import (
     END,
     FailedBatch,
@@ -35,7 +34,7 @@ from daicho.redrive.failure_bucket import (
     RecordRearchiver,
 )
 from daicho.redrive.older_claims import ChosenRecords, OlderClaims
-from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
+from daicho.redrive.payloads import MissingPayloadError, PayloadError
 from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -48,10 +47,9 @@ from daicho.stream import claims
 from daicho.stream.claim_writer import ShardFullError, put_claim
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import Batch, StreamRecord
+from daicho.stream.recount_list import describe_recounts
 from daicho.stream.shard_progress import EmulatedStream
 
-MAX_RECOUNTS = 500
-"""The limit of tallies in a report: the response of a Lambda function has at most 6 MB."""
 _log = logging.getLogger(__name__)
 
 
@@ -181,15 +179,15 @@ class _RedriveCall:
         except (EndOfCallError, UnavailableError) as error:
             _log.info("the call ends at %s: %r", self._position, error)
             report.cursor = self._position.cursor
-        recounts = islice(self._reader.list_recounts(), MAX_RECOUNTS)
-        report.recount = [recount.to_json() for recount in recounts]
+        report.recount = describe_recounts(self._store)
         return report
 
     def _dismiss(self) -> None:
         self._position, redrive = replace(self._begin, phase="dismiss"), self._redrive
+        items = DismissedItems(self._reader, redrive.ledger, self._request, self._report)
         dismissal = Dismissal(
-            *(self._reader, redrive.ledger, redrive.applier, redrive.lock, redrive.stream),
-            *(redrive.dirty_shards, self._request, self._report),
+            *(items, redrive.applier, redrive.lock, redrive.stream),
+            *(self._apply, self._archive_payload),
         )
         if (position := dismissal.run()) is not None:
             self._position = position
@@ -241,14 +239,11 @@ class _RedriveCall:
             self._position = RedrivePosition("claims", shard, claim.seq)
 
     def _apply_claim(self, shard: str, claim: Claim) -> None:
-        read = partial(
-            read_payload, self._objects, shard, claim.seq, emulated=self._redrive.emulated
-        )
         try:
-            payload = retry(read, self._retry_budget)
+            payload = self._reader.read_record((shard, claim.seq))
         except MissingPayloadError as error:
             self._report_missing(shard, claim, str(error))
-        except UnreadablePayloadError as error:
+        except PayloadError as error:
             self._report.add_claim(shard, claim, None, error)
         else:
             if self._applies:
@@ -277,12 +272,15 @@ class _RedriveCall:
             self._report.already_done += result.outcome is Outcome.ALREADY
             self._report.uncertain += bool(result.recount)
             if claim.state != "discarded":
-                self._cleanup.archive_payloads(claims.render_payload_name(record.shard, claim.seq))
+                self._archive_payload(record)
         elif result.error is not None:
             self._report.add_claim(record.shard, claim, record, result.error)
         if isinstance(result.error, FullOfDoneError):
             self._full_shards[record.shard] = result.error
         return result.is_done
+
+    def _archive_payload(self, record: StreamRecord) -> None:
+        self._cleanup.archive_payload(claims.render_payload_name(record.shard, record.seq))
 
     # --- Discarded batches -------------------------------------------------------------------
 

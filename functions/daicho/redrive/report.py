@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from daicho.redrive.claim_ids import ClaimId, render_claim
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import Claim
 from daicho.stream.quarantine import describe_error
 from daicho.stream.records import StreamRecord
@@ -59,7 +60,8 @@ class RedriveRequest:
     """The task of one call: list or apply at most ``limit`` records behind ``begin``.
 
     ``chosen``: only these records, and the older ones that they need; None stands for all. Of a
-    dismissal or its preview: only the items of these records, or of those of one ``entity``.
+    dismissal or its preview: only the items of these records, or of those of one ``entity``, or
+    this ``item``, which need not have a record.
     """
 
     action: Action = "list"
@@ -67,6 +69,7 @@ class RedriveRequest:
     begin: RedrivePosition = START
     chosen: frozenset[ClaimId] | None = None
     entity: str = ""
+    item: ItemKey | None = None
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> RedriveRequest:
@@ -81,14 +84,16 @@ class RedriveRequest:
         if not isinstance(limit, int) or limit < 1:
             raise ValueError(f"the limit is {limit!r}, not a number from 1 on")
         begin = RedrivePosition.parse(event.get("cursor"))
-        entity = str(event.get("entity") or "")
-        return cls(action, limit, begin, _parse_chosen(event.get("claims")), entity)
+        entity, item = str(event.get("entity") or ""), event.get("item")
+        chosen = _parse_chosen(event.get("claims"))
+        return cls(action, limit, begin, chosen, entity, ItemKey(*item) if item else None)
 
     @property
     def target(self) -> str:
         """What is chosen, for the log of actions."""
         chosen = ", ".join(sorted(map(render_claim, self.chosen or ())))
-        return chosen or self.entity or "everything that cannot be computed"
+        item = " ".join(self.item or ())
+        return chosen or item or self.entity or "everything that cannot be computed"
 
 
 @dataclass

@@ -82,11 +82,9 @@ class RedriveWorker:
     def _run_call(self, job: RedriveJob, retry_budget: RetryBudget) -> float:
         """One call, and its result in the job; returns the seconds to wait for other code."""
         begin = RedrivePosition.parse(job.cursor)
-        request = RedriveRequest("apply", RECORDS_PER_CALL, begin, job.chosen_claims)
+        request = RedriveRequest(job.action, RECORDS_PER_CALL, begin, job.chosen_claims)
         report = self.redrive.run(request, retry_budget)
         job.add_report(report)
-        if job.finished:
-            job.state = "succeeded"
         if job.finished or job.cursor != begin.cursor or report.wait:
             job.begun = 0
         self._save(job, retry_budget)

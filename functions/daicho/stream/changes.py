@@ -160,33 +160,24 @@ def _log_failure(record: StreamRecord, error: Exception, *, newer: bool) -> None
     )
 
 
-def find_bad_images(record: StreamRecord, ledger: Ledger, seconds: float) -> frozenset[str]:
-    """Which images of a record this code cannot compute: "old", "new".
+def is_bad(image: Image | None, ledger: Ledger, seconds: float) -> bool:
+    """Whether this code cannot compute an image.
 
     Raises:
-        NewerGenerationError: it is older than an image.
+        NewerGenerationError: it is older than the image.
     """
-    bad: set[str] = set()
-    for name, image in (("old", record.old), ("new", record.new)):
-        try:
-            limit_time(seconds, _compute_image, image, ledger)
-        except NewerGenerationError:
-            raise
-        except Exception:  # whatever it is: rule 56 decides what becomes of the image
-            bad.add(name)
-    return frozenset(bad)
+    try:
+        limit_time(seconds, _compute_image, image, ledger)
+    except NewerGenerationError:
+        raise
+    except Exception:  # whatever it is: rule 56 decides what becomes of the image
+        return True
+    return False
 
 
 def _compute_image(image: Image | None, ledger: Ledger) -> tuple[IndexRows, Mapping[str, Amount]]:
     planned = PlannedImage.parse(image, ledger)
     return planned.rows, planned.amounts
-
-
-def compute_in_time(
-    record: StreamRecord, ledger: Ledger, seconds: float | None = None
-) -> RecordChanges:
-    """Compute one record, or raise: within one second by default."""
-    return limit_time(seconds or SECONDS_PER_RECORD, compute_record, record, ledger)
 
 
 def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
@@ -199,7 +190,7 @@ def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
     """
     if isinstance(error, NewerGenerationError):
         return True
-    return any(_is_newer(image, ledger) for image in (record.old, record.new))
+    return any(is_newer_image(image, ledger) for image in (record.old, record.new))
 
 
 def compute_record(
@@ -228,6 +219,16 @@ def compute_record(
     return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes))
 
 
+def merge_changes(*parts: RecordChanges) -> RecordChanges:
+    """The changes of several records as those of the last one."""
+    return RecordChanges(
+        parts[-1].record,
+        {key: row for part in parts for key, row in part.before.items()},
+        {key: row for part in parts for key, row in part.after.items()},
+        _sum_by_slot(delta for part in parts for delta in part.deltas.items()),
+    )
+
+
 def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, Amount]:
     """The delta of each slot. Only a record whose own delta is zero takes no part (rule 10)."""
     deltas: dict[ItemKey, Amount] = {}
@@ -236,7 +237,8 @@ def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, 
     return {key: delta for key, delta in deltas.items() if delta}
 
 
-def _is_newer(image: Image | None, ledger: Ledger) -> bool:
+def is_newer_image(image: Image | None, ledger: Ledger) -> bool:
+    """Whether the code is older than an image, as far as the ledger tells."""
     try:
         PlannedImage.parse(image, ledger)
     except NewerGenerationError:

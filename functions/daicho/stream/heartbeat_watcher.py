@@ -24,8 +24,8 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_progress import StreamProgress
+from daicho.stream.shard_reader import read_shards
 
 INTERVAL_S = 10.0
 """The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
@@ -125,12 +125,8 @@ class HeartbeatWatcher:
             UnavailableError: the stream or the shard items cannot be read.
         """
         shards = self._stream.list_shards()
-        shard_keys = {self._build_key(shard.id): shard.id for shard in shards}
-        images = self._store.batch_get(shard_keys, consistent=True).require_all()
-        items = {
-            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
-            for key, image in images.items()
-        }
+        ids = [shard.id for shard in shards]
+        items = read_shards(self._store, ids, build_key=self._build_key)
         progress = StreamProgress(shards, items)
         waiting = {name.entity: progress.list_waiting(name) for name in run.names}
         return HeartbeatProgress(

@@ -87,17 +87,15 @@ class Projector:
 
     def _compute(self, batch: Batch, retry_budget: RetryBudget) -> ComputedBatch:
         """Compute a batch up to the first record that released code wrote, which is newer."""
-        ledger = self._ledger
-        while (stop := (computed := compute_batch(batch.records, ledger)).stop) is not None:
-            learn = partial(learn_released, self._store, ledger, (stop.old, stop.new))
-            try:
-                learned = retry(learn, retry_budget)
-            except UnavailableError:
-                break  # it is taken for newer, so it comes again
-            if learned is ledger:
-                break
-            ledger = learned
-        return computed
+        computed = compute_batch(batch.records, self._ledger)
+        if computed.stop is None:
+            return computed
+        images = [image for record in batch.records for image in (record.old, record.new)]
+        learn = partial(learn_released, self._store, self._ledger, images)
+        try:
+            return compute_batch(batch.records, retry(learn, retry_budget))
+        except UnavailableError:
+            return computed  # it is taken for newer, so it comes again
 
     def _project_computed(
         self, batch: Batch, computed_batch: ComputedBatch, retry_budget: RetryBudget

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems
+from daicho.stream.changes import is_newer_image
 from daicho.stream.records import get_entity
 
 
@@ -27,7 +27,8 @@ def learn_released(store: GetsItems, ledger: Ledger, images: Iterable[Image | No
     Raises:
         StoreError: the table does not answer.
     """
-    entities = {entity for image in images if (entity := _find_unknown(ledger, image)) is not None}
+    entities = {get_entity(image) or "" for image in images if is_newer_image(image, ledger)}
+    entities -= ledger.released.keys()
     if not entities or store.get(RECORDED_KEY, consistent=True) is None:
         return ledger
     released: dict[str, int] = {}
@@ -35,18 +36,3 @@ def learn_released(store: GetsItems, ledger: Ledger, images: Iterable[Image | No
         item = store.get(build_backfill_key(entity), consistent=True)
         released[entity] = 0 if item is None else BackfillState.parse(entity, item).newest
     return ledger.with_released(released)
-
-
-def _find_unknown(ledger: Ledger, image: Image | None) -> str | None:
-    """The entity of an image of which the ledger does not tell whether it is newer."""
-    entity = get_entity(image)
-    if entity is None or entity in ledger.released:
-        return None
-    if entity not in ledger.entities:
-        return entity
-    try:
-        generation = attributes.get_integer(image or {}, "gen")
-    except (KeyError, TypeError, ValueError, ArithmeticError):
-        return None  # a bad image, whatever was released
-    newest = ledger.newest_generation(entity).number
-    return entity if generation is not None and generation > newest else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, count_keys
@@ -24,10 +24,11 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream, try_put
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream import claims, recount_list
+from daicho.stream import recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.shard_progress import StreamProgress
+from daicho.stream.shard_reader import list_quarantined, read_shards
 from daicho.tally import watermark
 from daicho.tally.watermark import Watermark
 
@@ -132,31 +133,17 @@ class WatermarkJob:
         shards = self._stream.list_shards()
         described = {shard.id for shard in shards}
         # Shards that the stream has forgotten may have claims too: those are in the index.
-        listed = {
-            item["GSI2SK"]["S"]
-            for page in self._store.query_pages(Query(claims.QUARANTINE, index="GSI2"))
-            for item in page.items
-        }
+        listed = set(list_quarantined(self._store))
         items = {shard: item for shard, item in self._finished.items() if shard in described}
-        items |= self._read_shards((described - items.keys()) | listed)
+        items |= read_shards(self._store, sorted((described - items.keys()) | listed))
         finished = StreamProgress(shards, items).list_finished()
-        items |= self._read_shards(set(finished) - self._finished.keys())
+        items |= read_shards(self._store, sorted(set(finished) - self._finished.keys()))
         self._finished = {
             shard: items[shard]
             for shard in finished
             if shard in items and not items[shard].open_claims
         }
         return StreamProgress(shards, items)
-
-    def _read_shards(self, shards: Collection[str]) -> dict[str, ShardClaims]:
-        if not shards:
-            return {}
-        shard_keys = {claims.build_shard_key(shard): shard for shard in sorted(shards)}
-        images = self._store.batch_get(shard_keys, consistent=True).require_all()
-        return {
-            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
-            for key, image in images.items()
-        }
 
     def _is_anything_set_aside(self, progress: StreamProgress) -> bool:
         """Whether a record waits to be applied, or a tally to be recounted."""

@@ -11,6 +11,7 @@ from unittest import mock
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
 from daicho.operations import action_log
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import to_key_image
 from daicho.stream.heartbeat_watcher import INTERVAL_S
@@ -88,7 +89,11 @@ class DismissalEvents(EventOwner):
             items = self._writer.items
         if not items:
             return
-        item = dict(items[self._choices.pick(sorted(items))])
+        self._spoil_item(items[self._choices.pick(sorted(items))])
+        self._deployment.clock.advance(self._choices.pick((1, 30)))
+
+    def _spoil_item(self, good: Image) -> None:
+        item = dict(good)
         name, value = self._choices.pick(
             (
                 ("gen", {"N": str(NEVER_RELEASED)}),
@@ -105,7 +110,6 @@ class DismissalEvents(EventOwner):
         self._fault_counts[f"spoiled {name}"] += 1
         self._note(f"spoil {get_key(item)}: {name} becomes {value}")
         self._deployment.dynamodb.commit(get_key(item), item)
-        self._deployment.clock.advance(self._choices.pick((1, 30)))
 
     def dismiss(self) -> None:
         """A dismissal begins, or the next call of one; or one under way waits for heartbeats."""
@@ -234,6 +238,29 @@ class DismissalEvents(EventOwner):
                 self._note(f"delete {key} before it is marked")
                 self._deployment.dynamodb.commit(key, None)
             self._run_to_end(dismissal)
+
+    def repair_late(self) -> None:
+        """An item becomes bad when heartbeats have passed, and its repair is not delivered yet."""
+        items = self._writer.items
+        if not (items and self._has_claims):
+            return
+        self._deployment.clock.advance(SETTLE_S)
+        dismissal = self._waiting.start("redrive", self._work({"action": "dismiss"}))
+        dismissal.code_version, dismissal.seconds = self._lambda.code_version, DISMISSAL_S
+        has_sent = False
+        while not (dismissal.finished or (has_sent and dismissal.next_call == "update_item")):
+            if dismissal.next_call == "batch_write_item":
+                has_sent = True
+                self._deployment.clock.advance(INTERVAL_S)
+                self._waiting.deliver()
+            self._waiting.run_round(dismissal, 1)
+        key = self._choices.pick(sorted(items))
+        self._spoil_item(items[key])
+        self._deliver_all()
+        self._deployment.dynamodb.commit(key, self._choices.pick((items[key], None)))
+        if not dismissal.finished:
+            self._fault_counts["repaired late"] += 1
+            self._lambda.finish_detached(dismissal)
 
     def _begin(self, action: str) -> None:
         if self._lambda.is_crowded:

@@ -196,7 +196,13 @@ def test_a_dismissal_is_shown_and_confirmed(run: Run) -> None:
 def test_without_consent_nothing_is_dismissed(run: Run) -> None:
     called, result = run("--dismiss", "--entity", "Song", answers=(PREVIEW,), text="n\n")
     assert result.exit_code == 1
-    assert called.asked == [{"action": "preview", "claims": None, "entity": "Song"}]
+    chosen = {"claims": None, "entity": "Song", "item": None}
+    assert called.asked == [{"action": "preview", **chosen}]
+
+
+def test_an_item_is_named_by_its_keys(run: Run) -> None:
+    called, result = run("--dismiss", "--item", "acme#Song#s1", "-", answers=(PREVIEW,), text="n\n")
+    assert (result.exit_code, called.asked[0]["item"]) == (1, ["acme#Song#s1", "-"])
 
 
 def test_a_refused_dismissal_is_a_sentence(run: Run) -> None:

@@ -140,7 +140,7 @@ def test_a_claim_that_can_be_computed_is_refused() -> None:
     for more, message in (
         ({"claims": [[SHARD, render_number(0)]]}, "not set aside, or done already"),
         ({"entity": "Sing"}, "no entity is called Sing"),
-        ({"entity": "Download"}, "no record is set aside that cannot be computed"),
+        ({"entity": "Download"}, "there is nothing to dismiss"),
     ):
         before = town.items
         assert message in town.redrive("dismiss", **more).refused
@@ -153,9 +153,30 @@ def test_what_a_fix_can_compute_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     town = Town()
     town.write(BAD, GOOD)
     town.deliver()
-    monkeypatch.setattr("daicho.redrive.dismissal.find_bad_images", lambda *_: frozenset[str]())
+    monkeypatch.setattr("daicho.redrive.dismissal.is_bad", lambda *_: False)
     refused = town.redrive("dismiss", claims=[[SHARD, render_number(0)]]).refused
     assert refused == f"{SHARD}/{render_number(0)} can be computed: redrive it instead"
+
+
+def test_a_bad_item_without_a_claim_is_dismissed_by_its_key() -> None:
+    town = Town()
+    town.write(OTHER)
+    town.deliver()
+    town.dynamo.commit(get_key(BAD), BAD)
+    town.seen[get_key(BAD)] = BAD  # its record was handled in another way
+    chosen: dict[str, Any] = {"item": [*get_key(BAD)]}
+    preview = town.redrive("preview", **chosen)
+    assert preview.dismissals == [
+        {"item": chosen["item"], "claims": [], "becomes_empty": True, "recount": ["Song"]}
+    ]
+    report = town.dismiss(**chosen)
+    assert (report.refused, report.finished, report.dismissed) == ("", True, 1)
+    assert town.first is not None
+    assert is_dismissed(town.first)
+    assert town.differences() == []
+    assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
+    assert "there is nothing to dismiss" in town.redrive("dismiss", item=[*get_key(OTHER)]).refused
+    assert "there is nothing to dismiss" in town.redrive("dismiss", item=["t#Song#9", "-"]).refused
 
 
 def test_an_uncertain_claim_waits_and_its_entity_is_recounted() -> None:
