@@ -123,12 +123,17 @@ class ItemClaims:
 
 @dataclass(frozen=True)
 class DismissedItems:
-    """The items that a request chooses. It only reads."""
+    """The items that a request chooses. It only reads.
+
+    ``reads_items``: if not, a base item is taken to be as its newest record has left it. Operators
+    may not read items of tenants.
+    """
 
     reader: OlderClaims
     ledger: Ledger
     request: RedriveRequest
     report: RedriveReport
+    reads_items: bool = True
 
     def find(self) -> Mapping[ItemKey, Sequence[SetAside]]:
         """The claims of the chosen items, oldest first, with their records.
@@ -157,7 +162,9 @@ class DismissedItems:
             UnavailableError: the table does not answer.
         """
         store, budget = self.reader.store, self.reader.retry_budget
-        base = retry(partial(store.get, key, consistent=True), budget)
+        base = waiting[-1].record.new if waiting else None
+        if self.reads_items:
+            base = retry(partial(store.get, key, consistent=True), budget)
         images = [image for each in waiting for image in (each.record.old, each.record.new)]
         ledger = retry(partial(learn_released, store, self.ledger, [base, *images]), budget)
 

@@ -161,7 +161,7 @@ class Redrives:
             ids = None if chosen is None else frozenset(chosen)
             request, report = RedriveRequest("preview", chosen=ids), RedriveReport()
             reader = self.records.open_reader(retry_budget)
-            items = DismissedItems(reader, self.ledger, request, report)
+            items = DismissedItems(reader, self.ledger, request, report, reads_items=False)
             if refused := items.preview(items.find(), self.now()):
                 raise Invalid(refused, field="claims")
             count = sum(len(each["claims"]) for each in report.dismissals)
