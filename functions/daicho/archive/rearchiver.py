@@ -20,22 +20,14 @@ from daicho.archive.forget_requests import build_request_key, is_forgotten
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.clock import utc_now
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
-
-
-@dataclass(frozen=True)
-class RearchiveResult:
-    """The number of rows that a batch added, and of those that the archive held already."""
-
-    added: int = 0
-    already: int = 0
 
 
 class Rearchiver:

@@ -29,7 +29,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.stream.shard_reader import list_quarantined, read_shard
+from daicho.stream.shard_items import list_quarantined, read_shard
 from daicho.tally.dirty_shards import MAX_REMEMBERED
 from daicho.tally.slots import render_dirty_partition
 from daicho.tenants.deletion_job import DeletionJob

@@ -11,7 +11,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.stream.shard_reader import list_quarantined, read_shards
+from daicho.stream.shard_items import list_quarantined, read_shards
 
 MAX_NAMED = 5
 """Claims or tallies that a message names."""

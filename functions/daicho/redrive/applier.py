@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Sequence
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
@@ -24,13 +24,13 @@ from daicho.storage.table import Table
 from daicho.stream import changes, claims
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.stream.batch_writer import write_derived_item
-from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, is_newer
+from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges
 from daicho.stream.claims import Claim, ShardClaims, State
 from daicho.stream.older_images import OlderImages
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
 from daicho.stream.released_generations import learn_released
-from daicho.stream.shard_reader import read_shard
+from daicho.stream.shard_items import read_shard
 from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
@@ -43,7 +43,6 @@ class Outcome(Enum):
     APPLIED = "applied"
     ALREADY = "already done"
     FAILING = "cannot be computed"
-    NEWER = "of a newer generation"
     LATER = "not known to be done"
 
 
@@ -61,14 +60,6 @@ class ApplyResult:
         return self.outcome in (Outcome.APPLIED, Outcome.ALREADY)
 
 
-class UncomputableError(Exception):
-    """A record that cannot be computed; ``cause`` is the reason."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
 class FullOfDoneError(Exception):
     """A shard item has no room for another done claim."""
 
@@ -76,24 +67,19 @@ class FullOfDoneError(Exception):
         super().__init__("the shard item holds as many done claims as it may: they go in 72 hours")
 
 
+@dataclass(frozen=True)
 class Applier:
     """Applies records on one table."""
 
-    def __init__(
-        self,
-        store: Table,
-        ledger: Ledger,
-        *,
-        dirty_shards: int,
-        map_all: Mapper = map,
-        now: Callable[[], dt.datetime],
-    ) -> None:
-        self._store = store
-        self._ledger = ledger
-        self._dirty_shards = dirty_shards
-        self._map = map_all
-        self._now = now
-        self._older_images = OlderImages(store, ledger, now)
+    store: Table
+    ledger: Ledger
+    dirty_shards: int
+    now: Callable[[], dt.datetime]
+    map_all: Mapper = map
+
+    @cached_property
+    def _older_images(self) -> OlderImages:
+        return OlderImages(self.store, self.ledger, self.now)
 
     def apply(self, record: StreamRecord, claim: Claim, retry_budget: RetryBudget) -> ApplyResult:
         """Apply a record under its claim as it was read.
@@ -102,39 +88,35 @@ class Applier:
         15): this code would ignore the declarations that it does not know.
         """
         try:
-            base = retry(lambda: self._store.get(record.key, consistent=True), retry_budget)
+            base = retry(lambda: self.store.get(record.key, consistent=True), retry_budget)
             # No batch notes it: the record may never have been handled (rule 32).
             self._older_images.note_item(record.key, base, retry_budget)
             images = (record.old, record.new, base)
-            learn = partial(learn_released, self._store, self._ledger, images)
+            learn = partial(learn_released, self.store, self.ledger, images)
             ledger = retry(learn, retry_budget)
-            computed, rows = self._compute(record, base, ledger)
+            computed = self._compute(record, base, ledger)
+            if isinstance(computed, Exception):
+                return ApplyResult(Outcome.FAILING, computed)
+            record_changes, rows = computed
             # The rows are those of the base item and not of the record, because the records behind
             # this one did not write the rows that were alike in their images.
-            every = {*computed.before, *computed.after, *rows}
+            every = {*record_changes.before, *record_changes.after, *rows}
             self.write_rows(every, rows, record.seq, retry_budget)
-            return self._count(computed, claim, retry_budget)
+            return self._count(record_changes, claim, retry_budget)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
-        except UncomputableError as error:
-            newer = is_newer(record, ledger, error.cause)
-            return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error.cause)
         except RefusedError as error:  # a bug, and it blocks no other record
             return ApplyResult(Outcome.FAILING, error)
 
     def _compute(
         self, record: StreamRecord, base: Image | None, ledger: Ledger
-    ) -> tuple[RecordChanges, IndexRows]:
-        """Compute the record's changes, and the rows that the base item derives now.
-
-        Raises:
-            UncomputableError: whatever the error is, it would occur again, as in a batch.
-        """
+    ) -> tuple[RecordChanges, IndexRows] | Exception:
+        """The record's changes and the rows that the base item derives now, or the error."""
         try:
             computed = limit_time(SECONDS_PER_RECORD, changes.compute_record, record, ledger)
             rows = limit_time(SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, ledger).rows)
-        except Exception as error:
-            raise UncomputableError(error) from error
+        except Exception as error:  # whatever it is, it would occur again, as in a batch
+            return error
         return computed, rows
 
     def write_rows(
@@ -150,9 +132,9 @@ class Applier:
         writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in sorted(every)]
         unwritten = retry_all(
             writes,
-            lambda write: write_derived_item(self._store, write, self._now()),
+            lambda write: write_derived_item(self.store, write, self.now()),
             retry_budget,
-            self._map,
+            self.map_all,
         )
         if unwritten:
             raise UnavailableError("derived items are not all written")
@@ -166,7 +148,7 @@ class Applier:
             try:
                 decision = self.decide_slots(claim.state, computed)
                 record = computed.record
-                finishing = claims.finish_update(record.shard, claim, self._now())
+                finishing = claims.finish_update(record.shard, claim, self.now())
                 self.commit([finishing, *decision.counting], decision.recount, record.seq)
             except TransactionFailedError as failed:
                 failure = failed
@@ -194,18 +176,18 @@ class Applier:
             StoreError: the table does not answer.
         """
         read = state == "discarded"
-        slots = {key: self._store.get(key, consistent=True) for key in computed.deltas if read}
+        slots = {key: self.store.get(key, consistent=True) for key in computed.deltas if read}
         existing_slots = {key: slot for key, slot in slots.items() if slot is not None}
         # Slots are folded only after the settle time, so not before this redrive has ended if the
         # shard is not retired now (rule 48).
-        is_retired = read and read_shard(self._store, computed.record.shard).retired_at is not None
+        is_retired = read and read_shard(self.store, computed.record.shard).retired_at is not None
         decision = decide_slots(
             state,
             computed,
             existing_slots,
             is_retired=is_retired,
-            dirty_shards=self._dirty_shards,
-            now=self._now(),
+            dirty_shards=self.dirty_shards,
+            now=self.now(),
         )
         if len(decision.counting) + len(decision.recount) >= MAX_TRANSACTION_WRITES:
             return decide_recount(computed)
@@ -220,15 +202,15 @@ class Applier:
             TransactionFailedError: a write was refused.
             StoreError: it is unknown whether it is done.
         """
-        now = self._now()
+        now = self.now()
         marks: list[Write] = [
             build_recount_mark(
-                tally, seq, self._store.get(build_recount_key(tally), consistent=True), now
+                tally, seq, self.store.get(build_recount_key(tally), consistent=True), now
             )
             for tally in recount
         ]
         while len(writes) + len(marks) > MAX_TRANSACTION_WRITES:
             # A mark may be set twice: those that have no room beside the claim are written first.
-            self._store.transact(marks[:MAX_TRANSACTION_WRITES])
+            self.store.transact(marks[:MAX_TRANSACTION_WRITES])
             del marks[:MAX_TRANSACTION_WRITES]
-        self._store.transact([*writes, *marks])
+        self.store.transact([*writes, *marks])

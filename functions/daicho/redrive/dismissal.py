@@ -17,7 +17,12 @@ from typing import Any, NamedTuple
 from daicho.errors import RefusedError, TransactionFailedError
 from daicho.layout.dismissals import DISMISSED_MARK, compute_digest
 from daicho.layout.item_keys import render_derived_partition
-from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
+from daicho.layout.restorations import (
+    RESTORED_MARK,
+    RestoredMark,
+    build_record_put,
+    build_restoration_key,
+)
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.redrive.applier import SECONDS_PER_RECORD, Applier
 from daicho.redrive.claim_ids import ClaimId, render_claim
@@ -28,10 +33,10 @@ from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import retry
 from daicho.storage import keys
-from daicho.storage.attributes import Image, to_value
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, try_update
-from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Query, Update, Write, to_key_image
+from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Query, Update, Write
 from daicho.stream import claims
 from daicho.stream.changes import PlannedImage, compute_record, is_bad, merge_changes
 from daicho.stream.claims import Claim
@@ -378,9 +383,8 @@ class Dismissal:
         key = build_restoration_key(keys.parse_first(run.key.pk), entity, last.seq)
         if self.items.reader.store.get(key, consistent=True) is not None:
             return [], True
-        at = {"S": keys.render_instant(self.lock.now())}
-        image = {**to_key_image(key), "at": at, "gen": to_value(0)}
-        return [Put(image, "attribute_not_exists(PK)")], False
+        mark = RestoredMark(last.seq, keys.render_instant(self.lock.now()), 0, None)
+        return [build_record_put(key, mark, 0, None)], False
 
     def _finish_claims(self, run: ItemClaims) -> list[Update]:
         """The updates that finish the claims of a run: as few as possible for each shard."""

@@ -27,22 +27,18 @@ END = "~"
 """Behind every number, and behind the random part of every name."""
 
 
-class Added(Protocol):
-    """How many rows a batch added to the archive, and how many it held already."""
+@dataclass(frozen=True)
+class RearchiveResult:
+    """The number of rows that a batch added, and of those that the archive held already."""
 
-    @property
-    def added(self) -> int:
-        """Rows that it did not hold."""
-
-    @property
-    def already(self) -> int:
-        """Rows that it held."""
+    added: int = 0
+    already: int = 0
 
 
 class RecordRearchiver(Protocol):
     """The operations of the archive that the redrive needs."""
 
-    def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> Added:
+    def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> RearchiveResult:
         """Archive a batch that was given up, each row once."""
 
 
@@ -80,7 +76,7 @@ class FailureBucket:
     """
 
     objects: Bucket
-    functions: frozenset[str]
+    functions: Collection[str]
     emulated: bool
     retry_budget: RetryBudget
     report: RedriveReport = field(default_factory=RedriveReport)

@@ -12,7 +12,7 @@ The order is ascending, so the applied claims of an item are at any time its old
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
 
 from daicho.redrive.claim_ids import ClaimId
@@ -26,7 +26,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import StreamRecord
-from daicho.stream.shard_reader import list_quarantined, read_shard
+from daicho.stream.shard_items import list_quarantined, read_shard
 
 QUARANTINED = ("open", "uncertain")
 """The states of claims whose record is in an object of its own."""
@@ -81,7 +81,7 @@ class OlderClaims:
     @cached_property
     def bucket(self) -> FailureBucket:
         """The discarded batches."""
-        functions = frozenset({self.projector})
+        functions = (self.projector,)
         return FailureBucket(self.objects, functions, self.emulated, self.retry_budget)
 
     def add_older(self, chosen: Collection[ClaimId]) -> ChosenRecords:
@@ -99,14 +99,11 @@ class OlderClaims:
         discarded = self._find_discarded(others, shards)
         newest: dict[ItemKey, str] = {}
         entities: dict[str, str] = {}
-        keys = zip(quarantined, self._read_keys(quarantined), strict=True)
-        of_claims = [(key, quarantined[id].entity, id[1]) for id, key in keys if key is not None]
-        of_batches = [
-            (record.key, record.entity or "", record.seq) for record in discarded.values()
-        ]
-        for key, entity, seq in (*of_claims, *of_batches):
-            newest[key] = max(seq, newest.get(key, ""))
-            entities[entity] = max(seq, entities.get(entity, ""))
+        for record in (*self.map_all(self.find_record, quarantined), *discarded.values()):
+            if isinstance(record, StreamRecord):  # otherwise it cannot be applied either
+                newest[record.key] = max(record.seq, newest.get(record.key, ""))
+                entity = record.entity or ""
+                entities[entity] = max(record.seq, entities.get(entity, ""))
         return ChosenRecords(
             {**quarantined, **self._find_older(quarantined, newest, entities)},
             frozenset(discarded),
@@ -174,13 +171,12 @@ class OlderClaims:
             and claim.seq < entities.get(claim.entity, "" if claim.entity else last)
             and (shard, claim.seq) not in chosen
         }
-        keys = zip(candidates, self._read_keys(candidates), strict=True)
-        return {id: candidates[id] for id, key in keys if key and id[1] < newest.get(key, "")}
-
-    def _read_keys(self, ids: Iterable[ClaimId]) -> Iterator[ItemKey | None]:
-        """The items of claims; None if a record cannot be read, and so not be applied either."""
-        records = self.map_all(self.find_record, ids)
-        return (None if isinstance(record, PayloadError) else record.key for record in records)
+        records = zip(candidates, self.map_all(self.find_record, candidates), strict=True)
+        return {
+            id: candidates[id]
+            for id, record in records
+            if isinstance(record, StreamRecord) and id[1] < newest.get(record.key, "")
+        }
 
 
 def is_quarantined(claim: Claim) -> bool:

@@ -30,6 +30,8 @@ from daicho.storage import keys
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
+Chosen = Sequence[ClaimId] | None
+"""The chosen records; None for everything that is set aside."""
 MAX_CHOSEN = 1_000
 """Chosen records of one redrive, with the added ones: its item has 400 KB."""
 
@@ -71,10 +73,7 @@ class Redrives:
         return JobStore(self.store, self.now)
 
     def preview(
-        self,
-        chosen: Sequence[ClaimId] | None,
-        retry_budget: RetryBudget,
-        action: Action = "apply",
+        self, chosen: Chosen, retry_budget: RetryBudget, action: Action = "apply"
     ) -> Preview:
         """Count what a redrive of ``chosen`` would work on; None stands for everything.
 
@@ -87,7 +86,7 @@ class Redrives:
 
     def start(
         self,
-        chosen: Sequence[ClaimId] | None,
+        chosen: Chosen,
         *,
         count: int,
         user: str,
@@ -150,7 +149,7 @@ class Redrives:
         return JobPage(jobs, jobs[-1].id if page.last is not None and jobs else None)
 
     def _plan(
-        self, chosen: Sequence[ClaimId] | None, retry_budget: RetryBudget, action: Action
+        self, chosen: Chosen, retry_budget: RetryBudget, action: Action
     ) -> tuple[Preview, frozenset[ClaimId] | None]:
         """The preview, and the records to apply; None stands for everything."""
         if chosen is not None and not chosen:

@@ -154,8 +154,8 @@ def _parse_chosen(chosen: Any) -> frozenset[ClaimId] | None:
         return None
     try:
         pairs = frozenset((shard, seq) for shard, seq in chosen)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"claims are pairs of a shard and a number, not {chosen!r}") from error
+    except (TypeError, ValueError):
+        pairs = frozenset()
     if not pairs or not all(isinstance(part, str) and part for pair in pairs for part in pair):
         raise ValueError(f"claims are pairs of a shard and a number, not {chosen!r}")
     return pairs

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property, partial
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 from daicho.errors import BadCursor, NotFound
@@ -97,7 +97,7 @@ class SetAsideRecords:
     projector: str
     archiver: str = ""
     emulated: bool = False
-    threads: int = 1
+    map_all: Mapper = map
 
     @classmethod
     def build(
@@ -110,7 +110,7 @@ class SetAsideRecords:
             projector=settings.project_function,
             archiver=settings.archive_function,
             emulated=settings.emulated_stream,
-            threads=threads,
+            map_all=make_mapper(threads),
         )
 
     def count(self, retry_budget: RetryBudget) -> int:
@@ -175,10 +175,11 @@ class SetAsideRecords:
             begin = RedrivePosition("discarded")
         if len(waiting) > limit:
             shard, claim = waiting[limit - 1]
-            described = tuple(self._map_all(partial(_describe_claim, reader), waiting[:limit]))
+            described = tuple(self.map_all(partial(_describe_claim, reader), waiting[:limit]))
             return RecordPage(described, RedrivePosition("claims", shard, claim.seq).cursor)
-        found = tuple(self._map_all(partial(_describe_claim, reader), waiting))
-        more = list(islice(self._list_discarded(reader, begin), limit - len(found) + 1))
+        found = tuple(self.map_all(partial(_describe_claim, reader), waiting))
+        groups = (self._list_group(reader, each) for each in reader.bucket.list_groups(begin))
+        more = list(islice(chain.from_iterable(groups), limit - len(found) + 1))
         page = more[: limit - len(found)]
         following = None
         if len(more) > len(page):
@@ -187,15 +188,11 @@ class SetAsideRecords:
             (*found, *(record for _, record in page)), following.cursor if following else None
         )
 
-    @cached_property
-    def _map_all(self) -> Mapper:
-        return make_mapper(self.threads)
-
     def open_reader(self, retry_budget: RetryBudget) -> OlderClaims:
         """The reader of one request."""
         return OlderClaims(
             *(self.store, self.objects, self.projector, self.emulated),
-            map_all=self._map_all,
+            map_all=self.map_all,
             retry_budget=retry_budget,
         )
 
@@ -210,12 +207,6 @@ class SetAsideRecords:
                 is_shown = is_quarantined(claim) or shard not in shards_with_batches
                 if claim.seq > after and is_shown:
                     yield shard, claim
-
-    def _list_discarded(
-        self, reader: OlderClaims, begin: RedrivePosition
-    ) -> Iterator[tuple[RedrivePosition, SetAsideRecord]]:
-        for group in reader.bucket.list_groups(begin):
-            yield from self._list_group(reader, group)
 
     def _list_group(
         self, reader: OlderClaims, group: FailureGroup

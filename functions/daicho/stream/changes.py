@@ -140,7 +140,7 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
             try:
                 computed.append(time_limit.call(compute_record, record, ledger))
             except Exception as error:  # any: the same code on the same image always fails
-                newer = is_newer(record, ledger, error)
+                newer = _is_newer(record, ledger, error)
                 _log_failure(record, error, newer=newer)
                 if newer:
                     return ComputedBatch(tuple(computed), tuple(poison), record, tuple(heartbeats))
@@ -180,7 +180,7 @@ def _compute_image(image: Image | None, ledger: Ledger) -> tuple[IndexRows, Mapp
     return planned.rows, planned.amounts
 
 
-def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
+def _is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
     """Decide whether a record that cannot be computed is of a newer generation or poison.
 
     No other place decides it. A record is of a newer generation (rule 3) if the code is older

@@ -355,10 +355,6 @@ def _read_heartbeats(image: Image) -> dict[HeartbeatName, str]:
 
 def _generation(record: StreamRecord) -> int:
     """The newest generation of the record's images; 0 if it cannot be read."""
-    generations = [0]
-    for image in (record.old, record.new):
-        try:
-            generations.append(attributes.get_integer(image or {}, "gen") or 0)
-        except (KeyError, TypeError, ValueError, ArithmeticError):
-            continue
-    return max(generations)
+    images = (image for image in (record.old, record.new) if image is not None)
+    numbers = (image.get("gen", {}).get("N", "") for image in images)
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)

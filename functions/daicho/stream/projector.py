@@ -30,11 +30,11 @@ from daicho.storage.table import Table
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, build_announcement, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
-from daicho.stream.claim_writer import RetiredShardError
 from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
 from daicho.stream.released_generations import learn_released
+from daicho.stream.shard_items import RetiredShardError
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 

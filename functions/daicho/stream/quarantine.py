@@ -21,14 +21,14 @@ from daicho.storage.protocols import apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.changes import PoisonRecord
-from daicho.stream.claim_writer import (
+from daicho.stream.claims import Announcement, Claim, ShardClaims
+from daicho.stream.records import StreamRecord
+from daicho.stream.shard_items import (
     AlreadyAnnouncedError,
     RetiredShardError,
     ShardFullError,
     put_claim,
 )
-from daicho.stream.claims import Announcement, Claim, ShardClaims
-from daicho.stream.records import StreamRecord
 
 MAX_MESSAGE_CHARACTERS = 1_000
 """An error may name the value that it met, of up to 400 KB; a redrive's answer, of many errors, is
@@ -60,15 +60,13 @@ class QuarantineResult:
     claimed: int = 0
 
 
+@dataclass(frozen=True)
 class Quarantine:
     """The claims of one table, and their payloads in one bucket."""
 
-    def __init__(
-        self, store: Table, objects: QuarantineBucket, *, now: Callable[[], dt.datetime]
-    ) -> None:
-        self._store = store
-        self._objects = objects
-        self._now = now
+    store: Table
+    objects: QuarantineBucket
+    now: Callable[[], dt.datetime]
 
     def set_aside(
         self, poison: Iterable[PoisonRecord], retry_budget: RetryBudget, map_all: Mapper
@@ -111,10 +109,10 @@ class Quarantine:
         """Raise both numbers of the shard item, or only the announced one (rule 31)."""
         for raises_low_watermark in (True, False):
             change = claims.announce_update(
-                shard, announcement, self._now(), raises_low_watermark=raises_low_watermark
+                shard, announcement, self.now(), raises_low_watermark=raises_low_watermark
             )
             try:
-                return ShardClaims.from_item(shard, apply_update(self._store, change, "ALL_NEW"))
+                return ShardClaims.from_item(shard, apply_update(self.store, change, "ALL_NEW"))
             except ConditionFailedError as refused:
                 existing = ShardClaims.from_item(shard, refused.item)
                 if existing.retired_at is not None:
@@ -126,17 +124,17 @@ class Quarantine:
 
     def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""
-        now = self._now()
+        now = self.now()
         try:
-            put_claim(self._store, record.shard, Claim.for_record(record, "open", now))
+            put_claim(self.store, record.shard, Claim.for_record(record, "open", now))
         except AlreadyAnnouncedError:
-            put_claim(self._store, record.shard, Claim.for_record(record, "uncertain", now))
+            put_claim(self.store, record.shard, Claim.for_record(record, "uncertain", now))
 
     def _write_payload(self, poison: PoisonRecord) -> None:
         name = claims.render_payload_name(poison.record.shard, poison.record.seq)
-        body = json.dumps(build_payload(poison, self._now()), ensure_ascii=False).encode()
+        body = json.dumps(build_payload(poison, self.now()), ensure_ascii=False).encode()
         # An existing object is the same record, with the error of the first attempt that met it.
-        self._objects.create(name, body, {}, "application/json")
+        self.objects.create(name, body, {}, "application/json")
 
 
 def build_payload(poison: PoisonRecord, now: dt.datetime) -> dict[str, Any]:

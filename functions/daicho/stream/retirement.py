@@ -22,8 +22,8 @@ from daicho.storage.protocols import DescribesStream, apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
+from daicho.stream.shard_items import read_shards
 from daicho.stream.shard_progress import StreamProgress
-from daicho.stream.shard_reader import read_shards
 from daicho.tally.slots import SettledShards
 
 INTERVAL = dt.timedelta(hours=1)

@@ -12,6 +12,7 @@ the list: a record that is in none of them is in its slots.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import logging
 from collections.abc import Callable
@@ -27,8 +28,8 @@ from daicho.storage.table import Table
 from daicho.stream import recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.shard_items import list_quarantined, read_shards
 from daicho.stream.shard_progress import StreamProgress
-from daicho.stream.shard_reader import list_quarantined, read_shards
 from daicho.tally import watermark
 from daicho.tally.watermark import Watermark
 
@@ -60,6 +61,7 @@ class RunStart:
     open_count: int
 
 
+@dataclasses.dataclass
 class WatermarkJob:
     """Raises the watermark of one table.
 
@@ -68,22 +70,13 @@ class WatermarkJob:
     gets a heartbeat while figures change.
     """
 
-    def __init__(
-        self,
-        store: Table,
-        open_stream: Callable[[], DescribesStream],
-        open_failures: Callable[[], Bucket],
-        entity: str,
-        interval: dt.timedelta,
-        now: Callable[[], dt.datetime],
-    ) -> None:
-        self._store = store
-        self._open_stream = open_stream
-        self._open_failures = open_failures
-        self._entity = entity
-        self._interval = interval
-        self._now = now
-        self._finished: dict[str, ShardClaims] = {}
+    store: Table
+    open_stream: Callable[[], DescribesStream]
+    open_failures: Callable[[], Bucket]
+    entity: str
+    interval: dt.timedelta
+    now: Callable[[], dt.datetime]
+    _finished: dict[str, ShardClaims] = dataclasses.field(default_factory=dict)
 
     def begin(self) -> RunStart | None:
         """Read the live time; None if that is not possible now, which is logged."""
@@ -99,25 +92,25 @@ class WatermarkJob:
         ``is_complete``: see `Watermark.advance`. ``is_active``: figures have changed.
         """
         try:
-            now = self._now()
+            now = self.now()
             raised = start.stored.advance(start.live, start.at, now, is_complete=is_complete)
             if raised is not None:
                 # Refused: a run that overlaps has stored its own, which is as good.
-                try_put(self._store, watermark.store_watermark(raised))
+                try_put(self.store, watermark.store_watermark(raised))
             if quiet := start.quiet_shards[0 if is_active else 1]:
                 self._send_heartbeats(start.open_count, quiet)
         except Exception:
             _log.exception("the watermark is not stored, or heartbeats are not sent")
 
     def _read_start(self) -> RunStart:
-        stored = Watermark.from_item(self._store.get(watermark.WATERMARK_KEY, consistent=True))
+        stored = Watermark.from_item(self.store.get(watermark.WATERMARK_KEY, consistent=True))
         progress = self._read_progress()
         low_time = _subtract_tolerance(progress.find_low_time())
         # Nothing new is known without a later time, so the bucket is not read.
         is_raised = low_time > stored.live and not self._is_anything_set_aside(progress)
-        now = self._now()
+        now = self.now()
         quiet = (
-            progress.count_quiet(keys.render_instant(now - self._interval)),
+            progress.count_quiet(keys.render_instant(now - self.interval)),
             progress.count_quiet(keys.render_instant(now - IDLE_INTERVAL)),
         )
         live = low_time if is_raised else stored.live
@@ -133,11 +126,11 @@ class WatermarkJob:
         shards = self._stream.list_shards()
         described = {shard.id for shard in shards}
         # Shards that the stream has forgotten may have claims too: those are in the index.
-        listed = set(list_quarantined(self._store))
+        listed = set(list_quarantined(self.store))
         items = {shard: item for shard, item in self._finished.items() if shard in described}
-        items |= read_shards(self._store, sorted((described - items.keys()) | listed))
+        items |= read_shards(self.store, sorted((described - items.keys()) | listed))
         finished = StreamProgress(shards, items).list_finished()
-        items |= read_shards(self._store, sorted(set(finished) - self._finished.keys()))
+        items |= read_shards(self.store, sorted(set(finished) - self._finished.keys()))
         self._finished = {
             shard: items[shard]
             for shard in finished
@@ -149,22 +142,22 @@ class WatermarkJob:
         """Whether a record waits to be applied, or a tally to be recounted."""
         if any(item.open_claims for item in progress.items.values()):
             return True
-        failures = self._open_failures()
+        failures = self.open_failures()
         if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
             return True
         recounts = Query(recount_list.LIST, limit=1, consistent=True)
-        return any(page.items for page in self._store.query_pages(recounts))
+        return any(page.items for page in self.store.query_pages(recounts))
 
     def _send_heartbeats(self, open_count: int, quiet: int) -> None:
         """Send heartbeats with other partition keys than the last run: some reach quiet shards."""
-        now = self._now()
+        now = self.now()
         count = min(MAX_KEYS, count_keys(open_count, quiet, KEYS_PER_SHARD))
-        name, first = HeartbeatName(RUN, self._entity), int(now.timestamp()) * MAX_KEYS
-        self._store.batch_write([build_heartbeat(name, first + key, now) for key in range(count)])
+        name, first = HeartbeatName(RUN, self.entity), int(now.timestamp()) * MAX_KEYS
+        self.store.batch_write([build_heartbeat(name, first + key, now) for key in range(count)])
 
     @cached_property
     def _stream(self) -> DescribesStream:
-        return self._open_stream()
+        return self.open_stream()
 
 
 def _subtract_tolerance(low_time: str) -> str:

@@ -41,7 +41,7 @@ from daicho.stream.failed_batch import (
     split_by_tenant,
 )
 from daicho.stream.records import render_sequence
-from daicho.stream.shard_reader import read_shard
+from daicho.stream.shard_items import read_shard
 
 PREFIXES = tuple(sorted((ON_FAILURE_PREFIX, DONE_PREFIX, claims.QUARANTINE_PREFIX)))
 """The beginnings of the names of all objects that hold records."""

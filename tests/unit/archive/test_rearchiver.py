@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.rearchiver import Rearchiver, RearchiveResult
+from daicho.archive.rearchiver import Rearchiver
 from daicho.errors import UnavailableError
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.retry import RetryBudget
 from tests.support.memory_archive import (
     Kept,

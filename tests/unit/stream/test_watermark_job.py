@@ -10,7 +10,7 @@ import pytest
 from daicho.storage import keys
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.stream import claims
-from daicho.stream.shard_reader import read_shard
+from daicho.stream.shard_items import read_shard
 from daicho.stream.watermark_job import (
     IDLE_INTERVAL,
     MAX_KEYS,
