@@ -15,14 +15,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from daicho.errors import RefusedError, TransactionFailedError
+from daicho.layout import restorations
 from daicho.layout.dismissals import DISMISSED_MARK, compute_digest
 from daicho.layout.item_keys import render_derived_partition
-from daicho.layout.restorations import (
-    RESTORED_MARK,
-    RestoredMark,
-    build_record_put,
-    build_restoration_key,
-)
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.redrive.applier import SECONDS_PER_RECORD, Applier
 from daicho.redrive.claim_ids import ClaimId, render_claim
@@ -342,15 +337,15 @@ class Dismissal:
         decision = self.applier.decide_slots("open", changes)
         row_put, row_exists = self._record_row(run)
         finishing, recount = self._finish_claims(run), set(decision.recount)
-        writes: list[Write] = [*row_put, *finishing, *decision.counting]
+        done: list[Write] = [*row_put, *finishing]
+        writes = [*done, *decision.counting]
         is_whole = len(finishing) == len({each.record.shard for each in run.claims})
         is_whole = is_whole and len(writes) <= MAX_TRANSACTION_WRITES
         if run.is_uncertain or row_exists or not is_whole:
             for entity in run.entities:
                 recount.update(list_entity_tallies(keys.parse_first(run.key.pk), entity, ledger))
-        pieces: list[list[Write]] = [[each] for each in (*row_put, *finishing)]
         try:
-            for commit in [writes] if is_whole else pieces:
+            for commit in [writes] if is_whole else [[each] for each in done]:
                 self.applier.commit(commit, sorted(recount), last.seq)
         except TransactionFailedError:
             return False
@@ -380,11 +375,11 @@ class Dismissal:
         entity = get_entity(last.old)
         if not last.expired or entity not in run.ledger.archived_types:
             return [], False
-        key = build_restoration_key(keys.parse_first(run.key.pk), entity, last.seq)
+        key = restorations.build_restoration_key(keys.parse_first(run.key.pk), entity, last.seq)
         if self.items.reader.store.get(key, consistent=True) is not None:
             return [], True
-        mark = RestoredMark(last.seq, keys.render_instant(self.lock.now()), 0, None)
-        return [build_record_put(key, mark, 0, None)], False
+        mark = restorations.RestoredMark(last.seq, keys.render_instant(self.lock.now()), 0, None)
+        return [restorations.build_record_put(key, mark, 0, None)], False
 
     def _finish_claims(self, run: ItemClaims) -> list[Update]:
         """The updates that finish the claims of a run: as few as possible for each shard."""
@@ -406,5 +401,5 @@ def _are_one_image(new: Image | None, old: Image | None) -> bool:
 
 
 def _is_restore(record: StreamRecord) -> bool:
-    mark = (record.new or {}).get(RESTORED_MARK)
-    return mark is not None and mark != (record.old or {}).get(RESTORED_MARK)
+    mark = (record.new or {}).get(restorations.RESTORED_MARK)
+    return mark is not None and mark != (record.old or {}).get(restorations.RESTORED_MARK)

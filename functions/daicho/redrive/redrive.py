@@ -25,12 +25,7 @@ from daicho.plan import Ledger
 from daicho.redrive.applier import Applier, FullOfDoneError, Outcome
 from daicho.redrive.code_lock import CodeLock, compute_code_name
 from daicho.redrive.dismissal import Dismissal, DismissedItems
-from daicho.redrive.failure_bucket import (
-    END,
-    FailureBucket,
-    FailureGroup,
-    RecordRearchiver,
-)
+from daicho.redrive.failure_bucket import END, FailureBucket, FailureGroup, RecordRearchiver
 from daicho.redrive.older_claims import ChosenRecords, OlderClaims
 from daicho.redrive.payloads import MissingPayloadError, PayloadError
 from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
@@ -120,13 +115,7 @@ class Redrive:
     @cached_property
     def applier(self) -> Applier:
         """The applier of records."""
-        return Applier(
-            self.store,
-            self.ledger,
-            dirty_shards=self.dirty_shards,
-            map_all=self.map_all,
-            now=self.now,
-        )
+        return Applier(self.store, self.ledger, self.dirty_shards, self.now, self.map_all)
 
     def run(self, request: RedriveRequest, retry_budget: RetryBudget) -> RedriveReport:
         """List or apply records, up to the request's limit and while time is left.
@@ -181,10 +170,8 @@ class _RedriveCall:
     def _dismiss(self) -> None:
         self._position, redrive = replace(self._begin, phase="dismiss"), self._redrive
         items = DismissedItems(self._reader, redrive.ledger, self._request, self._report)
-        dismissal = Dismissal(
-            *(items, redrive.applier, redrive.lock, redrive.stream),
-            *(self._apply, self._archive_payload),
-        )
+        actions = (self._apply, self._archive_payload)
+        dismissal = Dismissal(items, redrive.applier, redrive.lock, redrive.stream, *actions)
         if (position := dismissal.run()) is not None:
             self._position = position
             raise EndOfCallError

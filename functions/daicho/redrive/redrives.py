@@ -16,12 +16,7 @@ from daicho.jobs.state_machine import StateMachine
 from daicho.plan import Ledger
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.dismissal import DismissedItems
-from daicho.redrive.job import (
-    PARTITION,
-    RedriveJob,
-    find_redrive,
-    group_by_shard,
-)
+from daicho.redrive.job import PARTITION, RedriveJob, find_redrive, group_by_shard
 from daicho.redrive.report import Action, RedriveReport, RedriveRequest
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass

@@ -219,14 +219,11 @@ def compute_record(
     return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes))
 
 
-def merge_changes(*parts: RecordChanges) -> RecordChanges:
-    """The changes of several records as those of the last one."""
-    return RecordChanges(
-        parts[-1].record,
-        {key: row for part in parts for key, row in part.before.items()},
-        {key: row for part in parts for key, row in part.after.items()},
-        _sum_by_slot(delta for part in parts for delta in part.deltas.items()),
-    )
+def merge_changes(first: RecordChanges, last: RecordChanges) -> RecordChanges:
+    """The changes of two records as those of the last one."""
+    before, after = {**first.before, **last.before}, {**first.after, **last.after}
+    deltas = _sum_by_slot((*first.deltas.items(), *last.deltas.items()))
+    return RecordChanges(last.record, before, after, deltas)
 
 
 def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, Amount]:

@@ -79,14 +79,13 @@ class HeartbeatProgress:
 class HeartbeatWatcher:
     """Sends the heartbeats of a run, and finds the shards that they have passed.
 
-    ``keys_per_shard``: see `count_keys`. ``build_key``: the key of a shard's item; by default the
-    items of the projector. The archiver has its own (`daicho.archive.shard_progress`).
+    ``build_key``: the key of a shard's item; by default the items of the projector. The archiver
+    has its own (`daicho.archive.shard_progress`).
     """
 
     store: Table
     stream: DescribesStream
     now: Callable[[], dt.datetime] = utc_now
-    keys_per_shard: float = KEYS_PER_SHARD
     build_key: Callable[[str], ItemKey] = claims.build_shard_key
 
     def watch(self, run: HeartbeatRun, retry_budget: RetryBudget) -> HeartbeatProgress:
@@ -136,7 +135,7 @@ class HeartbeatWatcher:
             UnavailableError: some of them may not be sent.
         """
         waiting = {shard for shards in progress.waiting.values() for shard in shards}
-        keys = count_keys(progress.open_count, len(waiting), self.keys_per_shard)
+        keys = count_keys(progress.open_count, len(waiting), KEYS_PER_SHARD)
         names = [name for name in run.names if name.entity in progress.waiting]
         self.store.batch_write(
             build_heartbeat(name, number * MAX_KEYS + key, self.now())

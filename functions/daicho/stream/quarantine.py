@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from daicho.errors import ConditionFailedError, RefusedError
@@ -19,16 +20,10 @@ from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
 from daicho.storage.protocols import apply_update
 from daicho.storage.table import Table
-from daicho.stream import claims
+from daicho.stream import claims, shard_items
 from daicho.stream.changes import PoisonRecord
 from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.records import StreamRecord
-from daicho.stream.shard_items import (
-    AlreadyAnnouncedError,
-    RetiredShardError,
-    ShardFullError,
-    put_claim,
-)
 
 MAX_MESSAGE_CHARACTERS = 1_000
 """An error may name the value that it met, of up to 400 KB; a redrive's answer, of many errors, is
@@ -83,7 +78,7 @@ class Quarantine:
             try:
                 if retry_all([one.record], self._write_claim, retry_budget):
                     return QuarantineResult(is_written=False, claimed=place)
-            except ShardFullError:
+            except shard_items.ShardFullError:
                 return QuarantineResult(stop=one.record, claimed=place)
         return QuarantineResult(claimed=len(waiting))
 
@@ -116,7 +111,7 @@ class Quarantine:
             except ConditionFailedError as refused:
                 existing = ShardClaims.from_item(shard, refused.item)
                 if existing.retired_at is not None:
-                    raise RetiredShardError(shard) from None
+                    raise shard_items.RetiredShardError(shard) from None
                 if existing.announced >= announcement.last:
                     return existing  # as much was announced already
                 # A batch of older records that were handled before: its low watermark is lower.
@@ -124,11 +119,11 @@ class Quarantine:
 
     def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""
-        now = self.now()
+        claim = Claim.for_record(record, "open", self.now())
         try:
-            put_claim(self.store, record.shard, Claim.for_record(record, "open", now))
-        except AlreadyAnnouncedError:
-            put_claim(self.store, record.shard, Claim.for_record(record, "uncertain", now))
+            shard_items.put_claim(self.store, record.shard, claim)
+        except shard_items.AlreadyAnnouncedError:
+            shard_items.put_claim(self.store, record.shard, replace(claim, state="uncertain"))
 
     def _write_payload(self, poison: PoisonRecord) -> None:
         name = claims.render_payload_name(poison.record.shard, poison.record.seq)
