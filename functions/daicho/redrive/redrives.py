@@ -17,7 +17,7 @@ from daicho.plan import Ledger
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.dismissal import DismissedItems
 from daicho.redrive.job import PARTITION, RedriveJob, find_redrive, group_by_shard
-from daicho.redrive.report import Action, RedriveReport, RedriveRequest
+from daicho.redrive.report import Action, RedrivePosition, RedriveReport, RedriveRequest
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
@@ -109,6 +109,8 @@ class Redrives:
             chosen=None if closed is None else group_by_shard(closed),
             claims=None if closed is None else len(closed),
             action=action,
+            # Behind the preview: a first step that is repeated must not be refused.
+            cursor=RedrivePosition("dismiss").cursor if action == "dismiss" else None,
         )
         self._jobs.save(job, retry_budget)
         try:
