@@ -351,8 +351,9 @@ def _start(call: Call) -> Reply:
 
 
 def _list_redrives(call: Call) -> Reply:
-    page = get_session(call).tools.redrives.list(call.values["cursor"], call.values["limit"])
-    return reply_page([job.to_json() for job in page.items], page.cursor)
+    redrives = get_session(call).tools.redrives
+    jobs, cursor = redrives.list(call.values["cursor"], call.values["limit"])
+    return reply_page([job.to_json() for job in jobs], cursor)
 
 
 def _show_redrive(call: Call) -> Reply:
