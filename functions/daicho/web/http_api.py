@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 from pydantic import ValidationError
 
 from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.runtime.token_claims import ClaimNames
 from daicho.web.http import problems
 from daicho.web.http.endpoint import BookOpener, Endpoint, InvalidRequest
 from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
-from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
+from daicho.web.http.request import HttpRequest
 from daicho.web.http.routing import Routes
 
 RETRY_AT_ONCE = {"Retry-After": "1"}
@@ -32,7 +33,7 @@ class HttpApi:
 
     request_type: ClassVar[type[HttpRequest]] = HttpRequest
 
-    def __init__(self, server: str = "", claim_names: ClaimNames = COGNITO_CLAIMS) -> None:
+    def __init__(self, server: str, claim_names: ClaimNames) -> None:
         self.routes = Routes()
         self._server, self._claim_names = server, claim_names
 

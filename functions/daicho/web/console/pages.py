@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from daicho.runtime.token_claims import ClaimNames
 from daicho.web import console, openapi
 from daicho.web.http.operation import Reply
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import ClaimNames, HttpRequest
+from daicho.web.http.request import HttpRequest
 from daicho.web.openapi.pages import CONSOLE_PATH, HTML
 
 CONFIG = "config.json"

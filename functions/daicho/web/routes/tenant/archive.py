@@ -143,7 +143,7 @@ def _list_rows(call: Call, archived: dict[str, type[Entity]]) -> Reply:
     session.tenants.check_open(session.tenant)
     entity, since, until = values["entity"], values["since"], values["until"]
     _check_range(since, until)
-    archive = session.open_archive()
+    archive = session.archive
     if archive is None:
         raise refuse(404, "this API has no archive")
     identity = ("archive", entity, since.isoformat(), until.isoformat())
