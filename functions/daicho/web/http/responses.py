@@ -82,10 +82,9 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     if names:
         views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
         return render_list([models.render_view(view) for view in views.items], views.cursor)
-    page = call.book.stored_pages.read_page(*questions, limit=limit, cursor=cursor)
-    stored = page.items
+    stored, end = call.book.read_stored_page(*questions, limit=limit, cursor=cursor)
     rows = [item_json.render_image(stored.entity, each, stored.ledger) for each in stored.images]
-    return render_list(rows, page.cursor, page.items)
+    return render_list(rows, end, stored)
 
 
 def selected_fields(call: Call) -> tuple[str, ...]:
