@@ -139,6 +139,11 @@ class QueryVariant:
     max_items: int | None = None
     series: Mapping[str, Any] | None = None
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All its query parameters."""
+        return (*self.required, *self.optional)
+
     @cached_property
     def needed(self) -> frozenset[str]:
         """The names of the parameters that must be given."""
@@ -210,7 +215,7 @@ class Operation:
         query_parameters: dict[str, Parameter] = {}
         owners: dict[str, QueryVariant] = {}
         for variant in self.variants:
-            for parameter in (*variant.required, *variant.optional):
+            for parameter in variant.parameters:
                 existing = query_parameters.setdefault(parameter.name, parameter)
                 owner = owners.setdefault(parameter.name, variant)
                 if existing.annotation != parameter.annotation:
