@@ -14,6 +14,7 @@ from daicho.web.http.pattern_examples import collect_pattern_examples
 from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
 from daicho.web.openapi.pages import PUBLIC_FOLDERS, PUBLIC_PATHS, ApiPages
+from daicho.web.openapi.static_page import serve_page
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
 from daicho.web.routes.tenant.session import TenantSession
@@ -63,18 +64,13 @@ class Api(HttpApi):
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_session))
-        pages = ApiPages(
-            self.operations,
-            server,
-            daicho.examples,
-            title,
-            has_console=console is not None,
-        )
+        has_console = console is not None
+        pages = ApiPages(self.operations, server, daicho.examples, title, has_console=has_console)
         routes = dict(pages.list_routes())
         if console is not None:
             routes |= ConsolePages(console, title, claim_names).list_routes()
-        for path, page in routes.items():
-            self.routes.add("GET", path, page)
+        for path, find in routes.items():
+            self.routes.add("GET", path, serve_page(find))
 
     def check_access(self, incoming: HttpRequest) -> None:
         """Refuse a token without a tenant; the description of the API needs no token."""

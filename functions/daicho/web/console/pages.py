@@ -13,11 +13,9 @@ from functools import cached_property
 from daicho.runtime.token_claims import ClaimNames
 from daicho.web.console.files import ConsoleFiles
 from daicho.web.console.login import list_login_origins, make_config
-from daicho.web.http.operation import Reply
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import HttpRequest
-from daicho.web.openapi.pages import CONSOLE_PATH, HTML
-from daicho.web.openapi.static_page import StaticPage
+from daicho.web.openapi.pages import CONSOLE_PATH
+from daicho.web.openapi.static_page import StaticPage, build_page
 
 CONFIG = "config.json"
 MAX_NAME = 100
@@ -35,9 +33,9 @@ class ConsolePages:
     ) -> None:
         self._settings, self._title, self._claims = settings, title, claims
 
-    def list_routes(self) -> Mapping[str, Callable[..., Reply]]:
-        """The functions that answer GET, by path."""
-        return {CONSOLE_PATH: self.show_page, f"{CONSOLE_PATH}/{{file}}": self.show_file}
+    def list_routes(self) -> Mapping[str, Callable[..., StaticPage]]:
+        """The functions that find the pages, by path."""
+        return {CONSOLE_PATH: lambda: self._page, f"{CONSOLE_PATH}/{{file}}": self.find_file}
 
     @cached_property
     def _files(self) -> ConsoleFiles:
@@ -51,36 +49,27 @@ class ConsolePages:
             f"style-src 'self'; img-src 'self' data:; connect-src {called}; base-uri 'none'; "
             "form-action 'none'; frame-ancestors 'none'"
         )
-        headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
-        return StaticPage(self._files.render_index(), HTML, headers=headers)
+        return build_page(self._files.render_index(), policy)
 
     @cached_property
     def _config(self) -> StaticPage | None:
         config = make_config(self._settings, self._title, self._claims)
         return None if config is None else StaticPage(json.dumps(config), "application/json")
 
-    def show_page(self, request: HttpRequest) -> Reply:
-        """The page itself."""
-        return self._page.answer(request.headers)
-
-    def show_file(self, request: HttpRequest, file: str) -> Reply:
+    def find_file(self, file: str) -> StaticPage:
         """A module or a style of the page, or the settings of the login.
 
         Raises:
             HttpError: 404, the page has no such file, or has another version of it; or the login
                 is not set.
         """
+        page = self._config if file == CONFIG else self._files.assets.get(file)
+        if page is not None:
+            return page
         if file == CONFIG:
-            if self._config is None:
-                raise HttpError(
-                    404,
-                    "the login of the console is not set: give OwnIssuer console_client, "
-                    "authorize_url and token_url",
-                )
-            return self._config.answer(request.headers)
-        page = self._files.assets.get(file)
-        if page is None:
             raise HttpError(
-                404, f"{CONSOLE_PATH} has no file {file[:MAX_NAME]}; load the page again"
+                404,
+                "the login of the console is not set: give OwnIssuer console_client, "
+                "authorize_url and token_url",
             )
-        return page.answer(request.headers)
+        raise HttpError(404, f"{CONSOLE_PATH} has no file {file[:MAX_NAME]}; load the page again")

@@ -6,13 +6,14 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
+from daicho.web.http.request import HttpRequest
 
 REVALIDATED = "no-cache"
 """A browser keeps the page, and asks each time whether it has changed: 304 without a body."""
@@ -21,6 +22,9 @@ FOREVER = "public, max-age=31536000, immutable"
 MIN_COMPRESSED_BYTES = 1_000
 
 _GZIP = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?P<weight>[\d.]+))?\s*(?:,|$)", re.ASCII)
+
+
+HTML = "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,21 @@ class StaticPage:
             return Reply(200, self.text, headers, self.media_type)
         headers["Content-Encoding"] = "gzip"
         return Reply(200, self._compressed, headers, self.media_type, is_base64=True)
+
+
+def build_page(text: str, policy: str) -> StaticPage:
+    """A page of HTML; ``policy``: its content security policy."""
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
+    return StaticPage(text, HTML, headers=headers)
+
+
+def serve_page(find: Callable[..., StaticPage]) -> Callable[..., Reply]:
+    """A route that answers with the page that ``find`` returns for the variables of its path."""
+
+    def answer(request: HttpRequest, **variables: str) -> Reply:
+        return find(**variables).answer(request.headers)
+
+    return answer
 
 
 def _takes_gzip(request_headers: Mapping[str, str]) -> bool:

@@ -10,11 +10,8 @@ from functools import cached_property
 from html import escape
 from importlib.resources import files
 
-from daicho.web.openapi.static_page import FOREVER, StaticPage
+from daicho.web.openapi.static_page import FOREVER, StaticPage, build_page
 
-ASSETS_PATH = "/docs/"
-"""The addresses of script and style begin with it."""
-HTML = "text/html; charset=utf-8"
 _PACKAGE = "aws_lambda_powertools.event_handler.openapi.swagger_ui"
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 
@@ -84,8 +81,7 @@ class SwaggerUi:
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
             f"connect-src {called}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
-        return StaticPage(text, HTML, headers=headers)
+        return build_page(text, policy)
 
 
 def _list_origins(server: str) -> tuple[str, ...]:
