@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
-from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Any, cast
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from pydantic import BaseModel
@@ -30,6 +28,7 @@ from daicho.web.openapi.query_kinds import add_queries
 from daicho.web.openapi.signature import DescribedEndpoint
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
+from daicho.web.schema.wire_types import list_union_members, unite_types
 
 TITLE = "Daicho"
 ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
@@ -168,7 +167,7 @@ def _describe_responses(operation: Operation) -> dict[int, Any]:
     for status in (operation.status, *operation.also, *unchanged):
         responses[status] = {"description": get_phrase(status)}
         if (models := _list_models(operation, status)) and status != 304:
-            content = {"application/json": {"model": _union_of(models)}}
+            content = {"application/json": {"model": unite_types(*models)}}
             responses[status]["content"] = content
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
     for status in sorted(_list_problems(operation)):
@@ -181,16 +180,11 @@ def _list_models(operation: Operation, status: int) -> tuple[Any, ...]:
 
     201 is answered with an item that was created, 202 with the result of a vote.
     """
-    members = [kind for result in operation.returns for kind in _list_members(result)]
+    members = [kind for result in operation.returns for kind in list_union_members(result)]
     items = [kind for kind in members if _is_item(kind)]
     if not items or len(items) == len(members) or status not in (201, 202):
         return operation.returns
     return tuple(kind for kind in members if _is_item(kind) == (status == 201))
-
-
-def _list_members(result: Any) -> tuple[Any, ...]:
-    """The members of a union; a generic type is none."""
-    return get_args(result) if get_origin(result) in (Union, UnionType) else (result,)
 
 
 def _is_item(model: Any) -> bool:
@@ -213,10 +207,6 @@ def _describe_problem(status: int) -> dict[str, Any]:
         }
         response["headers"] = {"Retry-After": wait}
     return response
-
-
-def _union_of(models: Sequence[Any]) -> Any:
-    return reduce(lambda first, second: first | second, models)
 
 
 def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
@@ -280,7 +270,7 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
 def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
     models = _list_models(operation, status)
-    members = [kind for result in models for kind in _list_members(result)]
+    members = [kind for result in models for kind in list_union_members(result)]
     has_version = any(map(_is_item, members)) or (operation.has_etag and status < 300)
     if has_version:
         yield "ETag", {"description": "The item's version.", **text}
