@@ -108,11 +108,13 @@ class Refusal(DaichoError):
     """What a caller asked for cannot be had, in the words of a problem document (RFC 9457).
 
     ``field`` names what of the request is at fault, where one thing is. ``type`` is the problem's,
-    where it is another than that of its status.
+    where it is another than that of its status. ``retry_after``: seconds after which a repeat may
+    succeed, where that is known.
     """
 
     status = 400
     type = ""
+    retry_after: int | None = None
 
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
@@ -157,6 +159,7 @@ class Raced(Conflict):
     """Others changed one of the items at the same time: nothing was done, so it can be repeated."""
 
     type = "raced"
+    retry_after = 1
 
     def __init__(
         self,
@@ -218,10 +221,7 @@ class ReferenceNotFound(Invalid):
 
 
 class BeingBuilt(Refusal):
-    """What would answer does not include all items yet, because its declaration is new or changed.
-
-    ``retry_after``: seconds after which a repeat may be answered.
-    """
+    """What would answer does not include all items yet: its declaration is new or changed."""
 
     status = 503
     type = "being-built"

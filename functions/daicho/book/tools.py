@@ -16,7 +16,6 @@ from daicho.storage.item_cache import ItemCache
 
 if TYPE_CHECKING:
     from daicho.book.item_reader import ItemReader
-    from daicho.book.request_records import RequestRecords
     from daicho.book.sections import BookSections
     from daicho.book.totals import BookTotals
     from daicho.declare.entity import Entity
@@ -142,13 +141,6 @@ class BookTools:
             self.history,
             self.access,
         )
-
-    @cached_property
-    def request_records(self) -> RequestRecords:
-        """Answers requests under an Idempotency-Key."""
-        from daicho.book.request_records import RequestRecords
-
-        return RequestRecords(self.table, self.tenant, self.clock, self.writer)
 
     @cached_property
     def object_writer(self) -> ObjectWriter:

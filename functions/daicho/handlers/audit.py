@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
@@ -44,4 +42,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

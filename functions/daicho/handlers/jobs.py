@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -46,4 +45,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

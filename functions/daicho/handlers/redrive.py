@@ -5,9 +5,7 @@ A command calls it with a `RedriveRequest`, the state machine of jobs with the n
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
@@ -56,4 +54,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -56,4 +55,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -5,9 +5,8 @@ It also starts a rebuild if an item of an older generation was found.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
@@ -47,4 +46,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 from threading import Lock
-from typing import Protocol
 
 from daicho.errors import StoreError
 from daicho.jobs.lease import JobStore
@@ -33,29 +31,17 @@ class JobStep:
         return {"done": self.done, "wait": self.wait}
 
 
-class StepDependencies(Protocol):
-    """What each step of a job in passes needs."""
-
-    @property
-    def jobs(self) -> JobStore:
-        """Where the job is saved."""
-
-    @property
-    def now(self) -> Callable[[], dt.datetime]:
-        """The clock."""
-
-
 class PassStep:
     """One step of a job that scans the table in passes: how it waits, and what it saves."""
 
-    def __init__(self, on: StepDependencies, job: PassRecord) -> None:
-        self._dependencies, self._record = on, job
-        self._saved = on.now()
+    def __init__(self, jobs: JobStore, job: PassRecord) -> None:
+        self._jobs, self._record = jobs, job
+        self._saved = jobs.now()
         self._lock = Lock()
 
     def wait(self, seconds: int) -> JobStep:
         """End the step; the next one begins after so many seconds."""
-        until = self._dependencies.now() + dt.timedelta(seconds=seconds)
+        until = self._jobs.now() + dt.timedelta(seconds=seconds)
         self._record.waits = keys.render_instant(until) if seconds else ""
         self.save()
         return JobStep(done=False, wait=seconds)
@@ -80,10 +66,10 @@ class PassStep:
 
     def save(self) -> None:
         """Save the job."""
-        self._dependencies.jobs.save(self._record)
-        self._saved = self._dependencies.now()
+        self._jobs.save(self._record)
+        self._saved = self._jobs.now()
 
     def save_at_intervals(self) -> None:
         """Save the job if the last save was some seconds ago."""
-        if self._dependencies.now() >= self._saved + SAVE_INTERVAL:
+        if self._jobs.now() >= self._saved + SAVE_INTERVAL:
             self.save()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
@@ -64,15 +64,7 @@ class OperatorTools:
     @cached_property
     def health(self) -> Health:
         """The health of the stack."""
-        return Health(
-            self.store,
-            self.failures,
-            self.ledger,
-            self.settings.stage,
-            self.settings.dashboard,
-            dirty_shards=self.settings.dirty_shards,
-            now=self.now,
-        )
+        return Health(self.store, self.failures, self.ledger, self.settings, self.now)
 
     @cached_property
     def map_all(self) -> Mapper:
@@ -81,18 +73,16 @@ class OperatorTools:
 
     def list_recounts(self) -> list[dict[str, Any]]:
         """Tallies whose correct value is not known."""
+        pages = self.store.query_pages(Query(LIST, consistent=True))
+        recounts = (Recount.from_item(item) for page in pages for item in page.items)
         return [
             {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
-            for recount in islice(self._iterate_recounts(), MAX_RECOUNTS)
+            for recount in islice(recounts, MAX_RECOUNTS)
         ]
 
     def open_session(self, caller: Caller) -> OperatorSession:
         """The session of a request."""
         return OperatorSession(self, caller.subject)
-
-    def _iterate_recounts(self) -> Iterator[Recount]:
-        for page in self.store.query_pages(Query(LIST, consistent=True)):
-            yield from map(Recount.from_item, page.items)
 
 
 class OperatorSession:

@@ -12,15 +12,15 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
+from daicho.jobs.lease import JobStore
 from daicho.jobs.record import PassRecord
-from daicho.jobs.step import JobStep, PassStep, StepDependencies
+from daicho.jobs.step import JobStep, PassStep
 from daicho.release.states import read_deployed
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems
 
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
 Phase = Literal["touch", "prove", "fill"]
@@ -162,24 +162,15 @@ class SpeedMeter:
             samples.append((now, job.seen, units))
 
 
-class TableStepDependencies(StepDependencies, Protocol):
-    """What each step of a job over the whole table needs. ``settle``: see `Rebuild`."""
-
-    @property
-    def store(self) -> GetsItems:
-        """The table."""
-
-    @property
-    def settle(self) -> int:
-        """Seconds after which what ran at the end of a deployment has ended."""
-
-
 class TableStep(PassStep):
-    """One step of a job over the whole table: how it waits for deployments and for people."""
+    """One step of a job over the whole table: how it waits for deployments and for people.
 
-    def __init__(self, on: TableStepDependencies, job: TableJob) -> None:
-        super().__init__(on, job)
-        self._table_dependencies, self._table_job = on, job
+    ``settle``: seconds after which what ran at the end of a deployment has ended (see `Rebuild`).
+    """
+
+    def __init__(self, jobs: JobStore, job: TableJob, settle: int) -> None:
+        super().__init__(jobs, job)
+        self._table_jobs, self._table_job, self._settle = jobs, job, settle
 
     def wait_for_deployment(self) -> JobStep | None:
         """End the step while a deployment is under way; None if the step may continue.
@@ -187,14 +178,14 @@ class TableStep(PassStep):
         Before a pass that may be a proof, also wait until what ran before the deployment has ended.
         Until then it may write, and does not announce it.
         """
-        job, on = self._table_job, self._table_dependencies
-        deployed = read_deployed(on.store)
+        job, now = self._table_job, self._table_jobs.now
+        deployed = read_deployed(self._table_jobs.store)
         if deployed is None:
             job.reason = "a deployment is under way"
             return self.wait(DEPLOYMENT_WAIT_S)
-        settled = deployed + dt.timedelta(seconds=on.settle)
-        if job.passes > 1 and not job.began and settled > on.now():
-            return self.wait(math.ceil((settled - on.now()).total_seconds()))
+        settled = deployed + dt.timedelta(seconds=self._settle)
+        if job.passes > 1 and not job.began and settled > now():
+            return self.wait(math.ceil((settled - now()).total_seconds()))
         return None
 
     def block(self, reason: str) -> JobStep:

@@ -115,7 +115,7 @@ class _Step(TableStep):
     """One step of a purge."""
 
     def __init__(self, on: Purge, job: PurgeJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
+        super().__init__(on.jobs, job, on.settle)
         self._on, self._job, self._budget = on, job, retry_budget
         self._written = RateLimiter(job.rate)
 

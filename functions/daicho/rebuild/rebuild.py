@@ -151,7 +151,7 @@ class _Step(TableStep):
     """One step of a rebuild."""
 
     def __init__(self, on: Rebuild, job: RebuildJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
+        super().__init__(on.jobs, job, on.settle)
         self._on, self._job, self._budget = on, job, retry_budget
         self._shown = on.now()
         page_touch = on.build_page_touch(job, retry_budget)

@@ -127,7 +127,7 @@ class _Deletion(PassStep):
     """One step of a deletion."""
 
     def __init__(self, on: DeletionWorker, job: DeletionJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
+        super().__init__(on.jobs, job)
         self._on, self._job, self._patience = on, job, retry_budget
 
     def run_phases(self) -> JobStep:

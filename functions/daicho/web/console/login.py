@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from daicho.web.http.request import ClaimNames
+from daicho.runtime.token_claims import ClaimNames
 
 SCOPE = "openid"
 OPERATOR_GROUP, ADMIN_GROUP = "operator", "admin"

@@ -10,11 +10,14 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from daicho.web import console, openapi
+from daicho.runtime.token_claims import ClaimNames
+from daicho.web.console.files import ConsoleFiles
+from daicho.web.console.login import list_login_origins, make_config
 from daicho.web.http.operation import Reply
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import ClaimNames, HttpRequest
+from daicho.web.http.request import HttpRequest
 from daicho.web.openapi.pages import CONSOLE_PATH, HTML
+from daicho.web.openapi.static_page import StaticPage
 
 CONFIG = "config.json"
 MAX_NAME = 100
@@ -37,26 +40,24 @@ class ConsolePages:
         return {CONSOLE_PATH: self.show_page, f"{CONSOLE_PATH}/{{file}}": self.show_file}
 
     @cached_property
-    def _files(self) -> console.ConsoleFiles:
-        return console.ConsoleFiles()
+    def _files(self) -> ConsoleFiles:
+        return ConsoleFiles()
 
     @cached_property
-    def _page(self) -> openapi.StaticPage:
-        called = " ".join(("'self'", *console.list_login_origins(self._settings)))
+    def _page(self) -> StaticPage:
+        called = " ".join(("'self'", *list_login_origins(self._settings)))
         policy = (
             f"default-src 'none'; script-src 'self' {self._files.import_map_hash}; "
             f"style-src 'self'; img-src 'self' data:; connect-src {called}; base-uri 'none'; "
             "form-action 'none'; frame-ancestors 'none'"
         )
         headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
-        return openapi.StaticPage(self._files.render_index(), HTML, headers=headers)
+        return StaticPage(self._files.render_index(), HTML, headers=headers)
 
     @cached_property
-    def _config(self) -> openapi.StaticPage | None:
-        config = console.make_config(self._settings, self._title, self._claims)
-        return (
-            None if config is None else openapi.StaticPage(json.dumps(config), "application/json")
-        )
+    def _config(self) -> StaticPage | None:
+        config = make_config(self._settings, self._title, self._claims)
+        return None if config is None else StaticPage(json.dumps(config), "application/json")
 
     def show_page(self, request: HttpRequest) -> Reply:
         """The page itself."""

@@ -157,9 +157,9 @@ class QueryVariant:
 class Operation:
     """A method on a path, which has ``{variables}``.
 
-    ``status`` is the status of success, ``also`` has other statuses without an error,
-    ``errors`` has the statuses of errors besides 400, 403, 404, 422 and 429, and 413 and 415 of
-    a body. ``accepts_idempotency_key``: a request with the key of an earlier one gets its
+    ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
+    those of errors that follow neither from the body nor from ``headers``, and that not every
+    operation has. ``accepts_idempotency_key``: a request with the key of an earlier one gets its
     stored answer. ``body_model``: the model of a body or a reference to it; ``max_body_bytes``:
     its limit. ``has_etag``: answers have an ETag, although their model has no version.
     ``reserved_values``: values of the path's last variable that no item may have, because

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.errors import BadCursor
-from daicho.items.projection import View
 from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
+from daicho.web.http.preconditions import IF_NONE_MATCH, HasVersion, matches_any
 from daicho.web.http.shared_parameters import FIELDS
 from daicho.web.schema import models
 
@@ -23,10 +22,7 @@ NO_CONTENT = Reply(204)
 
 def show_item(call: Call, entity: Entity) -> Reply:
     """One requested item; 304 if the caller has this version already."""
-    tag = render_etag(entity)
-    if _is_current(call, tag):
-        return Reply(304, headers={"ETag": tag}, page=([entity], None))
-    return Reply(200, item_json.render_item(entity), {"ETag": tag}, page=([entity], None))
+    return show_unless_current(call, entity, lambda: item_json.render_item(entity), [entity])
 
 
 def show_one(call: Call, question: ItemRef[Any]) -> Reply:
@@ -35,10 +31,18 @@ def show_one(call: Call, question: ItemRef[Any]) -> Reply:
     if not names:
         return show_item(call, call.book.get(question))
     view = call.book.view(question, *names)
-    tag = render_etag(view)
-    if _is_current(call, tag):
-        return Reply(304, headers={"ETag": tag})
-    return Reply(200, models.render_view(view), {"ETag": tag})
+    return show_unless_current(call, view, lambda: models.render_view(view))
+
+
+def show_unless_current(
+    call: Call, shown: HasVersion, render: Callable[[], str], items: Sequence[Entity] = ()
+) -> Reply:
+    """What ``render`` returns; 304 if the caller has this version already, by If-None-Match."""
+    tag = render_etag(shown)
+    if_none_match: str | None = call.values.get(IF_NONE_MATCH.name)
+    if if_none_match is not None and matches_any(if_none_match, tag):
+        return Reply(304, headers={"ETag": tag}, page=(items, None))
+    return Reply(200, render(), {"ETag": tag}, page=(items, None))
 
 
 def list_one(call: Call, question: ItemRef[Any]) -> Reply:
@@ -73,18 +77,14 @@ def show_written(
 
 def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     """A page of a list."""
-    limit, cursor, names = (
-        call.values["limit"],
-        call.values["cursor"],
-        selected_fields(call),
-    )
+    limit, cursor = call.values["limit"], call.values["cursor"]
+    names = selected_fields(call)
     if names:
         views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
         return render_list([models.render_view(view) for view in views.items], views.cursor)
-    page = call.book.stored_pages.read_page(*questions, limit=limit, cursor=cursor)
-    stored = page.items
+    stored, end = call.book.read_stored_page(*questions, limit=limit, cursor=cursor)
     rows = [item_json.render_image(stored.entity, each, stored.ledger) for each in stored.images]
-    return render_list(rows, page.cursor, page.items)
+    return render_list(rows, end, stored)
 
 
 def selected_fields(call: Call) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def selected_fields(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.split(","))) if text else ()
 
 
-def render_etag(item: Entity | View) -> str:
+def render_etag(item: HasVersion) -> str:
     """The ETag of an item: its version in quotes."""
     return f'"{item.version}"'
 
@@ -135,12 +135,6 @@ def fill_path(path: str, values: Mapping[str, object]) -> str:
         else:
             parameters[name] = text
     return f"{path}?{urlencode(parameters)}" if parameters else path
-
-
-def _is_current(call: Call, tag: str) -> bool:
-    """Whether the caller has the version of this tag already, according to If-None-Match."""
-    if_none_match: str | None = call.values.get(IF_NONE_MATCH.name)
-    return if_none_match is not None and matches_any(if_none_match, tag)
 
 
 def _render_plain(value: object) -> str:

@@ -17,6 +17,7 @@ from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
 from daicho.web.http import problems
 from daicho.web.http.operation import Operation
+from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.http.problem_types import find_type, get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.routing import PathPattern
@@ -33,6 +34,8 @@ from daicho.web.routes.tenant.operations import build_admin_operations
 TITLE = "Daicho"
 ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
 """Problems that every operation may answer."""
+HEADER_PROBLEMS = {IDEMPOTENCY_KEY.name: 409, IF_MATCH.name: 412}
+"""Problems that an operation may answer because it takes a header."""
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
 SECURITY_SCHEME = "token"
@@ -155,12 +158,14 @@ def _describe_variants(operation: Operation) -> str | None:
 def _list_problems(operation: Operation) -> set[int]:
     """The statuses of an operation's refusals. One with a body may refuse its size and its type."""
     of_body = (413, 415) if operation.body is not None else ()
-    return {*ANYWHERE, *operation.errors, *of_body}
+    of_headers = (HEADER_PROBLEMS.get(header.name) for header in operation.headers)
+    return {*ANYWHERE, *operation.errors, *of_body, *filter(None, of_headers)}
 
 
 def _describe_responses(operation: Operation) -> dict[int, Any]:
     responses: dict[int, Any] = {401: {"description": get_phrase(401)}}
-    for status in (operation.status, *operation.also):
+    unchanged = (304,) if IF_NONE_MATCH in operation.headers else ()
+    for status in (operation.status, *operation.also, *unchanged):
         responses[status] = {"description": get_phrase(status)}
         if (models := _list_models(operation, status)) and status != 304:
             content = {"application/json": {"model": _union_of(models)}}

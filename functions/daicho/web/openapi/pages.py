@@ -13,11 +13,12 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from daicho.web import openapi
 from daicho.web.http import problem_types
 from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
+from daicho.web.openapi.static_page import StaticPage
+from daicho.web.openapi.swagger import SwaggerUi
 
 DOCS_PATH = "/docs"
 DOCUMENT_PATH = "/openapi.json"
@@ -91,21 +92,23 @@ class ApiPages:
         }
 
     @cached_property
-    def _document(self) -> openapi.StaticPage:
-        document = openapi.describe_operations(
+    def _document(self) -> StaticPage:
+        from daicho.web.openapi.document import describe_operations  # noqa: PLC0415  # ADR 0158
+
+        document = describe_operations(
             self._operations,
             server=self._server,
             examples=self._examples,
             title=self._title,
         )
-        return openapi.StaticPage(json.dumps(document), "application/json")
+        return StaticPage(json.dumps(document), "application/json")
 
     @cached_property
-    def _swagger_ui(self) -> openapi.SwaggerUi:
-        return openapi.SwaggerUi(self._title, self._server)
+    def _swagger_ui(self) -> SwaggerUi:
+        return SwaggerUi(self._title, self._server)
 
     @cached_property
-    def _root(self) -> openapi.StaticPage:
+    def _root(self) -> StaticPage:
         # At the local AWS the root may be asked for without its last slash: a link relative to
         # that would lose the path of the API.
         links = "\n".join(
@@ -115,7 +118,7 @@ class ApiPages:
         )
         text = _ROOT.format(title=escape(self._title), links=links)
         headers = {"Content-Security-Policy": _ROOT_POLICY, "Referrer-Policy": "no-referrer"}
-        return openapi.StaticPage(text, HTML, headers=headers)
+        return StaticPage(text, HTML, headers=headers)
 
     def show_root(self, request: HttpRequest) -> Reply:
         """Links to the other pages."""
@@ -158,4 +161,4 @@ class ApiPages:
 
 def _answer_problems(request: HttpRequest, text: str) -> Reply:
     headers = {"Content-Security-Policy": _PROBLEMS_POLICY}
-    return openapi.StaticPage(text, HTML, headers=headers).answer(request.headers)
+    return StaticPage(text, HTML, headers=headers).answer(request.headers)

@@ -94,7 +94,6 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.body,
         status,
         also=tuple(sorted(also - {status})),
-        errors=_list_errors(route, signature),
     )
 
 
@@ -217,12 +216,6 @@ class _FunctionAnswerer:
         keys, home = models.list_key_names(type(item)), self._homes.get(type(item))
         path = home.path if home else f"{self._route.path}/{{{keys[-1]}}}"
         return responses.render_location(path, (*list_variables(path), *keys), item)
-
-
-def _list_errors(route: Route, signature: _Signature) -> tuple[int, ...]:
-    changes = (409,) if route.method != "GET" else ()
-    conditional = (412,) if IF_MATCH in signature.headers else ()
-    return (*changes, *conditional)
 
 
 def _creates(route: Route, returns: Any) -> bool:

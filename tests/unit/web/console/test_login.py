@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.console.login import list_login_origins, make_config
-from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames
 
 LOGIN = {
     "client": "console",
