@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from botocore.config import Config
-
 from daicho.errors import UnprocessedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.capacity import CapacityUnits, MeteredResult
+from daicho.storage.capacity import WRITES, CapacityUnits, MeteredResult
 from daicho.storage.direct.client import DirectClient
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
@@ -37,7 +35,7 @@ from daicho.storage.requests import (
     read_insert_outcome,
     to_key_image,
 )
-from daicho.storage.sessions import get_session, open_client
+from daicho.storage.sessions import build_config, get_session, open_client
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -78,26 +76,15 @@ class Table:
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
-        try:
-            answer = self._client.get_item(
-                TableName=self.name, Key=to_key_image(key), ConsistentRead=consistent
-            )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"get {key}") from error
-        return answer.get("Item")
+        key_image = to_key_image(key)
+        request = {"TableName": self.name, "Key": key_image, "ConsistentRead": consistent}
+        return self._call(self._client.get_item, request, "get", key).get("Item")
 
     def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
         """Read some attributes of one item, consistently: less data, but as many units."""
-        try:
-            answer = self._client.get_item(
-                TableName=self.name,
-                Key=to_key_image(key),
-                ConsistentRead=True,
-                **build_projection(names),
-            )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"get {key}") from error
-        return answer.get("Item")
+        request = {"TableName": self.name, "Key": to_key_image(key), "ConsistentRead": True}
+        request |= build_projection(names)
+        return self._call(self._client.get_item, request, "get", key).get("Item")
 
     def batch_get(
         self,
@@ -125,14 +112,9 @@ class Table:
 
     def query(self, query: Query) -> ItemPage:
         """Read one page."""
-        request = query.to_request()
-        try:
-            answer = self._client.query(TableName=self.name, **request)
-        except AWS_ERRORS as error:
-            raise translate_error(
-                error, f"query {query.index or 'table'} {query.partition}"
-            ) from error
-        return ItemPage.from_answer(answer)
+        request = {"TableName": self.name, **query.to_request()}
+        subject = f"{query.index or 'table'} {query.partition}"
+        return ItemPage.from_answer(self._call(self._client.query, request, "query", subject))
 
     def query_pages(self, query: Query) -> Iterator[ItemPage]:
         """Read page after page to the end, each on demand."""
@@ -144,14 +126,9 @@ class Table:
 
     def scan(self, scan: Scan) -> ItemPage:
         """Read one page of a segment of the whole table."""
-        request = scan.to_request()
-        try:
-            answer = self._client.scan(TableName=self.name, **request)
-        except AWS_ERRORS as error:
-            raise translate_error(
-                error, f"scan segment {scan.segment} of {scan.segments}"
-            ) from error
-        return ItemPage.from_answer(answer)
+        request = {"TableName": self.name, **scan.to_request()}
+        subject = f"segment {scan.segment} of {scan.segments}"
+        return ItemPage.from_answer(self._call(self._client.scan, request, "scan", subject))
 
     def put(
         self,
@@ -167,12 +144,9 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = build_expressions(condition, names, values, returns)
-        try:
-            answer = self._client.put_item(TableName=self.name, Item=item, **request)
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"put {get_key(item)}") from error
-        return answer.get("Attributes")
+        request = {"TableName": self.name, "Item": item}
+        request |= build_expressions(condition, names, values, returns)
+        return self._call(self._client.put_item, request, "put", get_key(item)).get("Attributes")
 
     def update(
         self,
@@ -189,14 +163,9 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = build_expressions(condition, names, values, returns)
-        try:
-            answer = self._client.update_item(
-                TableName=self.name, Key=to_key_image(key), UpdateExpression=update, **request
-            )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"update {key}") from error
-        return answer.get("Attributes")
+        request = {"TableName": self.name, "Key": to_key_image(key), "UpdateExpression": update}
+        request |= build_expressions(condition, names, values, returns)
+        return self._call(self._client.update_item, request, "update", key).get("Attributes")
 
     def delete(
         self,
@@ -211,12 +180,9 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = build_expressions(condition, names, values, "ALL_OLD")
-        try:
-            answer = self._client.delete_item(TableName=self.name, Key=to_key_image(key), **request)
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"delete {key}") from error
-        return answer.get("Attributes")
+        request = {"TableName": self.name, "Key": to_key_image(key)}
+        request |= build_expressions(condition, names, values, "ALL_OLD")
+        return self._call(self._client.delete_item, request, "delete", key).get("Attributes")
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none; at most 100, each of another item, at two units each.
@@ -228,14 +194,12 @@ class Table:
             ContendedError: another write used one of the items.
             UnansweredError: it is not known whether it was done.
         """
-        items: list[Any] = [
+        items = [
             {type(write).__name__: {"TableName": self.name, **write.to_request()}}
             for write in writes
         ]
-        try:
-            self._client.transact_write_items(TransactItems=items)
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"transaction of {len(writes)}") from error
+        request = {"TransactItems": items}
+        self._call(self._client.transact_write_items, request, "transaction of", len(writes))
 
     def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
         """Insert up to 25 items, each on its own; the outcomes are in the order of the items.
@@ -245,16 +209,15 @@ class Table:
         Raises:
             StoreError: no outcome is known; any of the items may have been inserted.
         """
-        statements: Any = [build_insert(self.name, item) for item in items]
-        try:
-            answer = self._client.batch_execute_statement(Statements=statements)
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"insert of {len(items)}") from error
+        request = {"Statements": [build_insert(self.name, item) for item in items]}
+        send = self._client.batch_execute_statement
+        answer = self._call(send, request, "insert of", len(items))
         return [read_insert_outcome(response) for response in answer["Responses"]]
 
     def with_announcement(self, announce: Callable[[], None]) -> Table:
-        """The same table; ``announce`` is called before each write."""
-        return _AnnouncingTable(self._client, self.name, self.units, announce)
+        """The same table; ``announce`` is called before each request that writes."""
+        client: Any = _AnnouncingClient(self._client, announce)
+        return Table(client, self.name, self.units)
 
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
@@ -293,66 +256,48 @@ class Table:
         raise UnprocessedError(list(left))
 
     def _get_chunk(self, keys: Sequence[ItemKey], consistent: bool) -> BatchGetResult:
-        request = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
-        try:
-            answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"batch get of {len(keys)}") from error
+        wanted = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
+        request = {"RequestItems": {self.name: wanted}}
+        answer: Any = self._call(self._client.batch_get_item, request, "batch get of", len(keys))
         found = answer["Responses"].get(self.name, ())
         items = {get_key(item): item for item in found}
         unprocessed = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", ())
         return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 
     def _write_chunk(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        try:
-            answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"batch write of {len(requests)}") from error
+        request, send = {"RequestItems": {self.name: requests}}, self._client.batch_write_item
+        answer: Any = self._call(send, request, "batch write of", len(requests))
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
 
+    @staticmethod
+    def _call(
+        send: Callable[..., T], request: Mapping[str, Any], action: str, subject: object
+    ) -> T:
+        """Send a request; ``action`` and ``subject`` describe it in an error."""
+        try:
+            return send(**request)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"{action} {subject}") from error
 
-class _AnnouncingTable(Table):
-    """A table that calls a function before each write."""
 
-    def __init__(
-        self,
-        client: DynamoDBClient,
-        name: str,
-        units: CapacityUnits,
-        announce: Callable[[], None],
-    ) -> None:
-        super().__init__(client, name, units)
-        self._announce = announce
+class _AnnouncingClient:
+    """A client of DynamoDB that calls a function before each write."""
 
-    def put(self, *given: Any, **named: Any) -> Image | None:
-        """See `Table.put`."""
-        self._announce()
-        return super().put(*given, **named)
+    def __init__(self, client: Any, announce: Callable[[], None]) -> None:
+        self._client, self._announce = client, announce
 
-    def update(self, *given: Any, **named: Any) -> Image | None:
-        """See `Table.update`."""
-        self._announce()
-        return super().update(*given, **named)
+    def __getattr__(self, name: str) -> Any:
+        if name == "_client":  # a copy is made without `__init__`, and asked for its hooks
+            raise AttributeError(name)
+        request = getattr(self._client, name)
+        if name not in WRITES:
+            return request
 
-    def delete(self, *given: Any, **named: Any) -> Image | None:
-        """See `Table.delete`."""
-        self._announce()
-        return super().delete(*given, **named)
+        def announced(**parameters: Any) -> Any:
+            self._announce()
+            return request(**parameters)
 
-    def transact(self, writes: Sequence[Write]) -> None:
-        """See `Table.transact`."""
-        self._announce()
-        super().transact(writes)
-
-    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
-        """See `Table.insert_batch`."""
-        self._announce()
-        return super().insert_batch(items)
-
-    def batch_write(self, *given: Any, **named: Any) -> None:
-        """See `Table.batch_write`."""
-        self._announce()
-        super().batch_write(*given, **named)
+        return announced
 
 
 def open_table(
@@ -366,14 +311,12 @@ def open_table(
 ) -> Table:
     """A table with a client whose attempts and timeouts are bounded.
 
-    One call takes at most ``attempts`` × (1 + ``timeout``) seconds, and the SDK's pauses between
-    (botocore 1.44 changed the default number of attempts, so it is set here). ``endpoint`` and
-    ``region`` are for programs outside Lambda; the environment is the default.
+    One call takes at most ``attempts`` × (1 + ``timeout``) seconds, and the SDK's pauses between.
+    ``endpoint`` and ``region`` are for programs outside Lambda; the environment is the default.
     """
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": attempts},
-        connect_timeout=1.0,
-        read_timeout=timeout,
+    config = build_config(
+        attempts,
+        timeout,
         max_pool_connections=connections,
         parameter_validation=False,  # the requests are ours; it costs a third of a call's CPU
     )
