@@ -194,6 +194,16 @@ class MigrationPlan:
     added: tuple[str, ...] = ()
 
 
+DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
+DERIVED_KINDS: Mapping[str, type[DerivedPlan]] = {
+    "searches": SearchPlan,
+    "listings": ListingPlan,
+    "aggregates": AggregatePlan,
+    "uniques": UniquePlan,
+}
+"""The kinds of declarations that images derive, by their attribute of a plan."""
+
+
 @dataclass(frozen=True)
 class RetiringPlan:
     """Instances that an entity does not declare any more, and still derives (EXACTNESS rule 25).
@@ -207,7 +217,12 @@ class RetiringPlan:
     uniques: tuple[UniquePlan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.searches or self.listings or self.aggregates or self.uniques)
+        return bool(self.declarations)
+
+    @property
+    def declarations(self) -> tuple[DerivedPlan, ...]:
+        """All of them."""
+        return (*self.searches, *self.listings, *self.aggregates, *self.uniques)
 
 
 @dataclass(frozen=True)
@@ -276,9 +291,8 @@ class EntityPlan:
     @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
-        derived: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
-        derived = [*self.derived_searches, *self.derived_listings]
-        derived += [*self.derived_aggregates, *self.derived_uniques]
+        own = (*self.searches, *self.listings, *self.aggregates, *self.uniques)
+        derived: tuple[DerivedPlan, ...] = (*own, *self.retiring.declarations)
         return frozenset((declaration.name, declaration.since) for declaration in derived)
 
     @cached_property
@@ -342,14 +356,11 @@ class EntityPlan:
 
 
 _TYPES: Mapping[str, type[Any]] = {
+    **DERIVED_KINDS,
     "key": KeyPlan,
-    "searches": SearchPlan,
     "through": ThroughPlan,
-    "listings": ListingPlan,
-    "aggregates": AggregatePlan,
     "figures": FigurePlan,
     "counters": CounterPlan,
-    "uniques": UniquePlan,
     "expires": ExpiryPlan,
     "retiring": RetiringPlan,
     "migrations": MigrationPlan,
