@@ -76,15 +76,26 @@ class Table:
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
-        key_image = to_key_image(key)
-        request = {"TableName": self.name, "Key": key_image, "ConsistentRead": consistent}
-        return self._call(self._client.get_item, request, "get", key).get("Item")
+        try:
+            answer = self._client.get_item(
+                TableName=self.name, Key=to_key_image(key), ConsistentRead=consistent
+            )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"get {key}") from error
+        return answer.get("Item")
 
     def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
         """Read some attributes of one item, consistently: less data, but as many units."""
-        request = {"TableName": self.name, "Key": to_key_image(key), "ConsistentRead": True}
-        request |= build_projection(names)
-        return self._call(self._client.get_item, request, "get", key).get("Item")
+        try:
+            answer = self._client.get_item(
+                TableName=self.name,
+                Key=to_key_image(key),
+                ConsistentRead=True,
+                **build_projection(names),
+            )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"get {key}") from error
+        return answer.get("Item")
 
     def batch_get(
         self,
@@ -112,9 +123,14 @@ class Table:
 
     def query(self, query: Query) -> ItemPage:
         """Read one page."""
-        request = {"TableName": self.name, **query.to_request()}
-        subject = f"{query.index or 'table'} {query.partition}"
-        return ItemPage.from_answer(self._call(self._client.query, request, "query", subject))
+        request = query.to_request()
+        try:
+            answer = self._client.query(TableName=self.name, **request)
+        except AWS_ERRORS as error:
+            raise translate_error(
+                error, f"query {query.index or 'table'} {query.partition}"
+            ) from error
+        return ItemPage.from_answer(answer)
 
     def query_pages(self, query: Query) -> Iterator[ItemPage]:
         """Read page after page to the end, each on demand."""
@@ -126,9 +142,14 @@ class Table:
 
     def scan(self, scan: Scan) -> ItemPage:
         """Read one page of a segment of the whole table."""
-        request = {"TableName": self.name, **scan.to_request()}
-        subject = f"segment {scan.segment} of {scan.segments}"
-        return ItemPage.from_answer(self._call(self._client.scan, request, "scan", subject))
+        request = scan.to_request()
+        try:
+            answer = self._client.scan(TableName=self.name, **request)
+        except AWS_ERRORS as error:
+            raise translate_error(
+                error, f"scan segment {scan.segment} of {scan.segments}"
+            ) from error
+        return ItemPage.from_answer(answer)
 
     def put(
         self,
@@ -144,9 +165,12 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = {"TableName": self.name, "Item": item}
-        request |= build_expressions(condition, names, values, returns)
-        return self._call(self._client.put_item, request, "put", get_key(item)).get("Attributes")
+        request = build_expressions(condition, names, values, returns)
+        try:
+            answer = self._client.put_item(TableName=self.name, Item=item, **request)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"put {get_key(item)}") from error
+        return answer.get("Attributes")
 
     def update(
         self,
@@ -163,9 +187,14 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = {"TableName": self.name, "Key": to_key_image(key), "UpdateExpression": update}
-        request |= build_expressions(condition, names, values, returns)
-        return self._call(self._client.update_item, request, "update", key).get("Attributes")
+        request = build_expressions(condition, names, values, returns)
+        try:
+            answer = self._client.update_item(
+                TableName=self.name, Key=to_key_image(key), UpdateExpression=update, **request
+            )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"update {key}") from error
+        return answer.get("Attributes")
 
     def delete(
         self,
@@ -180,9 +209,12 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = {"TableName": self.name, "Key": to_key_image(key)}
-        request |= build_expressions(condition, names, values, "ALL_OLD")
-        return self._call(self._client.delete_item, request, "delete", key).get("Attributes")
+        request = build_expressions(condition, names, values, "ALL_OLD")
+        try:
+            answer = self._client.delete_item(TableName=self.name, Key=to_key_image(key), **request)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"delete {key}") from error
+        return answer.get("Attributes")
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none; at most 100, each of another item, at two units each.
@@ -194,12 +226,14 @@ class Table:
             ContendedError: another write used one of the items.
             UnansweredError: it is not known whether it was done.
         """
-        items = [
+        items: list[Any] = [
             {type(write).__name__: {"TableName": self.name, **write.to_request()}}
             for write in writes
         ]
-        request = {"TransactItems": items}
-        self._call(self._client.transact_write_items, request, "transaction of", len(writes))
+        try:
+            self._client.transact_write_items(TransactItems=items)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"transaction of {len(writes)}") from error
 
     def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
         """Insert up to 25 items, each on its own; the outcomes are in the order of the items.
@@ -209,9 +243,11 @@ class Table:
         Raises:
             StoreError: no outcome is known; any of the items may have been inserted.
         """
-        request = {"Statements": [build_insert(self.name, item) for item in items]}
-        send = self._client.batch_execute_statement
-        answer = self._call(send, request, "insert of", len(items))
+        statements: Any = [build_insert(self.name, item) for item in items]
+        try:
+            answer = self._client.batch_execute_statement(Statements=statements)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"insert of {len(items)}") from error
         return [read_insert_outcome(response) for response in answer["Responses"]]
 
     def with_announcement(self, announce: Callable[[], None]) -> Table:
@@ -256,28 +292,22 @@ class Table:
         raise UnprocessedError(list(left))
 
     def _get_chunk(self, keys: Sequence[ItemKey], consistent: bool) -> BatchGetResult:
-        wanted = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
-        request = {"RequestItems": {self.name: wanted}}
-        answer: Any = self._call(self._client.batch_get_item, request, "batch get of", len(keys))
+        request = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
+        try:
+            answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"batch get of {len(keys)}") from error
         found = answer["Responses"].get(self.name, ())
         items = {get_key(item): item for item in found}
         unprocessed = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", ())
         return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 
     def _write_chunk(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        request, send = {"RequestItems": {self.name: requests}}, self._client.batch_write_item
-        answer: Any = self._call(send, request, "batch write of", len(requests))
-        return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
-
-    @staticmethod
-    def _call(
-        send: Callable[..., T], request: Mapping[str, Any], action: str, subject: object
-    ) -> T:
-        """Send a request; ``action`` and ``subject`` describe it in an error."""
         try:
-            return send(**request)
+            answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
         except AWS_ERRORS as error:
-            raise translate_error(error, f"{action} {subject}") from error
+            raise translate_error(error, f"batch write of {len(requests)}") from error
+        return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
 
 
 class _AnnouncingClient:
