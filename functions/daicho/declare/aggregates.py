@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
 from daicho.declare.figures.measures import (
-    KINDS,
     Count,
     Figure,
     Max,
@@ -22,8 +20,7 @@ from daicho.declare.figures.measures import (
 from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_condition
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
-from daicho.plan import Part, RollupMode
-from daicho.plan.figures.figure_plans import FigurePlan
+from daicho.plan import RollupMode
 from daicho.plan.figures.series import CHUNK_BUCKETS, CHUNK_NAMES
 from daicho.tally.slots import MAX_UPDATE_PARTS
 
@@ -117,29 +114,6 @@ class Aggregate(TallyDeclaration):
                 "shards spread a ranking, and this Aggregate is not ranked; "
                 "add ranked=True, or remove shards="
             )
-
-
-def compile_figures(
-    aggregate: Aggregate,
-    compile_field: Callable[[Declaration, FieldSpec, tuple[str, ...]], str],
-    compile_part: Callable[[Declaration, PartSpec], Part],
-) -> dict[str, Any]:
-    """The plans of an aggregate's further figures and of its series, by their names in a plan.
-
-    ``compile_field`` checks a field's kind, ``compile_part`` the bucket of a series.
-    """
-    plans: list[FigurePlan] = []
-    for figure in aggregate.figures:
-        kind = KINDS[type(figure)]
-        if isinstance(figure, Count):
-            plans.append(FigurePlan(kind))
-            continue
-        name = compile_field(aggregate, figure.field, ("int", "decimal"))
-        edges = figure.buckets.edges if isinstance(figure, Percentiles) else ()
-        plans.append(FigurePlan(kind, name, tuple(map(str, edges))))
-    series = aggregate.series
-    compiled = None if series is None else compile_part(aggregate, series)
-    return {"figures": tuple(plans), "series": compiled}
 
 
 def _read_series(series: Any, *, ranked: bool) -> PartSpec | None:

@@ -9,21 +9,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from daicho import plan
-from daicho.declare.aggregates import Aggregate, Counter, compile_figures
+from daicho.declare.aggregates import Aggregate, Counter
 from daicho.declare.base import Declaration
 from daicho.declare.expires import INSTANT_KINDS, Expires
 from daicho.declare.fields import FieldSpec, changed_at, created_at
-from daicho.declare.figures.measures import Sum
+from daicho.declare.figures.measures import KINDS, Count, Figure, Percentiles, Sum
 from daicho.declare.keys import Key
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.rules import references
 from daicho.declare.rules.declared_places import list_scale_attributes
-from daicho.declare.rules.unique import compile_uniques
+from daicho.declare.rules.unique import Unique, check_unique
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check_sections
 from daicho.declare.versioned import Versioned
 from daicho.errors import DeclarationError
+from daicho.plan.figures.figure_plans import FigurePlan
 from daicho.storage.keys import render_scalar
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class _Compiler:
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
-            uniques=compile_uniques(self.entity),
+            uniques=tuple(map(self._compile_unique, self._list_declarations(Unique))),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)
@@ -242,7 +243,27 @@ class _Compiler:
             where=self._compile_condition(aggregate, aggregate.where),
             shards=aggregate.shards,
             rolled_up=aggregate.rolled_up,
-            **compile_figures(aggregate, self._compile_field, self._compile_part),
+            figures=tuple(self._compile_figure(aggregate, figure) for figure in aggregate.figures),
+            series=self._compile_part(aggregate, aggregate.series) if aggregate.series else None,
+        )
+
+    def _compile_figure(self, aggregate: Aggregate, figure: Figure) -> FigurePlan:
+        kind = KINDS[type(figure)]
+        if isinstance(figure, Count):
+            return FigurePlan(kind)
+        name = self._compile_field(aggregate, figure.field, ("int", "decimal"))
+        edges = figure.buckets.edges if isinstance(figure, Percentiles) else ()
+        return FigurePlan(kind, name, tuple(map(str, edges)))
+
+    def _compile_unique(self, unique: Unique) -> plan.UniquePlan:
+        check_unique(self.entity, unique)
+        return plan.UniquePlan(
+            unique.name,
+            UNNUMBERED,
+            tuple(self._compile_field(unique, spec, KEY_KINDS) for spec in unique.fields),
+            tuple(self._compile_field(unique, spec, KEY_KINDS) for spec in unique.within),
+            unique.fold,
+            plan.NEWEST_FOLD if unique.fold == "full" else plan.FIRST_FOLD,
         )
 
     def _compile_counter(self, counter: Counter) -> plan.CounterPlan:
@@ -287,7 +308,7 @@ class _Compiler:
         field = self.expires.field
         return self.expires.compile_plan(
             None if field is None else self._compile_field(self.expires, field, INSTANT_KINDS),
-            self._compile_condition(self.expires, self.expires.condition),
+            self._compile_condition(self.expires, self.expires.where),
         )
 
     def _check_objects(self) -> None:
