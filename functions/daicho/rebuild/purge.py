@@ -23,8 +23,8 @@ from daicho.jobs.lease import JobStore, is_under_way
 from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import (
     BackfillState,
+    add_instances_update,
     build_backfill_key,
-    purge_update,
     render_instance,
 )
 from daicho.plan import Ledger
@@ -186,7 +186,9 @@ class _Step(TableStep):
         job, on = self._job, self._on
         for entity, instances in job.instances.items():
             state = self._read_state(entity)
-            if state is not None and not try_update(on.store, purge_update(state, instances)):
+            if state is None:
+                continue
+            if not try_update(on.store, add_instances_update(state, "purged", instances)):
                 return self.wait(DEPLOYMENT_WAIT_S)
         if more := list_unpurged(on.ledger, read_stage_states(on.store).states):
             job.instances = choose_instances(more)
