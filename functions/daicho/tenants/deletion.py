@@ -17,19 +17,18 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass
 
 from daicho.archive import forget_requests
-from daicho.jobs.lease import JobStore
-from daicho.jobs.step import JobStep, PassStep
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.jobs.pass_step import MAX_PARALLELISM, PassDependencies, PassStep
+from daicho.jobs.step import JobStep
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
-from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
+from daicho.storage.parallel_scan import ScanRound
 from daicho.storage.protocols import ObjectVersion, try_update
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
@@ -42,34 +41,23 @@ UPLOAD_MARGIN_S = 40
 """A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
 more seconds, and a request takes at most 29."""
 VERSIONS_PER_REQUEST = 1_000
-MAX_PARALLELISM = 4
-"""Segments at once. A page of each may hold some thousands of items to remove."""
 WRITES_PER_SECOND = 1_000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class DeletionWorker:
+@dataclass(frozen=True, kw_only=True)
+class DeletionWorker(PassDependencies):
     """The dependencies of a deletion.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
-    ``settle`` and ``uploads``: seconds before each further pass, and at least before the second
-    one, when every upload URL has expired. ``segments``: the number of segments of the table, of
-    which ``parallelism`` are scanned at the same time. ``read`` limits units and ``written`` items
-    a second.
+    ``uploads``: seconds at least before the second pass, when every upload URL has expired.
+    ``written`` limits items written a second.
     """
 
-    store: Table
     failures: Bucket
     objects: Bucket | None
-    jobs: JobStore
-    now: Callable[[], dt.datetime]
-    settle: int
     uploads: int
-    segments: int = 32
-    parallelism: int = 4
-    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
-    written: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+    written: RateLimiter
 
     @classmethod
     def build(
@@ -84,13 +72,12 @@ class DeletionWorker:
     ) -> DeletionWorker:
         """Build the deletion job of a deployed stack."""
         return cls(
-            store,
-            failures,
-            objects,
-            JobStore(store, now),
-            now,
-            settings.settle_seconds,
-            settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
+            store=store,
+            failures=failures,
+            objects=objects,
+            now=now,
+            settle=settings.settle_seconds,
+            uploads=settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
             written=RateLimiter(WRITES_PER_SECOND),
@@ -123,12 +110,8 @@ class DeletionWorker:
         return max(self.settle, self.uploads) if passes == 1 else self.settle
 
 
-class _Deletion(PassStep):
+class _Deletion(PassStep[DeletionWorker, DeletionJob]):
     """One step of a deletion."""
-
-    def __init__(self, on: DeletionWorker, job: DeletionJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
-        self._on, self._job, self._patience = on, job, retry_budget
 
     def run_phases(self) -> JobStep:
         """Run the phases in order, as far as there is time, or up to a wait."""
@@ -148,7 +131,7 @@ class _Deletion(PassStep):
                 return self._finish_pass()
             job.phase = PHASES[next_phase]
             self.save()
-            if not self._patience.has_time_left:
+            if not self._budget.has_time_left:
                 break
         self.save()
         return JobStep(done=False)
@@ -178,31 +161,22 @@ class _Deletion(PassStep):
 
     def _remove_items(self) -> bool:
         on, job = self._on, self._job
-        position = ScanSegments.resume(job.segments, on.segments)
         first = job.passes == 1
         remover = ItemRemover(
             on.store, self.record_finding, on.now, fences=not first, pace=on.written
         )
 
-        def save_round(scan_round: ScanRound[RemovalCounts]) -> None:
-            job.segments = position.to_json()
-            read, written = on.store.units.take_total()
-            job.add_counts(
-                items=sum(counts.removed for counts in scan_round.results),
-                fenced=sum(counts.fenced for counts in scan_round.results),
-                tombstones=sum(counts.tombstones for counts in scan_round.results),
-                waiting=sum(counts.waiting for counts in scan_round.results),
-                looked_at=scan_round.scanned,
-                read_units=read,
-                write_units=written,
-            )
-            self.save_at_intervals()
+        def count(scan_round: ScanRound[RemovalCounts]) -> dict[str, float]:
+            return {
+                "items": sum(counts.removed for counts in scan_round.results),
+                "fenced": sum(counts.fenced for counts in scan_round.results),
+                "tombstones": sum(counts.tombstones for counts in scan_round.results),
+                "waiting": sum(counts.waiting for counts in scan_round.results),
+                "looked_at": scan_round.scanned,
+            }
 
         # The first pass proves nothing, so it may use reads that cost half as much.
-        scan = is_of_tenant(job.tenant, consistent=not first)
-        return ParallelScan(on.store, scan, remover, on.parallelism, on.read).run(
-            position, self._patience, save_round
-        )
+        return self.scan(is_of_tenant(job.tenant, consistent=not first), remover, count)
 
     def _remove_all_objects(self) -> bool:
         if self._on.objects is None:
@@ -211,7 +185,7 @@ class _Deletion(PassStep):
         for version in self._on.objects.list_versions(f"{self._job.tenant}/"):
             batch.append(version)
             if len(batch) == VERSIONS_PER_REQUEST:
-                if not self._patience.has_time_left:
+                if not self._budget.has_time_left:
                     return False
                 self._remove_objects(self._on.objects, batch)
                 batch = []
@@ -231,7 +205,7 @@ class _Deletion(PassStep):
             on.store, on.failures, job.tenant, on.now, before_removal=self.record_finding
         )
         for name, versions in remover.list_objects(job.behind):
-            if not self._patience.has_time_left:
+            if not self._budget.has_time_left:
                 return False
             if records := remover.remove_all(name, versions):
                 job.add_counts(payloads=records)

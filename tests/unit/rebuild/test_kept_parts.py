@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,14 +12,13 @@ import pytest
 from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnansweredError
-from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
 from daicho.rebuild.purged_items import is_item_of, select_items_of
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import request_rebuild
 from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
@@ -193,13 +191,20 @@ def test_an_aggregate_that_lacked_expired_items_is_complete_after_another_rebuil
     apply_update(table, build_record_update("arn", frozenset({"Download"})))
     apply_update(table, build_deployed_update("arn", NOW - dt.timedelta(days=1)))
     now = [NOW]
-    empty, jobs = MemoryBucket(lambda: NOW), JobStore(table, lambda: now[0])
-    rebuild = Rebuild(table, stage, empty, LEDGER, jobs, lambda: now[0], 60, parallelism=1)
-    rebuild = replace(rebuild, archive=ArchiveReader(stage.bucket))
+    jobs = StackJobs(
+        store=table,
+        stream=stage,
+        failures=MemoryBucket(lambda: NOW),
+        ledger=LEDGER,
+        now=lambda: now[0],
+        settle=60,
+        parallelism=1,
+        archive=ArchiveReader(stage.bucket),
+    )
     job = request_rebuild(table, {"Download": 2}, NOW, rate=1e9)
     job.phase, job.older_seen = "fill", {"Download": 0}
-    jobs.save(job)
-    while not (step := rebuild.run_step(PATIENCE)).done:
+    jobs.jobs.save(job)
+    while not (step := jobs.run_step(job.id, PATIENCE)).done:
         now[0] += dt.timedelta(seconds=step.wait)
         for key, item in [*table.items.items()]:  # as a rollup does it
             if key.sk.startswith("kept#"):
