@@ -15,6 +15,7 @@ from daicho.rebuild.touches import list_lacking
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
+from daicho.stream.heartbeat_watcher import HeartbeatRun
 
 ROLLUP_WAIT_S = 15
 """The pause before totals are looked at, in seconds: the index shows marks of slots by then."""
@@ -58,10 +59,11 @@ class KeptPhase:
         entities = tuple(self._list_filled())
         if not entities:
             return ""
-        progress = self._parts.watch_archiver(run, entities, retry_budget)
+        watcher, heartbeats = self._parts.watcher, HeartbeatRun(run, entities)
+        progress = watcher.watch(heartbeats, retry_budget)
         if not progress.has_passed:
             return f"archive: {progress}"
-        self._parts.forget_heartbeats(run, entities)
+        watcher.forget(heartbeats)
         return ""
 
     def begin(self) -> None:
@@ -78,18 +80,13 @@ class KeptPhase:
         Raises:
             StoreError: a store fails; the next step continues.
         """
-        job, saved = self._job, self._parts.now()
-
-        def save_round(report: FillReport) -> None:
-            nonlocal saved
+        job, now = self._job, self._parts.on.now
+        report, saved = FillReport(job.filled_behind), now()
+        for report in self._parts.fill(self._list_filled(), job.filled_behind, retry_budget):
             self._record(report)
-            if self._parts.now() >= saved + SAVE_INTERVAL:
+            if now() >= saved + SAVE_INTERVAL:
                 self._save()
-                saved = self._parts.now()
-
-        filled = self._list_filled()
-        report = self._parts.fill(filled, job.filled_behind, retry_budget, save_round)
-        self._record(report)
+                saved = now()
         self._save()
         for name, error in report.broken.items():
             return FillOutcome(False, f"{name} of the archive cannot be read: {error}")
@@ -105,18 +102,18 @@ class KeptPhase:
 
     def _wait_for_totals(self) -> FillOutcome:
         """Wait until the totals of new aggregates include what the stream has counted in them."""
-        job, parts = self._job, self._parts
+        job, on = self._job, self._parts.on
         built = {entity: self._list_built(entity) for entity in job.targets}
         if not any(built.values()):
             return FillOutcome(finished=True)
         if not job.filled_at:
-            job.filled_at = keys.render_instant(parts.now())
+            job.filled_at = keys.render_instant(on.now())
             return FillOutcome(False, waiting="totals are rolled up", wait=ROLLUP_WAIT_S)
         prefixes = [
             render_tally_prefix(entity, *each) for entity in built for each in built[entity]
         ]
         until = dt.datetime.fromisoformat(job.filled_at)
-        tally = find_dirty_tally(parts.store, parts.dirty_shards, prefixes, until)
+        tally = find_dirty_tally(on.store, on.dirty_shards, prefixes, until)
         if tally is None:
             return FillOutcome(True)
         return FillOutcome(False, waiting=f"{tally} waits for its rollup", wait=ROLLUP_WAIT_S)
@@ -124,7 +121,7 @@ class KeptPhase:
     def record_lacking(self, state: BackfillState) -> frozenset[str]:
         """The instances that lack expired items although the phase is over; the job names them."""
         completed = map(render_instance, self._parts.list_completable(state))
-        lacking = list_lacking(state, self._parts.ledger).difference(completed)
+        lacking = list_lacking(state, self._parts.on.ledger).difference(completed)
         if lacking:
             self._job.reason = (
                 f"{', '.join(sorted(lacking))} of {state.entity} cannot become complete, because "
@@ -134,7 +131,7 @@ class KeptPhase:
 
     def _list_built(self, entity: str) -> list[Instance]:
         """The aggregates of an entity that no reader uses yet."""
-        state, ledger = self._read_state(entity), self._parts.ledger
+        state, ledger = self._read_state(entity), self._parts.on.ledger
         aggregates = ledger.newest_generation(entity).plan.derived_aggregates
         instances = [(aggregate.name, aggregate.since) for aggregate in aggregates]
         return [each for each in instances if not is_complete(each, state, ledger)]
@@ -145,9 +142,9 @@ class KeptPhase:
     def _record(self, report: FillReport) -> None:
         job = self._job
         job.filled_behind = report.position
-        if rows := report.take_rows():
+        if report.rows:
             job.filled_at = ""
-            job.add_counts(archived_rows=rows)
+            job.add_counts(archived_rows=report.rows)
         for row, reason in report.left.items():
             if len(job.left) < MAX_NAMED:
                 job.left[row] = reason

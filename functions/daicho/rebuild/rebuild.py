@@ -60,8 +60,7 @@ class RebuildStep(TableStep[RebuildJob]):
             on.store, on.ledger, job.targets, on.now, rate, self.record_finding
         )
         self._speed = SpeedMeter(on.now)
-        kept = KeptParts(on.store, on.stream, on.archive, on.ledger, on.now, on.dirty_shards)
-        kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._limiter)
+        kept = KeptParts(on, self._limiter)
         self._kept = KeptPhase(kept, job, self._read_state, self.save)
 
     def run(self) -> JobStep:
