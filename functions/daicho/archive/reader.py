@@ -155,15 +155,6 @@ class ArchiveReader:
         listed = self.list_objects(entity, days, behind=behind)
         return (info for info in listed if info.link is not None)
 
-    def read_chain(self, link: Link) -> Iterator[StoredObjectInfo]:
-        """The objects of one chain."""
-        days = DayRange.for_rows(link.chain.day)
-        return (
-            info
-            for info in self.list_links(link.chain.entity, days)
-            if info.link is not None and info.link.chain == link.chain
-        )
-
     def read(self, name: str) -> ObjectContents:
         """The contents of an object, checked against its metadata.
 
