@@ -330,6 +330,18 @@ def build_change(
     return Update(key, update, condition, names, values)
 
 
+def require_same(
+    image: Image, names: Sequence[str]
+) -> tuple[str, dict[str, str], dict[str, AttributeValue]]:
+    """The condition that attributes of an item are as in an image, with its names and values."""
+    terms = [
+        f"#{name} = :{name}" if name in image else f"attribute_not_exists(#{name})"
+        for name in names
+    ]
+    values = {f":{name}": image[name] for name in names if name in image}
+    return " AND ".join(terms), {f"#{name}": name for name in names}, values
+
+
 def to_key_image(key: ItemKey) -> dict[str, dict[str, str]]:
     """A key in the form of DynamoDB."""
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}

@@ -245,13 +245,10 @@ class Transaction:
         reservations = ReservationWriter.build(
             self._planner.ledger, self._table, self._list_changes(), to_seconds(self._clock())
         )
-        written = set() if reservations is None else reservations.list_keys()
+        written = reservations.list_keys()
         writes += [check for key, check in self._vacant_values.items() if key not in written]
         try:
-            if reservations is None:
-                self._send(writes)
-            else:
-                reservations.send(writes, self._send)
+            reservations.send(writes, self._send)
         except TransactionFailedError as error:
             raise Raced(CHANGED_MEANWHILE) from error
 

@@ -55,6 +55,12 @@ class ArchiveOfRows:
     def list_selected(self, selection: Selection, *, behind: str = "") -> Iterator[StoredRow]:
         yield from (each for each in self.objects if each.name > behind)
 
+    def read_objects(
+        self, selection: Selection, _broken: object, *, behind: str = ""
+    ) -> Iterator[tuple[str, list[ArchivedRow]]]:
+        for each in self.objects:
+            yield each.name, [row for row in each.rows if row in selection]
+
     def read_rows(self, selection: Selection, _broken: object) -> Iterator[ArchivedRow]:
         yield from (row for each in self.objects for row in each.rows)
 
