@@ -55,7 +55,7 @@ class PassStep(Generic[On, Job]):
     """One step: how it scans and waits, and what it saves."""
 
     def __init__(self, on: On, job: Job, retry_budget: RetryBudget) -> None:
-        self._on, self._job, self._budget = on, job, retry_budget
+        self.on, self.job, self.budget = on, job, retry_budget
         self._saved = on.now()
         self._lock = Lock()
 
@@ -69,7 +69,7 @@ class PassStep(Generic[On, Job]):
 
         ``count``: what a round adds to the counts of the job.
         """
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         position = ScanSegments.resume(job.segments, on.segments)
 
         def save_round(scan_round: ScanRound[T]) -> None:
@@ -79,13 +79,13 @@ class PassStep(Generic[On, Job]):
             self.save_round()
 
         return ParallelScan(on.store, scan, work, on.parallelism, on.read).run(
-            position, self._budget, save_round
+            position, self.budget, save_round
         )
 
     def wait(self, seconds: int) -> JobStep:
         """End the step; the next one begins after so many seconds."""
-        until = self._on.now() + dt.timedelta(seconds=seconds)
-        self._job.waits = keys.render_instant(until) if seconds else ""
+        until = self.on.now() + dt.timedelta(seconds=seconds)
+        self.job.waits = keys.render_instant(until) if seconds else ""
         self.save()
         return JobStep(done=False, wait=seconds)
 
@@ -97,7 +97,7 @@ class PassStep(Generic[On, Job]):
         Raises:
             StoreError: it is not recorded.
         """
-        job = self._job
+        job = self.job
         with self._lock:
             before, job.finding_pass = job.finding_pass, job.passes
             if before < job.passes:
@@ -113,10 +113,10 @@ class PassStep(Generic[On, Job]):
 
     def save(self) -> None:
         """Save the job."""
-        self._on.jobs.save(self._job)
-        self._saved = self._on.now()
+        self.on.jobs.save(self.job)
+        self._saved = self.on.now()
 
     def save_at_intervals(self) -> None:
         """Save the job if the last save was some seconds ago."""
-        if self._on.now() >= self._saved + SAVE_INTERVAL:
+        if self.on.now() >= self._saved + SAVE_INTERVAL:
             self.save()

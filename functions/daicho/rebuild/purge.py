@@ -51,7 +51,7 @@ class PurgeStep(TableStep[PurgeJob]):
 
     def run(self) -> JobStep:
         """Continue the pass, or wait for what has to be over before it."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         job.state, job.waits, job.reason = "running", "", ""
         if (waiting := self._follow_release()) is not None:
             return waiting
@@ -71,7 +71,7 @@ class PurgeStep(TableStep[PurgeJob]):
 
     def _follow_release(self) -> JobStep | None:
         """Wait for a rebuild, a deployment, or the end of what ran before it."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         for entity, instances in job.instances.items():
             disabled = set(map(render_instance, on.ledger.list_disabled(entity)))
             if not disabled.issuperset(instances):
@@ -84,7 +84,7 @@ class PurgeStep(TableStep[PurgeJob]):
 
     def _delete_items(self) -> bool:
         """Scan and delete; whether the pass is at its end."""
-        job = self._job
+        job = self.job
 
         def count(scan_round: ScanRound[int]) -> dict[str, float]:
             job.seen += scan_round.scanned
@@ -96,18 +96,18 @@ class PurgeStep(TableStep[PurgeJob]):
 
     def _delete_page(self, page: ItemPage) -> int:
         """Delete what a page has of the instances; returns the number of items."""
-        images = [image for image in page.items if is_item_of(self._job.instances, image)]
+        images = [image for image in page.items if is_item_of(self.job.instances, image)]
         if images:
             self.record_finding()
         for begin in range(0, len(images), WRITES_PER_REQUEST):
             some = images[begin : begin + WRITES_PER_REQUEST]
             self._written.wait(sum(map(estimate_units, some)))
-            self._on.store.batch_write(deletes=[get_key(image) for image in some])
+            self.on.store.batch_write(deletes=[get_key(image) for image in some])
         return len(images)
 
     def _finish(self) -> JobStep:
         """Record what is purged. What another release disabled meanwhile is purged then."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         for entity, instances in job.instances.items():
             state = self.find_state(entity)
             if state is None:

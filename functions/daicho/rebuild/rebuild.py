@@ -18,15 +18,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from daicho.errors import StoreError
 from daicho.jobs.step import SAVE_INTERVAL, JobStep
-from daicho.layout.backfill_state import BackfillState, complete_update, progress_update
+from daicho.layout.backfill_state import complete_update, progress_update
 from daicho.plan import NewerGenerationError
 from daicho.rebuild.job import MAX_NAMED, RebuildJob, SpeedMeter
-from daicho.rebuild.kept_parts import KeptParts
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import find_obstacles
-from daicho.rebuild.page_touch import PageCounts, PageTouch, TouchRate
+from daicho.rebuild.page_touch import PageCounts, PageTouch
 from daicho.rebuild.recounts import remove_replaced_recounts
 from daicho.rebuild.table_step import (
     BLOCKED_WAIT_S,
@@ -55,17 +53,21 @@ class RebuildStep(TableStep[RebuildJob]):
         super().__init__(on, job, retry_budget)
         self._shown = on.now()
         self._limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
-        rate = TouchRate(self._limiter, retry_budget)
         self._page_touch = PageTouch(
-            on.store, on.ledger, job.targets, on.now, rate, self.record_finding
+            store=on.store,
+            ledger=on.ledger,
+            targets=job.targets,
+            now=on.now,
+            limiter=self._limiter,
+            retry_budget=retry_budget,
+            record_finding=self.record_finding,
         )
         self._speed = SpeedMeter(on.now)
-        kept = KeptParts(on, self._limiter)
-        self._kept = KeptPhase(kept, job, self._read_state, self.save)
+        self._kept = KeptPhase(self, self._limiter)
 
     def run(self) -> JobStep:
         """Continue the pass or its proof."""
-        job = self._job
+        job = self.job
         job.state, job.waits, job.reason = "running", "", ""
         if (waiting := self._follow_release()) is not None:
             return waiting
@@ -84,8 +86,8 @@ class RebuildStep(TableStep[RebuildJob]):
         Items get only a generation that was released: until then, an earlier ledger may come back.
         A function whose ledger is not released yet waits.
         """
-        job, ledger = self._job, self._on.ledger
-        newest = {entity: self._read_state(entity).newest for entity in job.targets}
+        job, ledger = self.job, self.on.ledger
+        newest = {entity: self.read_state(entity).newest for entity in job.targets}
         known = {entity: ledger.newest_generation(entity).number for entity in newest}
         if any(known[entity] < newest[entity] for entity in newest):
             return self.block(OLDER_LOCK_FILE)
@@ -106,23 +108,23 @@ class RebuildStep(TableStep[RebuildJob]):
         Code that writes an older generation announces it. If none does from now until the end of
         the pass, the pass finds whatever older code has written.
         """
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         job.phase, job.passes = "touch", job.passes + 1
         job.began, job.segments, job.seen, job.items_per_second = "", None, 0, 0.0
-        job.older_seen = {entity: self._read_state(entity).older_seen for entity in job.targets}
+        job.older_seen = {entity: self.read_state(entity).older_seen for entity in job.targets}
         return self.wait(math.ceil(min(on.settle, QUIET_S)))
 
     # --- Touching -----------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         job.began, job.seen, job.segments, job.left = keys.render_instant(on.now()), 0, None, {}
         job.taken = 0
         self.save()
 
     def _touch_items(self) -> bool:
         """Scan and touch; whether the pass is at its end."""
-        job = self._job
+        job = self.job
 
         def count(scan_round: ScanRound[PageCounts]) -> dict[str, float]:
             job.seen += scan_round.scanned
@@ -140,14 +142,14 @@ class RebuildStep(TableStep[RebuildJob]):
 
     def save_round(self) -> None:
         """Save the job: a round is all that is repeated if this function is killed."""
-        self._job.effective_rate = self._limiter.effective or self._job.rate
-        self._speed.measure(self._job)
+        self.job.effective_rate = self._limiter.effective or self.job.rate
+        self._speed.measure(self.job)
         self.save()
-        if self._on.now() >= self._shown + SAVE_INTERVAL:
+        if self.on.now() >= self._shown + SAVE_INTERVAL:
             self._show_progress()
 
     def _finish_pass(self) -> JobStep:
-        job = self._job
+        job = self.job
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             job.phase = "prove"
@@ -158,7 +160,7 @@ class RebuildStep(TableStep[RebuildJob]):
     # --- Proving ------------------------------------------------------------------------------
 
     def _prove(self) -> JobStep:
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         if job.left and (not job.without or job.taken):
             reason = _describe_left(job)
             step = self._restart()
@@ -170,9 +172,9 @@ class RebuildStep(TableStep[RebuildJob]):
         # The event filter passes no heartbeat of an entity that derives nothing.
         derived = tuple(each for each in entities if each in on.ledger.derived_types)
         run = HeartbeatRun(f"{job.id}-{job.passes}", derived)
-        progress = watcher.watch(run, self._budget)
+        progress = watcher.watch(run, self.budget)
         waiting = "" if progress.has_passed else str(progress)
-        if waiting := waiting or self._kept.wait_for_archiver(run.id, self._budget):
+        if waiting := waiting or self._kept.wait_for_archiver(run.id):
             job.reason = waiting
             self.save()
             return JobStep(done=False)
@@ -184,16 +186,13 @@ class RebuildStep(TableStep[RebuildJob]):
 
     def _fill_kept_parts(self) -> JobStep:
         """Complete aggregates that keep what expired; then switch the readers."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         try:
-            outcome = self._kept.fill(self._budget)
+            step = self._kept.fill()
         except NewerGenerationError:  # a release came meanwhile, and its rows are archived
             return self.block(OLDER_LOCK_FILE)
-        if outcome.blocked:
-            return self.block(outcome.blocked)
-        if not outcome.finished:
-            job.reason = outcome.waiting
-            return self.wait(outcome.wait)
+        if step is not None:
+            return step
         if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
@@ -204,30 +203,22 @@ class RebuildStep(TableStep[RebuildJob]):
 
     def _complete(self, entity: str) -> bool:
         """Switch the readers of an entity; False if it has to be touched again."""
-        job = self._job
+        job = self.job
         generation = job.targets[entity]
-        state = self._read_state(entity)
+        state = self.read_state(entity)
         lacking = self._kept.record_lacking(state)
         if state.oldest >= generation and state.lacking == lacking:
             return True
         began = replace(state, older_seen=job.older_seen[entity])
-        return try_update(
-            self._on.store, complete_update(began, generation, lacking, self._on.now())
-        )
+        return try_update(self.on.store, complete_update(began, generation, lacking, self.on.now()))
 
     # --- The job's item -----------------------------------------------------------------------
 
-    def _read_state(self, entity: str) -> BackfillState:
-        state = self.find_state(entity)
-        if state is None:
-            raise StoreError(f"{entity} has no backfill item: deploy the stack first")
-        return state
-
     def _show_progress(self) -> None:
         """Let readers say in a 503 how far the rebuild is."""
-        self._shown = self._on.now()
-        for entity in self._job.targets:
-            try_update(self._on.store, progress_update(entity, self._job.percent))
+        self._shown = self.on.now()
+        for entity in self.job.targets:
+            try_update(self.on.store, progress_update(entity, self.job.percent))
 
 
 def _describe_left(job: RebuildJob) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from daicho.archive.reader import ArchiveReader
+from daicho.errors import StoreError
 from daicho.jobs.pass_step import PassDependencies, PassStep
 from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
@@ -80,7 +81,7 @@ class TableStep(PassStep[TableDependencies, Job]):
         Before a pass that may be a proof, also wait until what ran before the deployment has ended.
         Until then it may write, and does not announce it.
         """
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         deployed = read_deployed(on.store)
         if deployed is None:
             job.reason = "a deployment is under way"
@@ -92,10 +93,21 @@ class TableStep(PassStep[TableDependencies, Job]):
 
     def block(self, reason: str) -> JobStep:
         """End the step; the next one looks whether the reason is gone."""
-        self._job.state, self._job.reason = "blocked", reason
+        self.job.state, self.job.reason = "blocked", reason
         return replace(self.wait(BLOCKED_WAIT_S), blocked=True)
 
     def find_state(self, entity: str) -> BackfillState | None:
         """The backfill item of an entity; None if it has none."""
-        item = self._on.store.get(build_backfill_key(entity), consistent=True)
+        item = self.on.store.get(build_backfill_key(entity), consistent=True)
         return None if item is None else BackfillState.parse(entity, item)
+
+    def read_state(self, entity: str) -> BackfillState:
+        """The backfill item of an entity.
+
+        Raises:
+            StoreError: it has none.
+        """
+        state = self.find_state(entity)
+        if state is None:
+            raise StoreError(f"{entity} has no backfill item: deploy the stack first")
+        return state

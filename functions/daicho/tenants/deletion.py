@@ -115,9 +115,9 @@ class _Deletion(PassStep[DeletionWorker, DeletionJob]):
 
     def run_phases(self) -> JobStep:
         """Run the phases in order, as far as there is time, or up to a wait."""
-        job = self._job
+        job = self.job
         job.state, job.waits = "running", ""
-        job.began = job.began or keys.render_instant(self._on.now())
+        job.began = job.began or keys.render_instant(self.on.now())
         phases = {
             "items": self._remove_items,
             "objects": self._remove_all_objects,
@@ -131,28 +131,28 @@ class _Deletion(PassStep[DeletionWorker, DeletionJob]):
                 return self._finish_pass()
             job.phase = PHASES[next_phase]
             self.save()
-            if not self._budget.has_time_left:
+            if not self.budget.has_time_left:
                 break
         self.save()
         return JobStep(done=False)
 
     def _finish_pass(self) -> JobStep:
-        job = self._job
+        job = self.job
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.finding_pass < job.passes:
-            job.finished_at = keys.render_instant(self._on.now())
+            job.finished_at = keys.render_instant(self.on.now())
             return self.finish()
-        wait = self._on.compute_pause(job.passes)
+        wait = self.on.compute_pause(job.passes)
         job.passes, job.began, job.seen = job.passes + 1, "", {}
         return self.wait(wait)
 
     def finish(self) -> JobStep:
         """Request that the archived rows are forgotten, if the job includes it; end the job."""
-        job, now = self._job, self._on.now()
+        job, now = self.job, self.on.now()
         if job.archive == "forget":
             # Covers all rows that TTL ever deleted: no item is left that could expire.
-            try_update(self._on.store, forget_requests.request_update(job.tenant, now, again=now))
+            try_update(self.on.store, forget_requests.request_update(job.tenant, now, again=now))
         job.state = "succeeded"
         self.save()
         return JobStep(done=True)
@@ -160,7 +160,7 @@ class _Deletion(PassStep[DeletionWorker, DeletionJob]):
     # --- Phases: each returns whether it is complete ------------------------------------------
 
     def _remove_items(self) -> bool:
-        on, job = self._on, self._job
+        on, job = self.on, self.job
         first = job.passes == 1
         remover = ItemRemover(
             on.store, self.record_finding, on.now, fences=not first, pace=on.written
@@ -179,33 +179,33 @@ class _Deletion(PassStep[DeletionWorker, DeletionJob]):
         return self.scan(is_of_tenant(job.tenant, consistent=not first), remover, count)
 
     def _remove_all_objects(self) -> bool:
-        if self._on.objects is None:
+        if self.on.objects is None:
             return True
         batch: list[ObjectVersion] = []
-        for version in self._on.objects.list_versions(f"{self._job.tenant}/"):
+        for version in self.on.objects.list_versions(f"{self.job.tenant}/"):
             batch.append(version)
             if len(batch) == VERSIONS_PER_REQUEST:
-                if not self._budget.has_time_left:
+                if not self.budget.has_time_left:
                     return False
-                self._remove_objects(self._on.objects, batch)
+                self._remove_objects(self.on.objects, batch)
                 batch = []
-        self._remove_objects(self._on.objects, batch)
+        self._remove_objects(self.on.objects, batch)
         return True
 
     def _remove_objects(self, objects: Bucket, batch: Sequence[ObjectVersion]) -> None:
         if batch:
             self.record_finding()
             objects.remove_versions(batch)
-            self._job.add_counts(objects=sum(not version.removal for version in batch))
+            self.job.add_counts(objects=sum(not version.removal for version in batch))
             self.save_at_intervals()
 
     def _remove_payloads(self) -> bool:
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         remover = FailedRecordRemover(
             on.store, on.failures, job.tenant, on.now, before_removal=self.record_finding
         )
         for name, versions in remover.list_objects(job.behind):
-            if not self._budget.has_time_left:
+            if not self.budget.has_time_left:
                 return False
             if records := remover.remove_all(name, versions):
                 job.add_counts(payloads=records)
@@ -214,10 +214,10 @@ class _Deletion(PassStep[DeletionWorker, DeletionJob]):
         return True
 
     def _remove_recounts(self) -> bool:
-        query = Query(LIST, prefix=keys.render_prefix(self._job.tenant), consistent=True)
-        for page in self._on.store.query_pages(query):
+        query = Query(LIST, prefix=keys.render_prefix(self.job.tenant), consistent=True)
+        for page in self.on.store.query_pages(query):
             if page.items:
                 self.record_finding()
-                self._on.store.batch_write(deletes=[get_key(item) for item in page.items])
-                self._job.add_counts(recounts=len(page.items))
+                self.on.store.batch_write(deletes=[get_key(item) for item in page.items])
+                self.job.add_counts(recounts=len(page.items))
         return True

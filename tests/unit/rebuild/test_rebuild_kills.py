@@ -282,7 +282,7 @@ def test_a_function_waits_until_its_lock_file_is_released() -> None:
 def test_an_archived_row_of_a_newer_release_blocks_a_function_with_an_older_lock_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fill(_phase: KeptPhase, _budget: RetryBudget) -> None:
+    def fill(_phase: KeptPhase) -> None:
         raise NewerGenerationError("Member generation 3")
 
     stage = Stage()
