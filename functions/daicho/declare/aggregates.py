@@ -17,8 +17,14 @@ from daicho.declare.figures.measures import (
     Variance,
     resolve_figures,
 )
-from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_condition
-from daicho.declare.queries import RankingQuery, TotalQuery
+from daicho.declare.parts import (
+    PartSpec,
+    check_shards,
+    check_value_count,
+    read_condition,
+    read_parts,
+)
+from daicho.declare.queries import DeclaredQueries, RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
 from daicho.plan import RollupMode
 from daicho.plan.figures.series import CHUNK_BUCKETS, CHUNK_NAMES
@@ -76,9 +82,7 @@ class Aggregate(TallyDeclaration):
         rolled_up: RollupMode = "by schedule",
     ) -> None:
         self.measure, self.figures = resolve_figures(measure)
-        self.by = tuple(PartSpec.from_argument(part) for part in by)
-        within = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(PartSpec.from_argument(part) for part in within)
+        self.by, self.within = read_parts(by), read_parts(within)
         self.ranked, self.on_expiry = ranked, on_expiry
         self.where = read_condition(where)
         self.shards = shards
@@ -104,11 +108,7 @@ class Aggregate(TallyDeclaration):
                 "write the field before ranked=True, Aggregate(Count(), song, "
                 "ranked=True)"
             )
-        if self.shards not in range(1, MAX_SHARDS + 1):
-            raise DeclarationError(
-                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {self.shards!r}; "
-                "choose one of them, such as shards=4, or leave shards= out"
-            )
+        check_shards("ranking", self.shards)
         if self.shards > 1 and not self.ranked:
             raise DeclarationError(
                 "shards spread a ranking, and this Aggregate is not ranked; "
@@ -163,11 +163,8 @@ def _check_sizes(figures: tuple[Figure, ...], series: PartSpec | None) -> None:
         )
 
 
-class TallyQueries:
+class TallyQueries(DeclaredQueries[Any, TallyDeclaration]):
     """The queries of a tally: called with ``within`` and ``by`` values, one figure."""
-
-    def __init__(self, entity: type[Any], tally: TallyDeclaration) -> None:
-        self.entity, self.declaration = entity, tally
 
     def __call__(self, *parts: Any) -> TotalQuery:
         """The figure of one group: the values of ``within``, then of ``by``."""
@@ -210,9 +207,7 @@ class Counter(TallyDeclaration):
     """
 
     def __init__(self, *by: Any, within: Any = (), slots: Any = 8) -> None:
-        self.by = tuple(PartSpec.from_argument(part) for part in by)
-        within = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(PartSpec.from_argument(part) for part in within)
+        self.by, self.within = read_parts(by), read_parts(within)
         self.ranked = bool(by)
         self.slots: int | FieldSpec = slots
         if any(part.each or part.edges for part in (*self.by, *self.within)):

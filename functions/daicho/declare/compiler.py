@@ -49,16 +49,16 @@ class _Compiler:
         self.entity = entity
         self.name = entity.__name__
         self.declarations = entity.declarations_
+        self.key = cast(Key[Any], self.declarations["key"])
         self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
 
     def compile_plan(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
             references.check_references(self.entity, spec)
         self._check_objects()
-        key = cast(Key[Any], self.declarations["key"])
         compiled = plan.EntityPlan(
             name=self.name,
-            key=self._compile_key(key),
+            key=self._compile_key(self.key),
             searches=tuple(
                 self._compile_search(search) for search in self._list_declarations(Search)
             ),
@@ -86,8 +86,6 @@ class _Compiler:
 
     def _compile_key(self, key: Key[Any]) -> plan.KeyPlan:
         names = [self._compile_field(key, spec, KEY_KINDS) for spec in key.parts]
-        if not names:
-            raise DeclarationError(f"{key} takes at least one field; write Key(id)")
         shards = self._compile_shards(key)
         salt = self._compile_field(key, key.salt, ("str",)) if key.salt is not None else None
         if salt is not None and shards is None:
@@ -222,8 +220,7 @@ class _Compiler:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
             names = (*fields, "created_at", "version", *versioned)
         else:
-            key = cast(Key[Any], self.declarations["key"])
-            specs = (*key.parts, *copied) if copied else ()
+            specs = (*self.key.parts, *copied) if copied else ()
             names = tuple(dict.fromkeys(spec.name for spec in specs))
         return (*names, *list_scale_attributes(self.entity, names))
 
@@ -337,7 +334,7 @@ class _Compiler:
                     f"{self.expires} would leave the sections of {split} behind; "
                     "remove one of the two"
                 )
-            if cast(Key[Any], self.declarations["key"]).moves is not None:
+            if self.key.moves is not None:
                 raise DeclarationError(
                     f"{split}: an item that moves would leave its sections behind; "
                     "remove moves= from the key, or the Split"
@@ -351,12 +348,11 @@ class _Compiler:
         return None
 
     def _compile_versions(self) -> plan.VersionMode | None:
-        key = cast(Key[Any], self.declarations["key"])
         for declared in self._list_declarations(Versioned):
-            if key.moves is not None:
+            if self.key.moves is not None:
                 raise DeclarationError(
-                    f"{declared}: {key} moves, and an item that moves leaves its versions behind; "
-                    f"remove {key.moves.name} from the key"
+                    f"{declared}: {self.key} moves, and an item that moves leaves its versions "
+                    f"behind; remove {self.key.moves.name} from the key"
                 )
             if self.expires is not None:
                 raise DeclarationError(

@@ -291,8 +291,8 @@ class EntityPlan:
     @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
-        own = (*self.searches, *self.listings, *self.aggregates, *self.uniques)
-        derived: tuple[DerivedPlan, ...] = (*own, *self.retiring.declarations)
+        derived: list[DerivedPlan] = [*self.searches, *self.listings]
+        derived += [*self.aggregates, *self.uniques, *self.retiring.declarations]
         return frozenset((declaration.name, declaration.since) for declaration in derived)
 
     @cached_property

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E, Entity
 from daicho.declare.fields import MISSING, FieldSpec, created_at
-from daicho.declare.parts import check_value_count, get_spec
-from daicho.declare.queries import UniqueRef
+from daicho.declare.parts import check_value_count, read_specs
+from daicho.declare.queries import DeclaredQueries, UniqueRef
 from daicho.errors import DeclarationError
 from daicho.plan import Folding
 
@@ -44,9 +44,7 @@ class Unique(Declaration):
         within: Any = (),
         fold: bool | Literal["case", "full"] = False,
     ) -> None:
-        self.fields = tuple(get_spec(each) for each in fields)
-        scope = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(get_spec(each) for each in scope)
+        self.fields, self.within = read_specs(fields), read_specs(within)
         if not self.fields:
             raise DeclarationError("a Unique takes at least one field: Unique(number)")
         if fold not in _FOLDINGS:
@@ -60,11 +58,8 @@ class Unique(Declaration):
         return UniqueQueries(owner, self)
 
 
-class UniqueQueries(Generic[E]):
+class UniqueQueries(DeclaredQueries[E, Unique]):
     """The query of a unique value."""
-
-    def __init__(self, entity: type[E], unique: Unique) -> None:
-        self.entity, self.declaration = entity, unique
 
     def __call__(self, *values: Any) -> UniqueRef[E]:
         """The item that has these values: those of ``within`` first, then of the fields."""
