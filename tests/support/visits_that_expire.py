@@ -22,8 +22,8 @@ from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import find_job, plan_targets
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard, apply_update
@@ -143,19 +143,20 @@ class VisitStage:
             lambda: 0.5,
         )
         stage: Any = self
-        step = Rebuild(
-            self.table,
-            stage,
-            stage,
-            self.ledger,
-            JobStore(self.table, lambda: self.now),
-            lambda: self.now,
-            SETTLE,
+        job = find_job(self.table)
+        assert job is not None
+        step = StackJobs(
+            store=self.table,
+            stream=stage,
+            failures=stage,
+            ledger=self.ledger,
+            now=lambda: self.now,
+            settle=SETTLE,
             segments=4,
             parallelism=1,
             archive=ArchiveReader(self.bucket),
             dirty_shards=4,
-        ).run_step(budget)
+        ).run_step(job.id, budget)
         self.pause(step.wait)
         return step.done
 

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -265,6 +266,19 @@ def test_infrastructure_imports_nothing_but_the_plan_and_the_project() -> None:
     imported = {each.imported for each in read_imports(own) if is_ours(each.imported)}
     allowed = ("daicho.cdk", "daicho.errors", "daicho.plan", "daicho.project", "daicho.runtime")
     assert {name for name in imported if not name.startswith(allowed)} <= {"daicho"}
+
+
+def test_mypy_reads_every_construct_that_is_imported() -> None:
+    overrides = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
+    (read,) = (
+        set(override["module"])
+        for override in overrides["overrides"]
+        if override.get("follow_imports") == "normal"
+    )
+    constructs = {**MODULES, **list_modules(ROOT, "infra"), **list_modules(ROOT, "tests")}
+    names = {each.imported for each in read_imported_names(constructs)}
+    imported = {".".join(name.split(".")[:2]) for name in names if name.startswith("aws_cdk.aws_")}
+    assert imported == {name for name in read if name.startswith("aws_cdk.aws_")}
 
 
 def test_one_module_opens_clients_of_the_sdk() -> None:

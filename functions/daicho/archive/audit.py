@@ -24,6 +24,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import FetchedObject, ListedObject
+from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 
 DAYS = 3
@@ -78,35 +79,24 @@ class AuditRound:
     @classmethod
     def parse(cls, item: Image) -> AuditRound:
         """Read a round from its `item`."""
+        values = attributes.from_image(item)
         return cls(
-            day=dt.date.fromisoformat(item["day"]["S"]),
-            whole=dt.datetime.fromisoformat(item["whole"]["S"]),
-            done=tuple(value["S"] for value in item["done"]["L"]),
-            given_up=tuple(value["S"] for value in item["given_up"]["L"]),
-            doing=item["doing"]["S"],
-            tries=attributes.get_integer(item, "tries") or 0,
-            mismatches=attributes.get_integer(item, "mismatches") or 0,
-            findings=tuple(
-                VerifyFinding(*(part["S"] for part in value["L"]))
-                for value in item.get("findings", {}).get("L", ())
-            ),
+            dt.date.fromisoformat(values["day"]),
+            dt.datetime.fromisoformat(values["whole"]),
+            tuple(values["done"]),
+            tuple(values["given_up"]),
+            values["doing"],
+            values["tries"],
+            values["mismatches"],
+            tuple(VerifyFinding(*texts) for texts in values.get("findings", ())),
         )
 
     @property
     def item(self) -> Image:
         """The round as an item of the table."""
-        return {
-            "PK": {"S": ROUND_KEY.pk},
-            "SK": {"S": ROUND_KEY.sk},
-            "day": {"S": self.day.isoformat()},
-            "whole": {"S": keys.render_instant(self.whole)},
-            "done": {"L": [{"S": name} for name in self.done]},
-            "given_up": {"L": [{"S": name} for name in self.given_up]},
-            "doing": {"S": self.doing},
-            "tries": attributes.to_value(self.tries),
-            "mismatches": attributes.to_value(self.mismatches),
-            "findings": attributes.to_value([_shorten(finding) for finding in self.findings]),
-        }
+        findings = [_shorten(finding) for finding in self.findings]
+        values = attributes.to_image({**vars(self), "findings": findings})
+        return {**to_key_image(ROUND_KEY), **values}
 
     def begin(self, partition: AuditPartition) -> AuditRound:
         """The round after a partition was begun. A repeated start raises ``tries``."""

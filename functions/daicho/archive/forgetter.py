@@ -4,7 +4,7 @@ An object is rewritten in place, under its name and with its last number, so its
 unbroken. Its metadata counts the removed rows. Then every older version that holds rows of the
 tenant is removed. A mark in the table keeps late rows out of the archive (EXACTNESS rule 22). It
 also records the remaining work: objects that are younger than 72 hours, and items that were
-deleted before but are archived only now (`ForgetScheduler`). A run may stop
+deleted before but are archived only now (`Forgetter.run`). A run may stop
 anywhere and be repeated: a repeat finds nothing to do in finished objects.
 
 A *pass* goes through the archive in as many steps as necessary. It reads the objects that are
@@ -39,6 +39,12 @@ from daicho.storage.table import Table
 REWRITE_GRACE = STREAM_SAFETY_WINDOW
 """No attempt and no repeat reads an object of this age: the stream keeps records for a day."""
 ATTEMPTS = 4
+UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
+"""The interval at which unreadable objects are tried again."""
+SAVE_INTERVAL = dt.timedelta(seconds=10)
+"""The longest stretch of work that is repeated after an interruption."""
+MAX_REPORTED = 500
+"""The most objects of a tenant that an answer names."""
 
 
 class ForgetterBucket(Protocol):
@@ -98,8 +104,44 @@ class ForgetReport:
         return {**vars(self), **texts, "complete": self.complete}
 
 
+@dataclass
+class ForgetRunReport:
+    """The result of a run: a report for each tenant, of this run alone.
+
+    ``failed``: tenants for which the table or the bucket failed, and the reason. ``waiting``: how
+    many tenants have work left, now or later. ``overdue``: for how many seconds the first of them
+    has been due.
+    """
+
+    reports: list[ForgetReport] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    waiting: int = 0
+    overdue: float = 0.0
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """Objects that could not be read, and the reason."""
+        return {name: error for report in self.reports for name, error in report.broken.items()}
+
+    @property
+    def counted(self) -> dict[str, float]:
+        """Metrics."""
+        failed = {*self.failed, *(report.tenant for report in self.reports if report.broken)}
+        return {
+            "ArchiveRowsForgotten": sum(report.rows for report in self.reports),
+            "ForgettingsFailed": len(failed),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values, with no more broken objects than fit into an answer."""
+        reports = [report.to_json() for report in self.reports]
+        for document in reports:
+            document["broken"] = dict(islice(document["broken"].items(), MAX_REPORTED))
+        return {**vars(self), "reports": reports}
+
+
 class Forgetter:
-    """Removes tenants from the archive."""
+    """Removes tenants from the archive: one at once, or all whose work is due."""
 
     def __init__(
         self,
@@ -137,7 +179,7 @@ class Forgetter:
                 self._store,
                 forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
             )
-        for _ in self.forget_through(report):
+        for _ in self._forget_through(report):
             on_progress(report)
         if not dry_run:
             report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
@@ -153,7 +195,100 @@ class Forgetter:
             )
         return report
 
-    def forget_through(
+    def run(self, retry_budget: RetryBudget) -> ForgetRunReport:
+        """Continue with every tenant that is due, as far as there is time.
+
+        A failure of one tenant does not delay the others, and is retried while there is time.
+
+        Raises:
+            UnavailableError: the due tenants cannot be read from the table.
+        """
+        due = [request for request in self.list_waiting() if request.is_due(self._now())]
+        reports = {request.tenant: ForgetReport(request.tenant) for request in due}
+        run_report = ForgetRunReport(list(reports.values()))
+
+        def attempt(request: ForgetRequest) -> None:
+            try:
+                self.resume(request, retry_budget, reports[request.tenant])
+            except UnavailableError as error:
+                run_report.failed[request.tenant] = str(error)
+                raise
+            run_report.failed.pop(request.tenant, None)
+
+        retry_all(due, attempt, retry_budget)
+        waiting = self.list_waiting()
+        run_report.waiting = len(waiting)
+        if waiting and waiting[0].again is not None:
+            overdue = self._now() - waiting[0].again
+            run_report.overdue = max(0.0, overdue.total_seconds())
+        return run_report
+
+    def list_waiting(self) -> list[ForgetRequest]:
+        """The requests that have work left, in order of their due times."""
+        requests = (
+            ForgetRequest.from_item(item)
+            for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
+            for item in page.items
+        )
+        waiting = [
+            (request.again, request.tenant, request)
+            for request in requests
+            if request.again is not None
+        ]
+        return [request for *_, request in sorted(waiting)]
+
+    def resume(
+        self,
+        request: ForgetRequest,
+        retry_budget: RetryBudget,
+        report: ForgetReport,
+    ) -> None:
+        """Continue one tenant's pass, or begin one, as far as there is time.
+
+        Rows that were deleted after the request stay. ``report`` receives the results. It is not
+        finished if work is left, if there is a newer request for the tenant, or if another process
+        has finished the same pass before.
+
+        Raises:
+            UnavailableError: the table or the bucket is unavailable; the next call continues.
+        """
+        try:
+            mark = apply_update(
+                self._store, forget_requests.start_pass_update(request, self._now()), "ALL_NEW"
+            )
+        except ConditionFailedError:
+            return
+        request = ForgetRequest.from_item(mark or {})
+        current = request.current_pass or ForgetPass(self._now())
+        report.cursor, report.again_at = current.cursor, current.ripe
+        saved_at = self._now()
+        for _ in self._forget_through(report, until=request.until, since=request.clean):
+            if retry_budget.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
+                continue
+            saved_at = self._now()
+            progress = forget_requests.save_pass_update(request, _add_report(current, report))
+            if not (try_update(self._store, progress) and retry_budget.has_time_left):
+                return
+        self._finish_pass(request, _add_report(current, report), report)
+
+    def _finish_pass(
+        self, request: ForgetRequest, current: ForgetPass, report: ForgetReport
+    ) -> None:
+        """Record whether work is left, and when it is due."""
+        settles_at = request.requested_at + SETTLE_PERIOD
+        due_times = [
+            *([current.ripe] if current.ripe else ()),
+            *([settles_at] if current.began < settles_at else ()),
+            *([self._now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
+        ]
+        report.again_at = max(due_times, default=None)
+        clean = current.began - REWRITE_GRACE
+        report.finished = try_update(
+            self._store,
+            forget_requests.finish_pass_update(request, current, report.again_at, clean),
+        )
+
+    def _forget_through(
         self,
         report: ForgetReport,
         *,
@@ -258,159 +393,6 @@ def _select_tenant(
     return [
         row for row in rows if row.tenant == tenant and (until is None or row.deleted_at <= until)
     ]
-
-
-UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
-"""The interval at which unreadable objects are tried again."""
-SAVE_INTERVAL = dt.timedelta(seconds=10)
-"""The longest stretch of work that is repeated after an interruption."""
-MAX_REPORTED = 500
-"""The most objects of a tenant that an answer names."""
-
-
-@dataclass
-class ForgetRunReport:
-    """The result of a run: a report for each tenant, of this run alone.
-
-    ``failed``: tenants for which the table or the bucket failed, and the reason. ``waiting``: how
-    many tenants have work left, now or later. ``overdue``: for how many seconds the first of them
-    has been due.
-    """
-
-    reports: list[ForgetReport] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    waiting: int = 0
-    overdue: float = 0.0
-
-    @property
-    def broken(self) -> dict[str, str]:
-        """Objects that could not be read, and the reason."""
-        return {name: error for report in self.reports for name, error in report.broken.items()}
-
-    @property
-    def counted(self) -> dict[str, float]:
-        """Metrics."""
-        failed = {*self.failed, *(report.tenant for report in self.reports if report.broken)}
-        return {
-            "ArchiveRowsForgotten": sum(report.rows for report in self.reports),
-            "ForgettingsFailed": len(failed),
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values, with no more broken objects than fit into an answer."""
-        reports = [report.to_json() for report in self.reports]
-        for document in reports:
-            document["broken"] = dict(islice(document["broken"].items(), MAX_REPORTED))
-        return {**vars(self), "reports": reports}
-
-
-class ForgetScheduler:
-    """Continues the work that is due."""
-
-    def __init__(
-        self,
-        store: Table,
-        bucket: ForgetterBucket,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._now = store, now
-        self._forgetter = Forgetter(store, bucket, now=now)
-
-    def run(self, retry_budget: RetryBudget) -> ForgetRunReport:
-        """Continue with every tenant that is due, as far as there is time.
-
-        A failure of one tenant does not delay the others, and is retried while there is time.
-
-        Raises:
-            UnavailableError: the due tenants cannot be read from the table.
-        """
-        due = [request for request in self.list_waiting() if request.is_due(self._now())]
-        reports = {request.tenant: ForgetReport(request.tenant) for request in due}
-        run_report = ForgetRunReport(list(reports.values()))
-
-        def attempt(request: ForgetRequest) -> None:
-            try:
-                self.resume(request, retry_budget, reports[request.tenant])
-            except UnavailableError as error:
-                run_report.failed[request.tenant] = str(error)
-                raise
-            run_report.failed.pop(request.tenant, None)
-
-        retry_all(due, attempt, retry_budget)
-        waiting = self.list_waiting()
-        run_report.waiting = len(waiting)
-        if waiting and waiting[0].again is not None:
-            overdue = self._now() - waiting[0].again
-            run_report.overdue = max(0.0, overdue.total_seconds())
-        return run_report
-
-    def list_waiting(self) -> list[ForgetRequest]:
-        """The requests that have work left, in order of their due times."""
-        requests = (
-            ForgetRequest.from_item(item)
-            for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
-            for item in page.items
-        )
-        waiting = [
-            (request.again, request.tenant, request)
-            for request in requests
-            if request.again is not None
-        ]
-        return [request for *_, request in sorted(waiting)]
-
-    def resume(
-        self,
-        request: ForgetRequest,
-        retry_budget: RetryBudget,
-        report: ForgetReport,
-        on_progress: Callable[[ForgetReport], None] = lambda _: None,
-    ) -> None:
-        """Continue one tenant's pass, or begin one, as far as there is time.
-
-        Rows that were deleted after the request stay. ``report`` receives the results. It is not
-        finished if work is left, if there is a newer request for the tenant, or if another process
-        has finished the same pass before. ``on_progress`` receives it after each object.
-
-        Raises:
-            UnavailableError: the table or the bucket is unavailable; the next call continues.
-        """
-        try:
-            mark = apply_update(
-                self._store, forget_requests.start_pass_update(request, self._now()), "ALL_NEW"
-            )
-        except ConditionFailedError:
-            return
-        request = ForgetRequest.from_item(mark or {})
-        current = request.current_pass or ForgetPass(self._now())
-        report.cursor, report.again_at = current.cursor, current.ripe
-        saved_at = self._now()
-        for _ in self._forgetter.forget_through(report, until=request.until, since=request.clean):
-            on_progress(report)
-            if retry_budget.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
-                continue
-            saved_at = self._now()
-            progress = forget_requests.save_pass_update(request, _add_report(current, report))
-            if not (try_update(self._store, progress) and retry_budget.has_time_left):
-                return
-        self._finish_pass(request, _add_report(current, report), report)
-
-    def _finish_pass(
-        self, request: ForgetRequest, current: ForgetPass, report: ForgetReport
-    ) -> None:
-        """Record whether work is left, and when it is due."""
-        settles_at = request.requested_at + SETTLE_PERIOD
-        due_times = [
-            *([current.ripe] if current.ripe else ()),
-            *([settles_at] if current.began < settles_at else ()),
-            *([self._now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
-        ]
-        report.again_at = max(due_times, default=None)
-        clean = current.began - REWRITE_GRACE
-        report.finished = try_update(
-            self._store,
-            forget_requests.finish_pass_update(request, current, report.again_at, clean),
-        )
 
 
 def _add_report(current: ForgetPass, report: ForgetReport) -> ForgetPass:

@@ -155,15 +155,6 @@ class ArchiveReader:
         listed = self.list_objects(entity, days, behind=behind)
         return (info for info in listed if info.link is not None)
 
-    def read_chain(self, link: Link) -> Iterator[StoredObjectInfo]:
-        """The objects of one chain."""
-        days = DayRange.for_rows(link.chain.day)
-        return (
-            info
-            for info in self.list_links(link.chain.entity, days)
-            if info.link is not None and info.link.chain == link.chain
-        )
-
     def read(self, name: str) -> ObjectContents:
         """The contents of an object, checked against its metadata.
 
@@ -187,15 +178,22 @@ class ArchiveReader:
                 if info.name > behind:
                     yield info
 
-    def read_rows(self, selection: Selection, broken: BrokenObject) -> Iterator[ArchivedRow]:
-        """The selected rows, one object after the other."""
-        for info in self.list_selected(selection):
+    def read_objects(
+        self, selection: Selection, broken: BrokenObject, *, behind: str = ""
+    ) -> Iterator[tuple[str, list[ArchivedRow]]]:
+        """The selected rows of each object behind a name, with the name of the object, in order."""
+        for info in self.list_selected(selection, behind=behind):
             try:
                 contents = self.read(info.name)
             except CorruptObjectError as error:
                 broken(info.name, error)
                 continue
-            yield from (row for row in contents.rows if row in selection)
+            yield info.name, [row for row in contents.rows if row in selection]
+
+    def read_rows(self, selection: Selection, broken: BrokenObject) -> Iterator[ArchivedRow]:
+        """The selected rows, one object after the other."""
+        for _, rows in self.read_objects(selection, broken):
+            yield from rows
 
 
 def _parse_day(name: str) -> dt.date | None:

@@ -11,7 +11,7 @@ from daicho.items.mapper import to_item
 from daicho.layout.base_item import is_expired
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.unique_finder import UniqueFinder
+from daicho.query.unique_finder import find_by_value
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
@@ -52,7 +52,7 @@ class ItemReader:
         if ref.version is not None:
             return self.history.find_version(ref)
         if isinstance(ref, UniqueRef):
-            return UniqueFinder(self.key_resolver).find_image(ref)
+            return find_by_value(self.key_resolver, ref)[0]
         key = self.key_resolver.resolve_key(ref)
         if key is None:
             return None

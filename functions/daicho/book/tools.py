@@ -72,9 +72,7 @@ class BookTools:
         """Reads and removes versions of items."""
         from daicho.query.version_history import VersionHistory
 
-        return VersionHistory(
-            self.table, self.ledger, self.tenant, self.key_resolver, self._now, self.access
-        )
+        return VersionHistory(self.table, self.key_resolver, self._now, self.access)
 
     @cached_property
     def reader(self) -> ItemReader:
@@ -88,18 +86,8 @@ class BookTools:
         """Reads pages of lists."""
         from daicho.query.page_reader import PageReader
 
-        return PageReader(
-            self.table,
-            self.ledger,
-            self.tenant,
-            self.instances,
-            self.key_resolver,
-            self.history,
-            self.clock,
-            self.parallelism,
-            self.item_cache,
-            self.access,
-        )
+        tools = (self.instances, self.key_resolver, self.history)
+        return PageReader(*tools, self.parallelism, self.item_cache, self.access)
 
     @cached_property
     def sections(self) -> BookSections:

@@ -10,7 +10,6 @@ from daicho.declare.results import Chart, Score, Series, VoteResult
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.plan.calendar import CalendarUnit
-from daicho.plan.instances import list_replacing_generations
 from daicho.query.access import Access
 from daicho.query.figures.series import SeriesReader, parse_bounds
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
@@ -108,10 +107,5 @@ class BookTotals:
             order = "live" if live else "top"
             return group, CursorBinding(self.tenant, (order, group.list_rankings[0]))
 
-        def list_replacing(group: TallyGroup) -> list[int]:
-            return list_replacing_generations(group.plan, [query.aggregate])
-
-        def refresh(group: TallyGroup) -> None:
-            self.totals.instances.forget_state(group.plan.name)
-
-        return resolve_cursor(cursor, bind, list_replacing, refresh)
+        name, entity = query.aggregate, query.entity.__name__
+        return resolve_cursor(cursor, bind, self.totals.instances, entity, [name])

@@ -9,7 +9,7 @@ from typing import Any
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.archive.forgetter import ForgetScheduler
+    from daicho.archive.forgetter import Forgetter
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.metrics import emit
@@ -23,7 +23,7 @@ def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENC
         dependencies.table(settings.table_name),
         dependencies.bucket(settings.archive_bucket),
     )
-    due = ForgetScheduler(table, bucket, now=dependencies.now)
+    due = Forgetter(table, bucket, now=dependencies.now)
     log = logging.getLogger(__name__)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:

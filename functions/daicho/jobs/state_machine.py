@@ -6,15 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.sessions import open_on_first_use
+from daicho.storage.sessions import build_config, open_on_first_use
 
-CONFIG = Config(
-    retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=1.0, read_timeout=5.0
-)
 RESTORE_PREFIX = "restore-"
 PURGE_PREFIX = "purge-"
 REDRIVE_PREFIX = "redrive-"
@@ -28,7 +24,8 @@ class StateMachine:
     def __init__(self, arn: str, endpoint: str | None = None, region: str | None = None) -> None:
         """``endpoint`` and ``region`` are by default those of the environment."""
         self._arn = arn
-        self._client = open_on_first_use("stepfunctions", CONFIG, endpoint=endpoint, region=region)
+        config = build_config(attempts=3)
+        self._client = open_on_first_use("stepfunctions", config, endpoint=endpoint, region=region)
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution; nothing happens if one of that name was started before.

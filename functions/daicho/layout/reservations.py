@@ -23,7 +23,7 @@ from daicho.search.normalise import fold, fold_case
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
-from daicho.storage.requests import ConditionCheck, Delete, Put
+from daicho.storage.requests import ConditionCheck, Delete, Put, require_same
 
 OWNER = "owner"
 """The attribute of a reservation that names its item."""
@@ -200,16 +200,7 @@ def check_not_held(key: ItemKey, owner: Image | None) -> ConditionCheck:
     """
     if owner is None:
         return ConditionCheck(key, "attribute_not_exists(PK)")
-    terms, values = [], dict[str, AttributeValue]()
-    for name in _IDENTITY:
-        if name in owner:
-            terms.append(f"#{name} = :{name}")
-            values[f":{name}"] = owner[name]
-        else:
-            terms.append(f"attribute_not_exists(#{name})")
-    return ConditionCheck(
-        key, " AND ".join(terms), {f"#{name}": name for name in _IDENTITY}, values
-    )
+    return ConditionCheck(key, *require_same(owner, _IDENTITY))
 
 
 def find_unique(plan: EntityPlan, key: ItemKey) -> UniquePlan | None:

@@ -23,7 +23,7 @@ from daicho.items.arguments import (
 )
 from daicho.items.projection import list_inherited_names
 from daicho.layout import item_keys
-from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
+from daicho.plan import EntityPlan, ListingPlan, SearchPlan, ThroughPlan
 from daicho.query.collection_reader import CollectionSource
 from daicho.query.index_reader import (
     ListingPredicate,
@@ -99,18 +99,15 @@ class ListPlan:
 
 @dataclass(frozen=True)
 class ListPlanner:
-    """Plans the list queries of a tenant. ``now`` is in epoch seconds.
+    """Plans the list queries of a tenant.
 
     ``skip_from``: prefer instances that retire to those of this generation and later ones, because
     a cursor may be of them.
     """
 
     key_resolver: KeyResolver
-    ledger: Ledger
     instances: InstanceChooser
-    tenant: str
     related_search: RelatedSearch
-    now: int
     skip_from: int | None = None
 
     def plan(self, queries: Sequence[ListQuery[Any]], limit: int) -> ListPlan:
@@ -122,12 +119,10 @@ class ListPlanner:
             Invalid: there are over 100 lists, or a field does not accept a value.
             BeingBuilt: no listing or search that answers a query includes all items yet.
         """
-        if not queries:
-            raise TypeError("a page needs at least one list")
         if len(queries) > MAX_LISTS:
             raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
         entity = queries[0].entity
-        plan = self.ledger.current[entity.__name__].plan
+        plan = self.key_resolver.ledger.current[entity.__name__].plan
         list_plan = ListPlan(entity, limit, is_reversed=queries[0].is_reversed)
         if list_plan.is_reversed:
             list_plan.query_identity = ("reversed",)
@@ -184,7 +179,7 @@ class ListPlanner:
         if shards is None:
             raise NotFound(f"no such collection of {plan.name}")
         name = query.name if not plan.key.partition else plan.key.partition[-1]
-        parts = (self.tenant, plan.name, *partition_texts)
+        parts = (self.key_resolver.tenant, plan.name, *partition_texts)
         partitions = [keys.render(*parts, shard) for shard in shards] or [keys.render(*parts)]
         return [
             CollectionSource(
@@ -209,7 +204,7 @@ class ListPlanner:
         if query.has_range:
             end = "open" if bounds.is_open else ""
             list_plan.query_identity += (keys.render("range", bounds.low, bounds.high, end),)
-        return bounds.intersect(compute_window(plan, query, fields, self.now, head))
+        return bounds.intersect(compute_window(plan, query, fields, self.related_search.now, head))
 
     def _plan_inverse(
         self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan
@@ -217,7 +212,7 @@ class ListPlanner:
         """The collection of an edge from its other end: a partition of GSI1."""
         arguments = parse_arguments(query.entity, plan.key.sort, query.parts)
         texts = render_fields(plan, plan.key.sort, arguments)
-        partition = keys.render(self.tenant, plan.name, *texts)
+        partition = keys.render(self.key_resolver.tenant, plan.name, *texts)
         return CollectionSource(
             check_key_length(plan.key.sort[-1], partition, keys.check_partition),
             "GSI1",
@@ -232,7 +227,9 @@ class ListPlanner:
         name = listing.partition[-1].field if listing.partition else listing.name
         bounds = self._compute_bounds(plan, query, listing.order, list_plan)
         sharded_parts = [(parts, shard) for shard in range(listing.shards)]
-        for partition in item_keys.render_listing_lists(self.tenant, plan, listing, sharded_parts):
+        for partition in item_keys.render_listing_lists(
+            self.key_resolver.tenant, plan, listing, sharded_parts
+        ):
             partition_key = check_key_length(name, partition, keys.check_partition)
             list_plan.cursors.append(PostingList(partition_key, range=bounds))
         list_plan.predicates.append(ListingPredicate(listing, parts))
@@ -314,5 +311,7 @@ class ListPlanner:
         sharded_grams = [(probe.gram, shard) for shard in range(shards)]
         return [
             PostingList(partition, probe.rest, certain, mark=probe.mark, inside=probe.inside)
-            for partition in item_keys.render_gram_lists(self.tenant, plan, search, sharded_grams)
+            for partition in item_keys.render_gram_lists(
+                self.key_resolver.tenant, plan, search, sharded_grams
+            )
         ]

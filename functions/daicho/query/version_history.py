@@ -36,8 +36,6 @@ class VersionHistory:
     """A tenant's versions. ``now`` is in epoch seconds."""
 
     table: Table
-    ledger: Ledger
-    tenant: str
     key_resolver: KeyResolver
     now: Callable[[], int]
     access: Access = SYSTEM
@@ -88,7 +86,7 @@ class VersionHistory:
         identity: tuple[str, ...] = ("versions", partition)
         if query.is_reversed or query.has_range:
             identity += (str(query.is_reversed), bounds.low, bounds.high)
-        binding = CursorBinding(self.tenant, identity)
+        binding = CursorBinding(self.key_resolver.tenant, identity)
         start = binding.read_cursor(cursor)
         read = self._read_rising if query.is_reversed else self._read_falling
         images, end = read(ref.entity, base, bounds, start, PageBuffer(limit))
@@ -121,7 +119,7 @@ class VersionHistory:
 
     def read_contents(self, images: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
         """See `read_pointed_contents`."""
-        return read_pointed_contents(self.table, self.ledger, images)
+        return read_pointed_contents(self.table, self.key_resolver.ledger, images)
 
     def read_state(self, entity: type[Entity], base: ItemKey) -> VersionState:
         """The stored state of an item, for the writer of its next version."""
@@ -279,7 +277,7 @@ class VersionHistory:
 
     def get_entity_plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity."""
-        return self.ledger.current_generation(entity.__name__).plan
+        return self.key_resolver.ledger.current_generation(entity.__name__).plan
 
 
 def read_pointed_contents(

@@ -11,13 +11,10 @@ import datetime as dt
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import ClassVar, Literal
 
-from daicho.jobs.lease import JobStore
 from daicho.jobs.record import PassRecord
-from daicho.jobs.step import JobStep, PassStep
-from daicho.release.states import read_deployed
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
@@ -29,10 +26,6 @@ WINDOW_S = 30.0
 """The stretch of time over which speeds are measured, in seconds."""
 SHORTEST_S = 1.0
 """The shortest stretch that shows a speed, in seconds."""
-DEPLOYMENT_WAIT_S = 15
-"""The pause before a job looks again whether a deployment is over, in seconds."""
-BLOCKED_WAIT_S = 60
-"""The pause before a job that is blocked looks again, in seconds."""
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
@@ -160,35 +153,3 @@ class SpeedMeter:
             job.units_per_second = (units - written) / elapsed
         if (now - samples[-1][0]).total_seconds() >= SHORTEST_S:
             samples.append((now, job.seen, units))
-
-
-class TableStep(PassStep):
-    """One step of a job over the whole table: how it waits for deployments and for people.
-
-    ``settle``: seconds after which what ran at the end of a deployment has ended (see `Rebuild`).
-    """
-
-    def __init__(self, jobs: JobStore, job: TableJob, settle: int) -> None:
-        super().__init__(jobs, job)
-        self._table_jobs, self._table_job, self._settle = jobs, job, settle
-
-    def wait_for_deployment(self) -> JobStep | None:
-        """End the step while a deployment is under way; None if the step may continue.
-
-        Before a pass that may be a proof, also wait until what ran before the deployment has ended.
-        Until then it may write, and does not announce it.
-        """
-        job, now = self._table_job, self._table_jobs.now
-        deployed = read_deployed(self._table_jobs.store)
-        if deployed is None:
-            job.reason = "a deployment is under way"
-            return self.wait(DEPLOYMENT_WAIT_S)
-        settled = deployed + dt.timedelta(seconds=self._settle)
-        if job.passes > 1 and not job.began and settled > now():
-            return self.wait(math.ceil((settled - now()).total_seconds()))
-        return None
-
-    def block(self, reason: str) -> JobStep:
-        """End the step; the next one looks whether the reason is gone."""
-        self._table_job.state, self._table_job.reason = "blocked", reason
-        return replace(self.wait(BLOCKED_WAIT_S), blocked=True)

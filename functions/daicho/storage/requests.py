@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import AttributeValue, Image, to_image
 from daicho.storage.item_key import ItemKey, get_key
 
 _HIGHEST_CHARACTER = "\U0010ffff"
@@ -308,6 +308,38 @@ def read_insert_outcome(response: Mapping[str, Any]) -> InsertOutcome:
 def get_write_key(write: Write) -> ItemKey:
     """The key of the item that a write refers to."""
     return get_key(write.item) if isinstance(write, Put) else write.key
+
+
+def build_change(
+    key: ItemKey,
+    changes: Mapping[str, Any],
+    condition: str | None = None,
+    compared: Mapping[str, Any] = NO_NAMES,
+) -> Update:
+    """Set attributes to plain values, and remove those that are None.
+
+    ``condition`` may use ``#name`` and ``:name`` of each of them, and of those that are only
+    ``compared``.
+    """
+    sets = [f"#{name} = :{name}" for name, value in changes.items() if value is not None]
+    removes = [f"#{name}" for name, value in changes.items() if value is None]
+    update = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
+    operands = {**changes, **compared}
+    names = {f"#{name}": name for name in operands}
+    values = to_image({f":{name}": value for name, value in operands.items()})
+    return Update(key, update, condition, names, values)
+
+
+def require_same(
+    image: Image, names: Sequence[str]
+) -> tuple[str, dict[str, str], dict[str, AttributeValue]]:
+    """The condition that attributes of an item are as in an image, with its names and values."""
+    terms = [
+        f"#{name} = :{name}" if name in image else f"attribute_not_exists(#{name})"
+        for name in names
+    ]
+    values = {f":{name}": image[name] for name in names if name in image}
+    return " AND ".join(terms), {f"#{name}": name for name in names}, values
 
 
 def to_key_image(key: ItemKey) -> dict[str, dict[str, str]]:

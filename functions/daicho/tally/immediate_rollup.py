@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from daicho.plan import Ledger
 from daicho.runtime.retry import Mapper, RetryBudget
-from daicho.tally.limited_table import LimitedTotalsTable, TotalsTable
+from daicho.tally.limited_table import LimitedTable, TallyTable
 from daicho.tally.rollup import TotalWriter
 from daicho.tally.slots import TallyName
 
@@ -28,7 +28,7 @@ class ImmediateRollup:
 
     def __init__(
         self,
-        store: TotalsTable,
+        store: TallyTable,
         ledger: Ledger,
         map_all: Mapper = map,
     ) -> None:
@@ -46,7 +46,7 @@ class ImmediateRollup:
         asking = [tally for tally in dict.fromkeys(tallies) if self._rolls_up_immediately(tally)]
         until = max(retry_budget.reserve, retry_budget.remaining() - MAX_SECONDS)
         # A batch must not end in it.
-        store = LimitedTotalsTable(self._store, replace(retry_budget, reserve=until))
+        store = LimitedTable(self._store, replace(retry_budget, reserve=until))
         totals = TotalWriter(store, self._ledger)
 
         def done(tally: str) -> bool:

@@ -13,16 +13,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from daicho.derive.contributions import Amount
 from daicho.errors import TransactionFailedError
-from daicho.layout import item_keys
-from daicho.plan import AggregatePlan, EntityPlan, Ledger
+from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, make_mapper
-from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put, try_update
 from daicho.storage.table import Table
 from daicho.tally import counter_items, slots, total_items
@@ -30,7 +26,8 @@ from daicho.tally.counter_rollup import roll_up_counter
 from daicho.tally.dirty_marks import find_dirty_tallies
 from daicho.tally.dirty_shards import remember_shards
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, FairQueue, TallyTurn
-from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TotalsTable
+from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TallyTable
+from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_slots, sum_slots
 from daicho.tally.slots import SettledShards
 
@@ -95,7 +92,7 @@ class RolledUpItems:
 class TotalWriter:
     """Writes totals, and their places in rankings."""
 
-    def __init__(self, store: TotalsTable, ledger: Ledger) -> None:
+    def __init__(self, store: TallyTable, ledger: Ledger) -> None:
         self._store = store
         self._ledger = ledger
 
@@ -134,7 +131,6 @@ class TallyRollup(TotalWriter):
         settled: SettledShards,
     ) -> None:
         super().__init__(store, ledger)
-        self._store: LimitedTable = store
         self._now = now
         self._settled = settled
 
@@ -264,7 +260,6 @@ class Rollup:
                     self._ledger,
                     tally,
                     self._now,
-                    build_ranking_key,
                     retry_budget,
                     self._dirty_shards,
                 )
@@ -276,17 +271,3 @@ class Rollup:
             _log.exception("tally not rolled up", extra={"tally": tally.partition})
             turn = TallyTurn(failed=True)
         return replace(turn, requests=store.request_count)
-
-
-def build_ranking_key(
-    name: slots.TallyName, plan: EntityPlan, aggregate: AggregatePlan, amount: Amount
-) -> ItemKey | None:
-    """A total's place in its ranking, highest first and ties by member; None if it has none."""
-    if not aggregate.ranked or amount.items <= 0:
-        return None
-    split = len(aggregate.within)
-    within, by = name.parts[:split], name.parts[split:]
-    return ItemKey(
-        item_keys.render_ranking_partition(name.tenant, plan, aggregate, within, by),
-        keys.render(keys.parse_inverted_score(amount.total), *by),
-    )

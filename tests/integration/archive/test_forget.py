@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forgetter import ForgetScheduler, Forgetter
+from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import Selection
 from daicho.handlers import forget
 from daicho.handlers.wiring.dependencies import Dependencies
@@ -60,5 +60,5 @@ def test_rows_go_when_their_time_has_come(
     }
     assert set(tenants(deployed)) == {"two"}
     assert [each for each in deployed.bucket.list_versions("") if not each.newest] == []
-    assert ForgetScheduler(deployed.table, deployed.bucket).list_waiting() == []
+    assert Forgetter(deployed.table, deployed.bucket).list_waiting() == []
     assert run()["reports"] == []

@@ -11,13 +11,13 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Listing, Search, Sum, month
 from daicho.handlers import project
-from daicho.jobs.lease import JobStore
+from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
-from daicho.rebuild.purge import Purge
 from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
 from daicho.rebuild.purged_items import is_item_of
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update, read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
@@ -59,11 +59,17 @@ class House:
     def table(self) -> Table:
         return Table(self.stage.dynamodb, self.stage.name)
 
-    def build(self, table: Table | None = None) -> Purge:
-        metered = table or self.table.with_metering()
-        jobs = JobStore(metered, lambda: self.now)
-        return Purge(
-            metered, self.stage.ledger, jobs, lambda: self.now, SETTLE, segments=2, parallelism=1
+    def build(self, table: Table | None = None) -> StackJobs:
+        unused: Any = None
+        return StackJobs(
+            store=table or self.table.with_metering(),
+            stream=unused,
+            failures=unused,
+            ledger=self.stage.ledger,
+            now=lambda: self.now,
+            settle=SETTLE,
+            segments=2,
+            parallelism=1,
         )
 
     def request(self) -> PurgeJob:
@@ -71,7 +77,7 @@ class House:
         unpurged = list_unpurged(self.stage.ledger, states)
         return request_purge(self.table, unpurged, self.now, rate=1e9)
 
-    def step(self, purge: Purge, id: str) -> JobStep:
+    def step(self, jobs: StackJobs, id: str) -> JobStep:
         until = self.now + dt.timedelta(seconds=300)
         budget = RetryBudget(
             lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
@@ -79,7 +85,7 @@ class House:
             self.paused.append,
             lambda: 0.5,
         )
-        step = purge.run_step(id, budget)
+        step = jobs.run_step(f"{PURGE_PREFIX}{id}", budget)
         self.now += dt.timedelta(seconds=step.wait)
         return step
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forgetter import ForgetReport, ForgetScheduler, Forgetter
+from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.errors import UnavailableError
 from tests.support.memory_archive import Kept, render_link_name, render_side_name
 
@@ -53,7 +53,7 @@ def test_a_dry_run_changes_nothing(kept: Kept) -> None:
     report = forget(kept, dry_run=True)
     assert (report.objects, report.rows, report.complete) == (3, 4, False)
     assert dict(kept.bucket.objects) == before
-    assert ForgetScheduler(kept.table, kept.bucket).list_waiting() == []
+    assert Forgetter(kept.table, kept.bucket).list_waiting() == []
 
 
 def test_versions_under_a_mark_of_deletion_go_too(kept: Kept) -> None:

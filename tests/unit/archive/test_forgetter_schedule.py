@@ -21,7 +21,6 @@ from daicho.archive.forgetter import (
     REWRITE_GRACE,
     UNREADABLE_RETRY_INTERVAL,
     ForgetRunReport,
-    ForgetScheduler,
     Forgetter,
 )
 from daicho.runtime.retry import RetryBudget
@@ -65,8 +64,8 @@ class House:
     def forget(self, tenant: str = "t") -> None:
         Forgetter(self.kept.table, self, now=lambda: self.now).forget(tenant)
 
-    def due(self) -> ForgetScheduler:
-        return ForgetScheduler(self.kept.table, self, now=lambda: self.now)
+    def due(self) -> Forgetter:
+        return Forgetter(self.kept.table, self, now=lambda: self.now)
 
     def run(self) -> ForgetRunReport:
         retry_budget = RetryBudget(lambda: self.left, reserve=20, sleep=self.wait)
@@ -220,7 +219,7 @@ def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
                 return done
 
         table: Any = Mortal(house.kept.table)
-        mortal = ForgetScheduler(
+        mortal = Forgetter(
             table,
             Mortal(house.kept.bucket),
             now=lambda h=house: h.now,  # type: ignore[misc]

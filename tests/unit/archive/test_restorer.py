@@ -177,7 +177,7 @@ def test_binary_values_are_bytes_again() -> None:
 def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
     (expired,) = build_expired_batch(1).records
     row = ArchivedRow.from_record(expired, LEDGER)
-    new = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
+    new, _ = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
 
     def deltas(old: Any, new: Any) -> dict[Any, int]:
         changed = {**vars(expired), "old": old, "new": new, "expired": False}

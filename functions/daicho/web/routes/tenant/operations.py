@@ -64,7 +64,7 @@ def build_admin_operations(daicho: Daicho) -> list[Operation]:
 
 
 def _delete(call: Call) -> Reply:
-    job = _get_session(call).admin.delete(call.values["archive"])
+    job = _get_session(call).jobs.delete(call.values["archive"])
     return Reply(202, build_view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from daicho.query.access import Access
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tenants.archive_source import ArchiveSource
-from daicho.tenants.lifecycle import TenantAdmin, Tenants
-from daicho.tenants.tenant_jobs import TenantJobList
+from daicho.tenants.lifecycle import Tenants
+from daicho.tenants.tenant_jobs import TenantJobs
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,6 @@ class TenantSession:
         return self.access.tenant
 
     @property
-    def admin(self) -> TenantAdmin:
-        """Its deletion."""
-        return self.tenants.open_admin(self.tenant, self.subject)
-
-    @property
-    def jobs(self) -> TenantJobList:
+    def jobs(self) -> TenantJobs:
         """Its jobs."""
-        return TenantJobList(self.tenants, self.tenant, self.subject)
+        return TenantJobs(self.tenants, self.tenant, self.subject)
