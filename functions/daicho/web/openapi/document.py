@@ -16,7 +16,7 @@ from daicho.runtime.version import VERSION
 from daicho.web.http import problems
 from daicho.web.http.operation import Operation
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
-from daicho.web.http.problem_types import find_type, get_phrase
+from daicho.web.http.problem_types import get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.routing import PathPattern
 from daicho.web.openapi import gateway_answers
@@ -25,7 +25,7 @@ from daicho.web.openapi.decimals import mark_decimals
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.openapi.query_kinds import add_queries
-from daicho.web.openapi.signature import DescribedEndpoint
+from daicho.web.openapi.signature import make_endpoint
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
 from daicho.web.schema.wire_types import list_union_members, unite_types
@@ -102,7 +102,7 @@ def describe_operations(
             summary=" · ".join(dict.fromkeys(variant.summary for variant in operation.variants)),
             description=_describe_variants(operation),
             responses=_describe_responses(operation),
-        )(DescribedEndpoint(operation))
+        )(make_endpoint(operation))
     text = resolver.get_openapi_json_schema(title=title, version=VERSION)
     document = _name_schemas(json.loads(text))
     for operation in served:
@@ -193,10 +193,8 @@ def _is_item(model: Any) -> bool:
 
 def _describe_problem(status: int) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    example = json.loads(problems.render_problem(find_type(status), "what is wrong, in words"))
-    if status == 422:
-        example["errors"] = [{"field": "name", "message": "Field required"}]
-    content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
+    problem = {"schema": schema, "example": problems.build_example(status)}
+    content = {problems.CONTENT_TYPE: problem}
     content |= gateway_answers.describe_content(status)
     response: dict[str, Any] = {"description": get_phrase(status), "content": content}
     if status in gateway_answers.MESSAGES:
