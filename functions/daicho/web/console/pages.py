@@ -12,12 +12,14 @@ from functools import cached_property
 
 from daicho.runtime.token_claims import ClaimNames
 from daicho.web.console.files import ConsoleFiles
-from daicho.web.console.login import list_login_origins, make_config
+from daicho.web.console.login import make_config
 from daicho.web.http.problems import HttpError
 from daicho.web.openapi.pages import CONSOLE_PATH
-from daicho.web.openapi.static_page import StaticPage, build_page
+from daicho.web.openapi.static_page import StaticPage, build_application
 
 CONFIG = "config.json"
+LOGIN_ENDPOINTS = ("authorize", "token", "revoke")
+"""The settings with the addresses of the issuer that the page calls besides its own."""
 MAX_NAME = 100
 """Characters of a name that a problem repeats."""
 
@@ -43,13 +45,9 @@ class ConsolePages:
 
     @cached_property
     def _page(self) -> StaticPage:
-        called = " ".join(("'self'", *list_login_origins(self._settings)))
-        policy = (
-            f"default-src 'none'; script-src 'self' {self._files.import_map_hash}; "
-            f"style-src 'self'; img-src 'self' data:; connect-src {called}; base-uri 'none'; "
-            "form-action 'none'; frame-ancestors 'none'"
-        )
-        return build_page(self._files.render_index(), policy)
+        called = [self._settings.get(name, "") for name in LOGIN_ENDPOINTS]
+        scripts = f"'self' {self._files.import_map_hash}"
+        return build_application(self._files.render_index(), called, scripts=scripts)
 
     @cached_property
     def _config(self) -> StaticPage | None:

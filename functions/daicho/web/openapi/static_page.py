@@ -6,9 +6,10 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
+from urllib.parse import urlsplit
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Reply
@@ -73,6 +74,24 @@ def build_page(text: str, policy: str) -> StaticPage:
     """A page of HTML; ``policy``: its content security policy."""
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
     return StaticPage(text, HTML, headers=headers)
+
+
+def build_application(
+    text: str, addresses: Iterable[str], *, scripts: str = "'self'"
+) -> StaticPage:
+    """A page whose scripts call its own origin, and the origins of these addresses.
+
+    ``scripts``: the sources of its scripts, as a content security policy names them.
+    """
+    parts = [urlsplit(address) for address in addresses]
+    origins = sorted({f"{part.scheme}://{part.netloc}" for part in parts if part.netloc})
+    called = " ".join(("'self'", *origins))
+    policy = (
+        f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' data:; "
+        f"connect-src {called}; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return build_page(text, policy)
 
 
 def serve_page(find: Callable[..., StaticPage]) -> Callable[..., Reply]:
