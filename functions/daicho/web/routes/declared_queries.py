@@ -333,7 +333,7 @@ class DeclaredQuery:
     def _answer_search(self, call: Call) -> Reply:
         """Answer with a page of items. A problem of the keyword names the query parameter."""
         try:
-            return self._answer_items(call)
+            return responses.show_list(call, self.queries(*self._list_values(call)))
         except Refusal as error:
             if error.field == DEFAULT_PARAMETER:
                 error.field = self.parameters[0].name
