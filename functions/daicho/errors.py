@@ -131,10 +131,10 @@ class BadCursor(Refusal):
 
     type = "bad-cursor"
 
-    def __init__(
-        self, detail: str = "this cursor belongs to no page of this list: begin without one"
-    ) -> None:
-        super().__init__(detail, field="cursor")
+    def __init__(self) -> None:
+        super().__init__(
+            "this cursor belongs to no page of this list: begin without one", field="cursor"
+        )
 
 
 class Forbidden(Refusal):
@@ -161,13 +161,8 @@ class Raced(Conflict):
     type = "raced"
     retry_after = 1
 
-    def __init__(
-        self,
-        detail: str = "others were faster, again and again; try again",
-        *,
-        field: str | None = None,
-    ) -> None:
-        super().__init__(detail, field=field)
+    def __init__(self, detail: str = "others were faster, again and again; try again") -> None:
+        super().__init__(detail)
 
 
 class NotUnique(Conflict):
@@ -225,10 +220,7 @@ class BeingBuilt(Refusal):
 
     status = 503
     type = "being-built"
-
-    def __init__(self, detail: str, *, retry_after: int = 60) -> None:
-        super().__init__(detail)
-        self.retry_after = retry_after
+    retry_after = 60
 
 
 def refuse(status: int, detail: str, *, field: str | None = None) -> Refusal:

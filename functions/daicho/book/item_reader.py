@@ -61,7 +61,7 @@ class ItemReader:
         if ref.entity.versioned_ == "pointer":
             return self.history.find_newest(ref, consistent=consistent)
         if names and not self._has_migrations(ref.entity):
-            image = self.table.get_attributes(key, names)
+            image = self.table.get(key, consistent=True, attributes=names)
         elif names:  # a migration may read any other attribute
             image = self.table.get(key, consistent=True)
         elif consistent and (max_age or any(s.frozen for s in ref.entity.fields_.values())):
