@@ -32,21 +32,14 @@ class RecordRun:
     records: tuple[StreamRecord, ...]
 
 
+@dataclass(frozen=True)
 class Archiver:
     """Appends batches to their chains."""
 
-    def __init__(
-        self,
-        store: Table,
-        objects: ArchiverBucket,
-        ledger: Ledger,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._appender = ChainWriter(store, objects, ledger, now)
-        self._store = store
-        self._ledger = ledger
-        self._now = now
+    store: Table
+    objects: ArchiverBucket
+    ledger: Ledger
+    now: Callable[[], dt.datetime] = utc_now
 
     def archive(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Archive expired items. Returns the lowest number that is not known to be done, or None.
@@ -54,7 +47,7 @@ class Archiver:
         Raises:
             BrokenChainError: the bucket holds something else under a link's name.
         """
-        left = retry_all(split_into_runs(batch.records, self._ledger), self._append, retry_budget)
+        left = retry_all(split_into_runs(batch.records, self.ledger), self._append, retry_budget)
         undone = [run.records[0] for run in left]
         heartbeats = [record for record in batch.records if record.heartbeat is not None]
         if heartbeats and not undone:
@@ -64,10 +57,11 @@ class Archiver:
         return min(undone, key=lambda record: record.seq).number if undone else None
 
     def _announce(self, heartbeats: Sequence[StreamRecord]) -> None:
-        try_update(self._store, announce_update(heartbeats[0].shard, heartbeats, self._now()))
+        try_update(self.store, announce_update(heartbeats[0].shard, heartbeats, self.now()))
 
-    def _append(self, stretch: RecordRun) -> None:
-        self._appender.append(stretch.chain, stretch.records)
+    def _append(self, run: RecordRun) -> None:
+        writer = ChainWriter(self.store, self.objects, self.ledger, self.now)
+        writer.append(run.chain, run.records)
 
 
 def split_into_runs(records: Iterable[StreamRecord], ledger: Ledger) -> list[RecordRun]:

@@ -38,19 +38,14 @@ class RearchiveResult:
     already: int = 0
 
 
+@dataclass(frozen=True)
 class Rearchiver:
     """Archives discarded batches of the archive's consumer."""
 
-    def __init__(
-        self,
-        store: Table,
-        bucket: Bucket,
-        ledger: Ledger,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._bucket, self._ledger = store, bucket, ledger
-        self._appender = ChainWriter(store, bucket, ledger, now)
+    store: Table
+    bucket: Bucket
+    ledger: Ledger
+    now: Callable[[], dt.datetime] = utc_now
 
     def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> RearchiveResult:
         """Archive a batch that was given up.
@@ -61,21 +56,19 @@ class Rearchiver:
             UnavailableError: it is not known to be done, and little time is left.
         """
         added = records = 0
-        for run in split_into_runs(batch.records, self._ledger):
+        for run in split_into_runs(batch.records, self.ledger):
             records += len(run.records)
             added += retry(partial(self._rearchive_run, run), retry_budget)
         return RearchiveResult(added, records - added)
 
     def _rearchive_run(self, run: RecordRun) -> int:
-        chain = run.chain
+        chain, writer = run.chain, ChainWriter(self.store, self.bucket, self.ledger, self.now)
         marks: dict[str, Image | None] = {}
         forgotten = {record.seq for record in run.records if self._is_forgotten(record, marks)}
         kept_records = [record for record in run.records if record.seq not in forgotten]
         forgotten_records = [record for record in run.records if record.seq in forgotten]
         appended = (
-            self._appender.append(chain, kept_records, redriven=True)
-            if kept_records
-            else frozenset()
+            writer.append(chain, kept_records, redriven=True) if kept_records else frozenset()
         )
         passed = [record for record in kept_records if record.seq not in appended]
         absent = self._select_absent(chain, passed) if passed else []
@@ -93,14 +86,14 @@ class Rearchiver:
         not in the count of deletions that were handed over.
         """
         key = chain.build_found_key(first)
-        self._store.put(
+        self.store.put(
             {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "rows": attributes.to_value(rows)}
         )
 
     def _select_absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:
         """The records that are absent from the links that span their numbers."""
         links = [
-            link for name in self._bucket.list_names(chain.prefix) if (link := Link.parse(name))
+            link for name in self.bucket.list_names(chain.prefix) if (link := Link.parse(name))
         ]
         begins = sorted(link.after for link in links if link.chain == chain and not link.is_side)
         numbers: dict[str, frozenset[str]] = {}
@@ -115,7 +108,7 @@ class Rearchiver:
         return absent
 
     def _read_numbers(self, name: str) -> frozenset[str]:
-        stored_object = self._bucket.fetch(name)
+        stored_object = self.bucket.fetch(name)
         if stored_object is None:
             raise CorruptObjectError(f"{name}: it has been removed")
         try:
@@ -125,15 +118,15 @@ class Rearchiver:
 
     def _write_side_object(self, chain: Chain, record: StreamRecord, forgotten: bool) -> bool:
         """Create a record's side object and its item in the table. False if the object exists."""
-        rows = [] if forgotten else [ArchivedRow.from_record(record, self._ledger)]
+        rows = [] if forgotten else [ArchivedRow.from_record(record, self.ledger)]
         packed = object_format.pack_rows(rows, record.seq, forgotten=int(forgotten))
-        created = self._bucket.create(
+        created = self.bucket.create(
             chain.render_side_name(record.seq), packed.body, packed.metadata
         )
         # After the object, and on each call: the item only serves to detect a removed object.
         key = chain.build_side_key(record.seq)
         named: Mapping[str, Mapping[str, str]] = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
-        self._store.put(named)
+        self.store.put(named)
         return created and not forgotten
 
     def _is_forgotten(self, record: StreamRecord, marks: dict[str, Image | None]) -> bool:
@@ -142,7 +135,7 @@ class Rearchiver:
         Its link may have been rewritten without it, so the record would appear to be absent.
         ``marks``: the marks that were read before.
         """
-        tenant = ArchivedRow.from_record(record, self._ledger).tenant
+        tenant = ArchivedRow.from_record(record, self.ledger).tenant
         if tenant not in marks:
-            marks[tenant] = self._store.get(build_request_key(tenant), consistent=True)
+            marks[tenant] = self.store.get(build_request_key(tenant), consistent=True)
         return is_forgotten(marks[tenant], record.at)
