@@ -57,23 +57,24 @@ class Rearchiver:
         """
         added = records = 0
         for run in split_into_runs(batch.records, self.ledger):
-            records += len(run.records)
+            records += len(run[1])
             added += retry(partial(self._rearchive_run, run), retry_budget)
         return RearchiveResult(added, records - added)
 
     def _rearchive_run(self, run: RecordRun) -> int:
-        chain, writer = run.chain, ChainWriter(self.store, self.bucket, self.ledger, self.now)
+        chain, records = run
+        writer = ChainWriter(self.store, self.bucket, self.ledger, self.now)
         marks: dict[str, Image | None] = {}
-        forgotten = {record.seq for record in run.records if self._is_forgotten(record, marks)}
-        kept_records = [record for record in run.records if record.seq not in forgotten]
-        forgotten_records = [record for record in run.records if record.seq in forgotten]
+        forgotten = {record.seq for record in records if self._is_forgotten(record, marks)}
+        kept_records = [record for record in records if record.seq not in forgotten]
+        forgotten_records = [record for record in records if record.seq in forgotten]
         appended = (
             writer.append(chain, kept_records, redriven=True) if kept_records else frozenset()
         )
         passed = [record for record in kept_records if record.seq not in appended]
         absent = self._select_absent(chain, passed) if passed else []
-        if archived_rows := len(run.records) - len(appended) - len(absent):
-            self._record_archived(chain, run.records[0].seq, archived_rows)
+        if archived_rows := len(records) - len(appended) - len(absent):
+            self._record_archived(chain, records[0].seq, archived_rows)
         return len(appended) + sum(
             self._write_side_object(chain, record, record.seq in forgotten)
             for record in (*absent, *forgotten_records)
