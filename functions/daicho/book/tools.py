@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daicho.query.key_resolver import KeyResolver
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from daicho.book.sections import BookSections
     from daicho.book.totals import BookTotals
     from daicho.declare.entity import Entity
+    from daicho.declare.queries import ItemRef
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.query.instance_chooser import InstanceChooser
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from daicho.write.counter_writer import CounterSettings
     from daicho.write.document_writer import DocumentWriter
     from daicho.write.item_writer import ItemWriter
-    from daicho.write.object_writer import ObjectWriter
     from daicho.write.section_staging import SectionStaging
     from daicho.write.section_writer import SectionWriter
     from daicho.write.transaction import Transaction
@@ -104,8 +104,8 @@ class BookTools:
         from daicho.query.totals import Totals
         from daicho.write.counter_writer import CounterWriter
 
-        totals = Totals(self.table, self.ledger, self.instances, self.tenant)
-        counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
+        totals = Totals(self.table, self.instances, self.tenant)
+        counters = CounterWriter(self.table, self.key_resolver, self.counter_settings)
         return BookTotals(self.tenant, self.table, totals, counters, self.access, self.parallelism)
 
     @cached_property
@@ -113,23 +113,15 @@ class BookTools:
         """Signs requests for the objects of items."""
         from daicho.query.item_objects import ItemObjects
 
-        tools = (self.ledger, self.key_resolver, self.clock, self.bucket, self.access)
-        return ItemObjects(*tools, self.upload_seconds)
+        return ItemObjects(self.key_resolver, self.bucket, self.access, self.upload_seconds)
 
     @cached_property
     def writer(self) -> ItemWriter:
         """Writes items."""
         from daicho.write.item_writer import ItemWriter
 
-        return ItemWriter(
-            self.ledger,
-            self.tenant,
-            self.key_resolver,
-            self.table,
-            self.clock,
-            self.history,
-            self.access,
-        )
+        tools = (self.key_resolver, self.table, self.clock, self.history, self.access)
+        return ItemWriter(*tools)
 
     @cached_property
     def request_records(self) -> RequestRecords:
@@ -138,12 +130,11 @@ class BookTools:
 
         return RequestRecords(self.table, self.tenant, self.clock, self.writer)
 
-    @cached_property
-    def object_writer(self) -> ObjectWriter:
-        """Removes items that have objects."""
-        from daicho.write.object_writer import ObjectWriter
+    def delete_with_objects(self, ref: ItemRef[Any], *, if_match: int | None) -> None:
+        """Remove an item and its objects."""
+        from daicho.write.object_writer import delete_with_objects
 
-        return ObjectWriter(self.writer, self.objects, self.clock)
+        delete_with_objects(self.writer, self.objects, ref, if_match=if_match)
 
     @cached_property
     def section_writer(self) -> SectionWriter:
@@ -179,7 +170,7 @@ class BookTools:
     def _section_staging(self) -> SectionStaging:
         from daicho.write.section_staging import SectionStaging
 
-        return SectionStaging(self.table, self.writer, self.clock, self.parallelism)
+        return SectionStaging(self.writer, self.parallelism)
 
     def _get_used_writer(self) -> ItemWriter | None:
         """The writer, if anything has used it."""

@@ -19,7 +19,7 @@ from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
-from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Part
 from daicho.query.figures.field_figures import Extremes, build_figures, read_extremes
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
@@ -98,7 +98,6 @@ class Totals:
     """Reads a tenant's tallies."""
 
     table: Table
-    ledger: Ledger
     instances: InstanceChooser
     tenant: str
 
@@ -120,7 +119,7 @@ class Totals:
             Invalid: names the value that its field does not accept.
             BeingBuilt: no instance of the aggregate includes all items yet.
         """
-        current = self.ledger.current_generation(entity.__name__).plan
+        current = self.instances.ledger.current_generation(entity.__name__).plan
         counter = next(
             (declaration for declaration in current.counters if declaration.name == name), None
         )

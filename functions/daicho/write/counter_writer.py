@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import random
 from collections.abc import Callable
 from decimal import Decimal
@@ -47,7 +46,6 @@ class CounterWriter:
     table: Table
     key_resolver: KeyResolver
     settings: CounterSettings | None
-    clock: Callable[[], dt.datetime]
 
     def add_vote(self, entity: type[Entity], group: TallyGroup, by: tuple[str, ...]) -> VoteResult:
         """See `Book.add`. ``unknown`` refers to the vote alone, not to the reads before it."""
@@ -72,7 +70,7 @@ class CounterWriter:
                 by,
                 slots=slots,
                 dirty_shards=self.settings.dirty_shards,
-                now=self.clock(),
+                now=self.key_resolver.clock(),
                 random=self.settings.random,
                 open_more=lambda known, refused: self._open_more(
                     entity, group, name, known, refused
@@ -122,7 +120,7 @@ class CounterWriter:
                 known=known,
                 refused=refused,
                 declared=declared,
-                now=self.clock(),
+                now=self.key_resolver.clock(),
             )
         except UnavailableError:
             return known  # the vote is sent to another slot all the same

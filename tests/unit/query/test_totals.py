@@ -39,7 +39,7 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
     )
     report = Rollup(table, LEDGER, dirty_shards=1).run(AMPLE)
     assert (report.rolled, report.failed) == (3, 0)
-    figures = Totals(table, LEDGER, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
+    figures = Totals(table, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
     group = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     tally = group.render_tally(("rich",))
     total = table.get(total_items.build_total_key(tally))
@@ -61,7 +61,7 @@ def test_a_member_is_never_ahead_of_itself() -> None:
     tally = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     slot = slots.build_slot_key(tally.render_tally(("a",)), "s")
     table.items[slot] = {**table.items[slot], "items": {"N": "2"}, "total": {"N": "20"}}
-    figures = Totals(table, LEDGER, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
+    figures = Totals(table, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
     for payer, rank in (("a", 1), ("b", 2)):
         live = read_live_amount(table, tally.render_tally((payer,)))
         assert figures.read_score(tally, (payer,), live, ranked=True).rank == rank

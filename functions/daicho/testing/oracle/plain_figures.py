@@ -162,7 +162,7 @@ class _GroupReading:
     def _open_reader(self) -> SeriesReader:
         ledger = self.deployment.entities.ledger
         chooser = InstanceChooser(self.table, ledger, ItemCache(self.deployment.clock.now))
-        return SeriesReader(Totals(self.table, ledger, chooser, TENANT), 1)
+        return SeriesReader(Totals(self.table, chooser, TENANT), 1)
 
     def _list_differences(
         self,
