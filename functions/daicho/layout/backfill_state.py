@@ -29,7 +29,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
-from typing import Any, Literal
+from typing import Any
 
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.disabled import Instance
@@ -191,10 +191,17 @@ def progress_update(entity: str, percent: int) -> Update:
     return build_change(build_backfill_key(entity), changes, "attribute_exists(PK)")
 
 
-def add_instances_update(
-    read: BackfillState, attribute: Literal["disabled", "purged"], instances: Iterable[str]
-) -> Update:
-    """Record what is disabled, or what is purged, if no release came since the item was read."""
+def disable_update(read: BackfillState, instances: Iterable[str]) -> Update:
+    """Record that instances are disabled, if no release came since the item was read."""
+    return _add_instances(read, "disabled", instances)
+
+
+def purge_update(read: BackfillState, instances: Iterable[str]) -> Update:
+    """Record that the table has nothing of these instances, unless a release came meanwhile."""
+    return _add_instances(read, "purged", instances)
+
+
+def _add_instances(read: BackfillState, attribute: str, instances: Iterable[str]) -> Update:
     return Update(
         build_backfill_key(read.entity),
         "ADD #attribute :instances",

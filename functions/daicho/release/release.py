@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from daicho.errors import TransactionFailedError, UnavailableError
-from daicho.layout.backfill_state import BackfillState, add_instances_update
+from daicho.layout.backfill_state import BackfillState, disable_update
 from daicho.plan import Ledger
 from daicho.release.older_writers import READERS_KNOW_S
 from daicho.release.refusals import (
@@ -31,7 +31,6 @@ from daicho.release.states import (
     record_disabled,
 )
 from daicho.runtime.clock import utc_now
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage.protocols import apply_update, try_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
@@ -42,7 +41,6 @@ _log = logging.getLogger(__name__)
 OVERTAKEN = "another release was checked since this one was: it opens nothing. Deploy again"
 
 
-@dataclass(frozen=True)
 class Release:
     """Prepares a table for the code that has ``ledger``.
 
@@ -54,13 +52,23 @@ class Release:
     an instance is kept after its successor became complete.
     """
 
-    store: Table
-    watcher: HeartbeatWatcher
-    ledger: Ledger
-    filter_spread_s: float
-    is_going_back: Callable[[], bool] = lambda: False
-    retirement_s: float = 0.0
-    now: Callable[[], dt.datetime] = utc_now
+    def __init__(
+        self,
+        store: Table,
+        watcher: HeartbeatWatcher,
+        ledger: Ledger,
+        filter_spread_s: float,
+        is_going_back: Callable[[], bool] = lambda: False,
+        retirement_s: float = 0.0,
+        now: Callable[[], dt.datetime] = utc_now,
+    ) -> None:
+        self._store = store
+        self._watcher = watcher
+        self._ledger = ledger
+        self._filter_spread_s = filter_spread_s
+        self._is_going_back = is_going_back
+        self._retirement = dt.timedelta(seconds=retirement_s)
+        self._now = now
 
     def run_step(self, step: str, run: str, source: str, retry_budget: RetryBudget) -> str:
         """Run the step ``check`` or ``open``, as CloudFormation names them.
@@ -96,7 +104,7 @@ class Release:
             UnavailableError: the table does not answer.
         """
         begun = BegunCheck(run, self._identify(source))
-        retry(partial(apply_update, self.store, begun.to_update()), retry_budget)
+        retry(partial(apply_update, self._store, begun.to_update()), retry_budget)
         stage = self._read_stage(retry_budget)
         chosen = self._check_stage(stage, source)
         if chosen == source:
@@ -105,7 +113,7 @@ class Release:
 
     def _identify(self, source: str) -> str:
         """This release, as its check and its opening both know it."""
-        ledger = self.ledger
+        ledger = self._ledger
         newest = {each: ledger.newest_generation(each).number for each in ledger.list_types()}
         identity = json.dumps([source, dict(ledger.written), newest], sort_keys=True)
         return hashlib.sha256(identity.encode()).hexdigest()
@@ -117,24 +125,24 @@ class Release:
         answer again.
         """
         unpurged = {
-            entity: list_rendered_disabled(self.ledger, entity) - state.purged
+            entity: list_rendered_disabled(self._ledger, entity) - state.purged
             for entity, state in stage.states.items()
         }
         for entity, instances in unpurged.items():
             state = stage.states[entity]
             if ended := instances - state.disabled:
-                update = add_instances_update(state, "disabled", ended)
-                if not retry(partial(try_update, self.store, update), retry_budget):
+                update = disable_update(state, ended)
+                if not retry(partial(try_update, self._store, update), retry_budget):
                     raise UnavailableError("another release came meanwhile: deploy again")
         if any(unpurged.values()):
             # Also if all was recorded before: the check that did it may have been killed just then.
             retry_budget.sleep(READERS_KNOW_S)
-        if unrecorded := list_unrecorded_disabled(stage, self.ledger):
+        if unrecorded := list_unrecorded_disabled(stage, self._ledger):
             update = record_disabled(unrecorded)
-            retry(partial(apply_update, self.store, update), retry_budget)
+            retry(partial(apply_update, self._store, update), retry_budget)
 
     def _read_stage(self, retry_budget: RetryBudget) -> StageStates:
-        return retry(lambda: read_stage_states(self.store), retry_budget)
+        return retry(lambda: read_stage_states(self._store), retry_budget)
 
     def _check_stage(self, stage: StageStates, source: str) -> str:
         """See `check`."""
@@ -143,9 +151,9 @@ class Release:
             if stage.is_empty:
                 self._narrow_filter(stage)
             return source
-        if not self.is_going_back():
+        if not self._is_going_back():
             raise ReleaseRefusedError("; ".join(refusals))
-        if not stage.source or not stage.types <= list_filtered_types(self.ledger):
+        if not stage.source or not stage.types <= list_filtered_types(self._ledger):
             raise ReleaseRefusedError(
                 f"{'; '.join(refusals)}. The functions stay as they are, which is exact. Deploy "
                 "the newer version again, without what failed"
@@ -173,45 +181,44 @@ class Release:
             raise ReleaseRefusedError(OVERTAKEN)
         if self._check_stage(stage, source) != source:
             return {}  # older code records at its start what it writes
-        if entities := stage.list_unfiltered(self.ledger):
+        if entities := stage.list_unfiltered(self._ledger):
             self._send_heartbeats(HeartbeatRun(run, entities), retry_budget)
         states = retry(lambda: self._record(source, stage.check), retry_budget)
-        if self.ledger.written.keys() & stage.states.keys():
+        if self._ledger.written.keys() & stage.states.keys():
             # Also if nothing was lowered now: an attempt whose answer was lost may just have done.
             retry_budget.sleep(READERS_KNOW_S)
         return states
 
     def _list_refusals(self, stage: StageStates) -> list[str]:
-        states = stage.list_known_states(self.ledger)
-        kept = dt.timedelta(seconds=self.retirement_s)
-        early = list_early_disables(self.ledger, states, self.now(), kept)
+        states = stage.list_known_states(self._ledger)
+        early = list_early_disables(self._ledger, states, self._now(), self._retirement)
         returns = (
             refusal
             for entity, disabled in stage.disabled.items()
-            if entity not in stage.states and entity in self.ledger.entities
-            for refusal in list_returns(self.ledger, entity, disabled)
+            if entity not in stage.states and entity in self._ledger.entities
+            for refusal in list_returns(self._ledger, entity, disabled)
         )
-        return [*list_refusals(self.ledger, states), *early, *returns]
+        return [*list_refusals(self._ledger, states), *early, *returns]
 
     def _narrow_filter(self, stage: StageStates) -> None:
-        update = narrow_filter_update(stage, self.ledger)
-        if update is not None and not try_update(self.store, update):
+        update = narrow_filter_update(stage, self._ledger)
+        if update is not None and not try_update(self._store, update):
             raise UnavailableError("another release began meanwhile: deploy again")
 
     def _send_heartbeats(self, run: HeartbeatRun, retry_budget: RetryBudget) -> None:
         """Wait until the event filter of every shard knows the entities of a run (rule 28)."""
-        if retry_budget.remaining() - retry_budget.reserve <= self.filter_spread_s:
+        if retry_budget.remaining() - retry_budget.reserve <= self._filter_spread_s:
             raise UnavailableError("too little time is left for heartbeats: deploy again")
-        _log.info("heartbeats of %s, after %s s", ", ".join(run.entities), self.filter_spread_s)
-        retry_budget.sleep(self.filter_spread_s)
-        progress = self.watcher.watch(run, retry_budget)
+        _log.info("heartbeats of %s, after %s s", ", ".join(run.entities), self._filter_spread_s)
+        retry_budget.sleep(self._filter_spread_s)
+        progress = self._watcher.watch(run, retry_budget)
         if not progress.has_passed:
             raise UnavailableError(
                 f"the event filter of the projector does not pass all records yet: {progress}. "
                 "Nothing writes the new generation. Deploy again when the projector has caught up"
             )
         try:
-            self.watcher.forget(run)
+            self._watcher.forget(run)
         except UnavailableError as error:
             _log.warning("a run of heartbeats stays in the shard items: %s", error)
 
@@ -224,12 +231,12 @@ class Release:
             ReleaseRefusedError: another release came meanwhile.
             UnavailableError: a state changed meanwhile, or the table does not answer; call again.
         """
-        stage = read_stage_states(self.store)
+        stage = read_stage_states(self._store)
         if stage.check != check:
             raise ReleaseRefusedError(OVERTAKEN)
         if refusals := self._list_refusals(stage):
             raise ReleaseRefusedError("; ".join(refusals))
-        states = stage.plan_release(self.ledger)
+        states = stage.plan_release(self._ledger)
         writes: list[Write] = [
             state.to_update(stage.states.get(entity))
             for entity, state in states.items()
@@ -238,12 +245,12 @@ class Release:
         # The record is first: while a generation is recorded, so is the ledger that has it. But the
         # first record says that every entity has its state.
         place = 0 if stage.is_recorded else len(writes)
-        writes.insert(place, build_record_update(source, list_filtered_types(self.ledger)))
+        writes.insert(place, build_record_update(source, list_filtered_types(self._ledger)))
         fence: list[Write] = [] if check is None else [check.require()]
         size = MAX_TRANSACTION_WRITES - len(fence)
         for begin in range(0, len(writes), size):
             try:
-                self.store.transact([*writes[begin : begin + size], *fence])
+                self._store.transact([*writes[begin : begin + size], *fence])
             except TransactionFailedError as error:
                 raise UnavailableError(f"the stage was changed meanwhile: {error}") from error
         return states
