@@ -54,9 +54,6 @@ class DayRange:
         return self.first <= day <= self.last
 
 
-ALL_DAYS = DayRange()
-
-
 @dataclass(frozen=True)
 class Selection:
     """A selection of rows. A row must meet every condition that is set.
@@ -128,7 +125,7 @@ class ArchiveReader:
             behind = f"{head}{END}"
 
     def list_objects(
-        self, entity: str, days: DayRange = ALL_DAYS, *, behind: str = ""
+        self, entity: str, days: DayRange, *, behind: str = ""
     ) -> Iterator[StoredObjectInfo]:
         """The objects of an entity and a range of deletion days, in order, with foreign ones.
 

@@ -130,7 +130,8 @@ class ListPlanner:
             raise TypeError(f"only lists of {entity.__name__} in the same direction can be merged")
         if any(query.entity is not entity for query in queries):
             raise TypeError("only lists of one entity can be merged")
-        orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(queries)}
+        distinct = queries if len(queries) == 1 else dict.fromkeys(queries)  # a hash takes time
+        orders = {self._plan_list(plan, query, list_plan) for query in distinct}
         if len(orders) > 1:
             raise TypeError(f"only lists of {entity.__name__} with the same order can be merged")
         return list_plan

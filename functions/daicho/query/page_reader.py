@@ -93,7 +93,7 @@ class PageReader:
             list_plan = planner.plan(queries, limit)
             return list_plan, CursorBinding(self.key_resolver.tenant, list_plan.query_identity)
 
-        entity, names = queries[0].entity.__name__, (query.name for query in queries)
+        entity, names = queries[0].entity.__name__, [query.name for query in queries]
         return resolve_cursor(cursor, bind, self.instances, entity, names)
 
     def _read_postings(
