@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from daicho.query.key_resolver import KeyResolver
@@ -105,8 +105,8 @@ class BookTools:
         from daicho.write.counter_writer import CounterWriter
 
         totals = Totals(self.table, self.instances, self.tenant)
-        counters = CounterWriter(self.table, self.key_resolver, self.counter_settings)
-        return BookTotals(self.tenant, self.table, totals, counters, self.access, self.parallelism)
+        counter = partial(CounterWriter, self.table, self.key_resolver, self.counter_settings)
+        return BookTotals(self.tenant, self.table, totals, counter, self.access, self.parallelism)
 
     @cached_property
     def objects(self) -> ItemObjects:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import replace
 
+from daicho.declare.entity import Entity
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.declare.results import Chart, Score, Series, VoteResult
 from daicho.derive.contributions import Amount
@@ -27,7 +29,7 @@ class BookTotals:
     tenant: str
     table: Table
     totals: Totals
-    counters: CounterWriter
+    open_counter: Callable[[type[Entity], TallyGroup], CounterWriter]
     access: Access
     parallelism: int
 
@@ -35,7 +37,7 @@ class BookTotals:
         """See `Book.add`."""
         self.access.check_vote(query)
         group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
-        return self.counters.add_vote(query.entity, group, group.render_by(query))
+        return self.open_counter(query.entity, group).add_vote(group.render_by(query))
 
     def read_score(self, query: TotalQuery, *, live: bool, ranked: bool) -> Score:
         """See `Book.read`."""
@@ -49,7 +51,7 @@ class BookTotals:
         by, amount = group.render_by(query), None
         as_of = self.totals.read_as_of(group, live=live)  # before the figures
         if live and group.counter is not None:
-            amount = self.counters.read_live(query.entity, group).get(by, Amount())
+            amount = self.open_counter(query.entity, group).read_live().get(by, Amount())
         elif live:
             amount = read_live_amount(self.table, group.render_tally(by))
         is_ranked = ranked and group.aggregate.ranked
@@ -88,7 +90,7 @@ class BookTotals:
             amounts = self.totals.read_amounts(group, scores)
         else:
             if group.counter is not None:
-                amounts = self.counters.read_live(query.entity, group)
+                amounts = self.open_counter(query.entity, group).read_live()
             else:
                 amounts = self.totals.read_members_live(group)
             scores, end = self.totals.rank_amounts(group, amounts, start, limit)

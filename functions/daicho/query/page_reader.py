@@ -16,7 +16,7 @@ from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.list_planner import ListPlan, ListPlanner
+from daicho.query.list_planner import ListPlan, plan_lists
 from daicho.query.paging import CursorBinding, CursorPosition, resolve_cursor
 from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
@@ -89,8 +89,8 @@ class PageReader:
             raise TypeError("a page needs at least one list")
 
         def bind(skip_from: int | None) -> tuple[ListPlan, CursorBinding]:
-            planner = ListPlanner(self.key_resolver, self.instances, related_search, skip_from)
-            list_plan = planner.plan(queries, limit)
+            tools = (self.key_resolver, self.instances, related_search)
+            list_plan = plan_lists(*tools, queries, limit, skip_from)
             return list_plan, CursorBinding(self.key_resolver.tenant, list_plan.query_identity)
 
         entity, names = queries[0].entity.__name__, [query.name for query in queries]
