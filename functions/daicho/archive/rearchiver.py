@@ -9,7 +9,7 @@ chain. The span of a link never changes, so a repeat has the same result.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from daicho.archive import object_format
@@ -18,6 +18,7 @@ from daicho.archive.chain import START, Chain, Link
 from daicho.archive.chain_writer import ChainWriter
 from daicho.archive.forget_requests import build_request_key, is_forgotten
 from daicho.archive.object_format import CorruptObjectError
+from daicho.archive.reader import ArchiveReader
 from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
@@ -26,6 +27,7 @@ from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
 
@@ -86,10 +88,8 @@ class Rearchiver:
         An attempt that continued after its batch was given up may have written them. Then they are
         not in the count of deletions that were handed over.
         """
-        key = chain.build_found_key(first)
-        self.store.put(
-            {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "rows": attributes.to_value(rows)}
-        )
+        key = to_key_image(chain.build_found_key(first))
+        self.store.put({**key, "rows": attributes.to_value(rows)})
 
     def _select_absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:
         """The records that are absent from the links that span their numbers."""
@@ -109,11 +109,9 @@ class Rearchiver:
         return absent
 
     def _read_numbers(self, name: str) -> frozenset[str]:
-        stored_object = self.bucket.fetch(name)
-        if stored_object is None:
-            raise CorruptObjectError(f"{name}: it has been removed")
+        reader = ArchiveReader(self.bucket, seconds=0)  # the whole batch is tried again
         try:
-            return frozenset(row.seq for row in object_format.unpack_rows(stored_object).rows)
+            return frozenset(row.seq for row in reader.read(name).rows)
         except CorruptObjectError as error:
             raise CorruptObjectError(f"{name}: {error}") from error
 
@@ -125,9 +123,7 @@ class Rearchiver:
             chain.render_side_name(record.seq), packed.body, packed.metadata
         )
         # After the object, and on each call: the item only serves to detect a removed object.
-        key = chain.build_side_key(record.seq)
-        named: Mapping[str, Mapping[str, str]] = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
-        self.store.put(named)
+        self.store.put(to_key_image(chain.build_side_key(record.seq)))
         return created and not forgotten
 
     def _is_forgotten(self, record: StreamRecord, marks: dict[str, Image | None]) -> bool:
