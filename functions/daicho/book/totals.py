@@ -72,8 +72,8 @@ class BookTotals:
         group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
         bounds = parse_bounds(group.aggregate, since, until)
         as_of = self.totals.read_as_of(group, live=live)  # before the figures
-        reader = SeriesReader(self.totals, self.parallelism)
-        series = reader.read(group, group.render_by(query), bounds, step, live=live)
+        reader = SeriesReader(self.totals, self.parallelism, group, group.render_by(query))
+        series = reader.read(bounds, step, live=live)
         return replace(series, as_of=as_of, rolled_up=not live)
 
     def read_chart(

@@ -70,9 +70,9 @@ class PageReader:
         )
         list_plan, binding, start = self._plan_page(queries, limit, cursor, related_search)
         if list_plan.collections:
-            listed_images, end = CollectionReader(resolver.table, now).read_page(
-                list_plan.collections, start, limit, forward=not list_plan.is_reversed
-            )
+            forward, sources = not list_plan.is_reversed, list_plan.collections
+            reader = CollectionReader(resolver.table, now, sources, start, limit, forward)
+            listed_images, end = reader.read_page()
             return self.history.read_whole(listed_images), binding.write_cursor(end)
         images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)

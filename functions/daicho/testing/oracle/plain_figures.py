@@ -141,8 +141,7 @@ class _GroupReading:
         since: dt.datetime,
         until: dt.datetime,
     ) -> list[str]:
-        group = TallyGroup(TENANT, self.plan, self.aggregate, self.within)
-        series = self._open_reader().read(group, self.by, (since, until), step, live=False)
+        series = self._open_reader().read((since, until), step, live=False)
         differences: list[str] = []
         edges = [since, *(bucket.end for bucket in series.buckets)]
         if [bucket.start for bucket in series.buckets] != edges[:-1] or edges[-1] != until:
@@ -162,7 +161,8 @@ class _GroupReading:
     def _open_reader(self) -> SeriesReader:
         ledger = self.deployment.entities.ledger
         chooser = InstanceChooser(self.table, ledger, ItemCache(self.deployment.clock.now))
-        return SeriesReader(Totals(self.table, chooser, TENANT), 1)
+        group = TallyGroup(TENANT, self.plan, self.aggregate, self.within)
+        return SeriesReader(Totals(self.table, chooser, TENANT), 1, group, self.by)
 
     def _list_differences(
         self,
