@@ -101,12 +101,11 @@ class BookTools:
     def totals(self) -> BookTotals:
         """Reads totals and rankings, and counts votes."""
         from daicho.book.totals import BookTotals
-        from daicho.query.totals import Totals
         from daicho.write.counter_writer import CounterWriter
 
-        totals = Totals(self.table, self.instances, self.tenant)
         counter = partial(CounterWriter, self.table, self.key_resolver, self.counter_settings)
-        return BookTotals(self.tenant, self.table, totals, counter, self.access, self.parallelism)
+        tools = (self.tenant, self.table, self.instances, counter)
+        return BookTotals(*tools, self.access, self.parallelism)
 
     @cached_property
     def objects(self) -> ItemObjects:

@@ -31,7 +31,7 @@ from daicho.plan.figures.series import (
     get_chunk_name,
 )
 from daicho.query.figures.field_figures import Extremes, build_figures, join_extremes, read_extremes
-from daicho.query.totals import TallyGroup, Totals, to_plain_total
+from daicho.query.totals import Totals, to_plain_total
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount
@@ -54,9 +54,8 @@ class SeriesReader:
     """Reads series of the member ``by`` of a group. ``parallelism``: requests at the same time."""
 
     totals: Totals
-    parallelism: int
-    group: TallyGroup
     by: tuple[str, ...]
+    parallelism: int
 
     def read(
         self, bounds: tuple[dt.datetime, dt.datetime], step: CalendarUnit | None, *, live: bool
@@ -66,7 +65,7 @@ class SeriesReader:
         Raises:
             Invalid: it names ``from``, ``to``, ``step`` or ``live``.
         """
-        group, part = self.group, self.group.aggregate.series
+        group, part = self.totals.group, self.totals.group.aggregate.series
         if part is None:
             raise Invalid(f"{group.plan.name}.{group.aggregate.name} has no series", field="from")
         try:
@@ -94,7 +93,7 @@ class SeriesReader:
 
     def _read_chunks(self, stored: Iterable[StoredBucket], live: bool) -> Chunks:
         labels = list(dict.fromkeys(each.chunk for each in stored))
-        tallies = {label: self.group.render_tally((*self.by, label)) for label in labels}
+        tallies = {label: self.totals.group.render_tally((*self.by, label)) for label in labels}
         table = self.totals.table
         if live:
             if len(labels) > MAX_LIVE_CHUNKS:
@@ -116,7 +115,7 @@ class SeriesReader:
         self, covers: Sequence[Sequence[StoredBucket]], chunks: Chunks
     ) -> list[dict[str, Extremes]]:
         """The extremes of each bucket of the answer, from its stored buckets that have items."""
-        group = self.group
+        table, group = self.totals.table, self.totals.group
         if not group.aggregate.has_rows:
             return [{} for _ in covers]
         filled = [[(chunk, code) for chunk, code in _list_codes(cover, chunks)] for cover in covers]
@@ -131,9 +130,8 @@ class SeriesReader:
             )
 
         def read(place: tuple[str, str]) -> dict[str, Extremes]:
-            totals = self.totals
             parts = (*group.within, *self.by, *place)
-            return read_extremes(totals.table, totals.tenant, group.plan, group.aggregate, parts)
+            return read_extremes(table, group.tenant, group.plan, group.aggregate, parts)
 
         # One pool for the whole answer: by day, each of its buckets has one stored bucket.
         with ThreadPoolExecutor(self.parallelism) as pool:

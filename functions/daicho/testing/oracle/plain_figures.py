@@ -16,7 +16,6 @@ from daicho.plan import AggregatePlan, EntityPlan, Part
 from daicho.plan.calendar import CalendarUnit, find_calendar
 from daicho.query.figures.field_figures import build_figures, read_extremes
 from daicho.query.figures.series import SeriesReader
-from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.totals import TallyGroup, Totals
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
@@ -159,10 +158,9 @@ class _GroupReading:
         return differences
 
     def _open_reader(self) -> SeriesReader:
-        ledger = self.deployment.entities.ledger
-        chooser = InstanceChooser(self.table, ledger, ItemCache(self.deployment.clock.now))
         group = TallyGroup(TENANT, self.plan, self.aggregate, self.within)
-        return SeriesReader(Totals(self.table, chooser, TENANT), 1, group, self.by)
+        item_cache = ItemCache(self.deployment.clock.now)
+        return SeriesReader(Totals(self.table, item_cache, group), self.by, 1)
 
     def _list_differences(
         self,
