@@ -12,7 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, uid
 from daicho import field as declared
-from daicho.archive.reader import ArchiveReader
+from daicho.archive.reader import ArchiveReader, Selection
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.handlers import archive, project, rollup
@@ -186,7 +186,7 @@ class VisitStage:
         scanned = self.dynamodb.scan(TableName=self.name)["Items"]
         images: list[Any] = [item for item in scanned if item.get("type") == {"S": "Visit"}]
         reader = ArchiveReader(self.bucket)
-        for info in reader.list_links("Visit"):
+        for info in reader.list_selected(Selection(("Visit",))):
             images += [row.item for row in reader.read(info.name).rows]
         mine = [image for image in images if image["PK"]["S"].startswith(f"{tenant}#")]
         places = Counter({"a": 0, "b": 0})

@@ -95,22 +95,16 @@ class RestoreReport:
             self.unrestorable.append({"seq": row.seq, "item": key, "error": str(error)})
 
 
+@dataclass(frozen=True)
 class Restorer:
-    """Restores archived items."""
+    """Restores archived items. ``threads``: how many items are written at once."""
 
-    def __init__(
-        self,
-        store: Table,
-        archive: ArchiveReader,
-        ledger: Ledger,
-        *,
-        threads: int = 8,
-        now: Callable[[], dt.datetime] = utc_now,
-        clocks: Callable[[], ClockReading] = read_clocks,
-    ) -> None:
-        self._store, self._archive, self._ledger = store, archive, ledger
-        self._map = make_mapper(threads)
-        self._now, self._clocks = now, clocks
+    store: Table
+    archive: ArchiveReader
+    ledger: Ledger
+    threads: int = 8
+    now: Callable[[], dt.datetime] = utc_now
+    clocks: Callable[[], ClockReading] = read_clocks
 
     def restore(
         self,
@@ -139,14 +133,15 @@ class Restorer:
             report.broken[name] = str(error)
 
         newest: dict[ItemKey, str] = {}
-        for row in self._archive.read_rows(selection, note_broken):
+        for row in self.archive.read_rows(selection, note_broken):
             report.rows += 1
             newest[row.key] = max(row.seq, newest.get(row.key, ""))
         report.items = len(newest)
-        run = _RestoreRun(self._store, self._ledger, self._now(), self._clocks, over_newer, report)
-        for name, selected in self._archive.read_objects(selection, note_broken, behind=resume):
+        run = _RestoreRun(self.store, self.ledger, self.now(), self.clocks, over_newer, report)
+        map_rows = make_mapper(self.threads)
+        for name, selected in self.archive.read_objects(selection, note_broken, behind=resume):
             rows = [row for row in selected if newest.get(row.key) == row.seq]
-            if retry_all(rows, run.restore_row, retry_budget, self._map):
+            if retry_all(rows, run.restore_row, retry_budget, map_rows):
                 return report
             report.cursor = name
             on_progress(report)

@@ -284,7 +284,7 @@ class Book:
             PreconditionFailed: not of version ``if_match``.
         """
         if ref.entity.object_fields_:
-            self._tools.object_writer.delete(ref, if_match=if_match)
+            self._tools.delete_with_objects(ref, if_match=if_match)
         else:
             self._tools.choose_writer(ref.entity).delete(ref, if_match=if_match)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from daicho.derive import derived_items
 from daicho.layout import item_keys
@@ -37,13 +37,6 @@ from daicho.storage.table import Table
 INDEX = "GSI2"
 ORDER = f"{INDEX}SK"
 NumberedDeclaration = TypeVar("NumberedDeclaration", ListingPlan, SearchPlan)
-
-
-class ListPredicate(Protocol):
-    """A listing or a search with its arguments: whether it contains an image at an order."""
-
-    def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
-        """``plan`` is that of the image's generation."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +88,13 @@ class SearchPredicate:
         for place, is_match in enumerate(own_matches):
             term_matches[place] = term_matches[place] or is_match
         return self.keyword.is_match(term_matches)
+
+
+ListPredicate = ListingPredicate | SearchPredicate
+"""A listing or a search with its arguments: whether it contains an image at an order.
+
+The plan that it gets is that of the image's generation.
+"""
 
 
 class RowKey(NamedTuple):

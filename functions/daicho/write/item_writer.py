@@ -27,7 +27,6 @@ from daicho.errors import (
 from daicho.items import mapper
 from daicho.layout import reservations
 from daicho.layout.base_item import to_seconds
-from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
@@ -58,8 +57,6 @@ class ItemWriter:
     ``open_transaction``: the transaction that the writes are parts of.
     """
 
-    ledger: Ledger
-    tenant: str
     key_resolver: KeyResolver
     table: Table
     clock: Callable[[], dt.datetime]
@@ -70,7 +67,7 @@ class ItemWriter:
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver, self.access)
+        self.planner = ItemPlanner(self.key_resolver, self.access)
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -139,7 +136,7 @@ class ItemWriter:
                 write = conditions.if_unchanged(existing).to_put(planned.image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return planned.to_item(self.ledger)
+                    return planned.to_item(self.key_resolver.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -199,7 +196,9 @@ class ItemWriter:
 
     def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
         stored, image = planned.predecessor, planned.build_successor()
-        return reservations.is_unchanged(self.ledger, stored, image, planned.plan, to_seconds(now))
+        return reservations.is_unchanged(
+            self.key_resolver.ledger, stored, image, planned.plan, to_seconds(now)
+        )
 
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write in the open transaction, or in a new one that is retried if others are faster."""
@@ -251,7 +250,7 @@ class ItemWriter:
                     self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
-        return new.to_item(self.ledger)
+        return new.to_item(self.key_resolver.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
         try:
@@ -262,4 +261,4 @@ class ItemWriter:
                 build_successor(planned.entity, planned.image, existing)
             raise
         stored = planned.image if image is None else image
-        return mapper.to_item(planned.entity, stored, self.ledger)
+        return mapper.to_item(planned.entity, stored, self.key_resolver.ledger)

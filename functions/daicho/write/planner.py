@@ -63,17 +63,16 @@ class ItemPlanner:
     of the methods ``plan_…``; the methods ``build_…`` make a request of it.
     """
 
-    ledger: Ledger
-    tenant: str
     key_resolver: KeyResolver
     access: Access = SYSTEM
 
-    def plan_creation(
-        self, item: E, created: dt.datetime, now: dt.datetime | None = None
-    ) -> PlannedWrite[E]:
-        """The write of a new item, with its owner and the values that are copied into it.
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger with the newest declarations."""
+        return self.key_resolver.ledger
 
-        ``now``: the time of the write, if the item was created earlier, in another system.
+    def plan_creation(self, item: E, now: dt.datetime) -> PlannedWrite[E]:
+        """The write of a new item, with its owner and the values that are copied into it.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
@@ -82,8 +81,8 @@ class ItemPlanner:
             Forbidden: the caller may not write it.
         """
         self.access.assign_owner(item)
-        fields = self._apply_rules(self._build_fields(item, now or created), {})
-        return self._plan_write(fields, created, now or created)
+        fields = self._apply_rules(self._build_fields(item, now), {})
+        return self._plan_write(fields, now, now)
 
     def plan_candidate(
         self,
@@ -95,7 +94,8 @@ class ItemPlanner:
     ) -> PlannedWrite[E]:
         """As `plan_creation`, before the rules: they depend on the item that it may replace.
 
-        ``given``: copied fields whose values the item has already, from another system.
+        ``now``: the time of the write, if the item was created earlier, in another system.
+        ``given``: copied fields whose values it has already then.
         """
         self.access.assign_owner(item)
         fields = self._build_fields(item, now or created, given)
@@ -317,7 +317,9 @@ class ItemPlanner:
         entity = fields.entity
         generation = self.ledger.current[entity.__name__]
         plan = generation.plan
-        image = base_item.build_base_item(self.tenant, generation, fields.stored, created, now)
+        image = base_item.build_base_item(
+            self.key_resolver.tenant, generation, fields.stored, created, now
+        )
         renews_expiry = predecessor is not None and (
             (plan.expires is not None and not plan.expires.is_fixed)
             or has_older_retention(self.ledger, plan.name, predecessor, generation.number)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.archiver import Archiver, BrokenChainError
+from daicho.archive.archiver import Archiver
+from daicho.archive.chain_writer import BrokenChainError
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
 from tests.support.memory_archive import (
