@@ -10,13 +10,7 @@ from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
 from tests.support.derived_state import items_of
-from tests.support.rebuilt_invoices import (
-    House,
-    change_four,
-    deploy_change,
-    deploy_projector,
-    put,
-)
+from tests.support.rebuilt_invoices import House, change_four, deploy_change, deploy_projector, put
 
 
 class BusyTable(Table):

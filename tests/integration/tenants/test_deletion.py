@@ -26,13 +26,7 @@ from tests.support.sample_ledger import build_image
 from tests.support.sample_project import LEDGER
 from tests.support.stream_pump import SHARD
 from tests.support.trials import scaled
-from tests.support.two_tenants import (
-    FAILURES,
-    OBJECTS,
-    Deployment,
-    items_of_all_kinds,
-    lay_down,
-)
+from tests.support.two_tenants import FAILURES, OBJECTS, Deployment, items_of_all_kinds, lay_down
 
 LEAVES, STAYS = "acme", "acme2"
 

@@ -12,11 +12,7 @@ from daicho.jobs.step import SAVE_INTERVAL
 from daicho.layout.tenant_items import CLOSED_CACHE_S
 from daicho.runtime.retry import END_RESERVE_S
 from daicho.runtime.settings import Settings
-from daicho.tenants.deletion import (
-    MAX_PARALLELISM,
-    WRITES_PER_SECOND,
-    DeletionWorker,
-)
+from daicho.tenants.deletion import MAX_PARALLELISM, WRITES_PER_SECOND, DeletionWorker
 from daicho.tenants.item_remover import is_of_tenant
 
 REQUEST_S = 29
