@@ -8,14 +8,7 @@ import pytest
 
 from daicho.errors import BeingBuilt
 from daicho.layout.backfill_state import BackfillState
-from daicho.plan import (
-    AggregatePlan,
-    Condition,
-    Ledger,
-    ListingPlan,
-    Part,
-    ThroughPlan,
-)
+from daicho.plan import AggregatePlan, Condition, Ledger, ListingPlan, Part, ThroughPlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
