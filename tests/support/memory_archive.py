@@ -9,9 +9,10 @@ from typing import Any
 from daicho.archive.archiver import Archiver
 from daicho.archive.forgetter import REWRITE_GRACE
 from daicho.archive.reader import ArchiveReader, DayRange, Selection
-from daicho.archive.rearchiver import Rearchiver, RearchiveResult
+from daicho.archive.rearchiver import Rearchiver
 from daicho.archive.row_format import ArchivedRow
 from daicho.archive.verifier import Verifier, VerifyReport
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence

@@ -17,6 +17,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import StreamShard
 from daicho.storage.table import Table
 from daicho.stream import changes, claims
 from daicho.stream.changes import RecordChanges
@@ -79,6 +80,7 @@ class House:
 
     broken: set[int] = field(default_factory=set)
     ledger: Ledger = LEDGER
+    code: str = "this"
 
     def __post_init__(self) -> None:
         self.now = BEGAN
@@ -149,8 +151,18 @@ class House:
             now=lambda: self.now,
             archiver="archive",
             archive=self.archive,
+            stream=lambda: self,
+            code=self.code,
         )
-        return redrive.run(RedriveRequest.parse({"action": action, **more}), retry_budget())
+        budget = retry_budget(self.deliver)
+        return redrive.run(RedriveRequest.parse({"action": action, **more}), budget)
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        """The description of the stream."""
+        return (StreamShard(SHARD),)
+
+    def deliver(self) -> None:
+        """What happens while a function waits."""
 
     # --- What stands -------------------------------------------------------------------------
 
@@ -173,12 +185,13 @@ class House:
         return {key.sk for key in self.items if key.pk == "#recount"}
 
 
-def retry_budget() -> RetryBudget:
-    """As much as an invocation has, of which waiting takes some."""
+def retry_budget(wait: Callable[[], None] = lambda: None) -> RetryBudget:
+    """As much as an invocation has, of which waiting takes some; ``wait`` is called then."""
     left = [300.0]
 
     def sleep(seconds: float) -> None:
         left[0] -= seconds
+        wait()
 
     return RetryBudget(lambda: left[0], reserve=20, sleep=sleep, random=lambda: 1.0)
 

@@ -21,8 +21,8 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claim_writer import put_claim
 from daicho.stream.claims import Claim
+from daicho.stream.shard_items import put_claim
 from tests.support.api_client import Client
 from tests.support.consistency import compute_amounts, compute_rows
 from tests.support.derived_state import items_of, make_counted

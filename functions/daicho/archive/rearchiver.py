@@ -21,6 +21,7 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader
 from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
@@ -30,14 +31,6 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
-
-
-@dataclass(frozen=True)
-class RearchiveResult:
-    """The number of rows that a batch added, and of those that the archive held already."""
-
-    added: int = 0
-    already: int = 0
 
 
 @dataclass(frozen=True)

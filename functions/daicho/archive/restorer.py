@@ -23,6 +23,7 @@ from daicho.archive.restored_image import UnrestorableError, build_restored_imag
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import NotUnique, Raced, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.layout.dismissals import is_dismissed
 from daicho.layout.reservation_writer import ReservationWriter, check_free
 from daicho.layout.restorations import (
     RESTORED_MARK,
@@ -208,7 +209,8 @@ class _RestoreRun:
             outcome = self._decide_outcome(mark, existing, record)
             if outcome not in WRITTEN:
                 return outcome
-            image[RESTORED_MARK] = (mark if record is None else mark.as_repeated()).to_value()
+            is_first = record is None and not is_dismissed(row.item)
+            image[RESTORED_MARK] = (mark if is_first else mark.as_repeated()).to_value()
             record_put = build_record_put(key, mark, int(image["gen"]["N"]), record)
             try:
                 self._transact(existing, image, [_build_item_put(existing, image), record_put])

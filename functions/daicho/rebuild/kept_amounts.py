@@ -19,6 +19,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.layout.backfill_state import BackfillState, is_complete
+from daicho.layout.dismissals import is_dismissed
 from daicho.layout.migrations import migrate_image
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, RetiringPlan
 from daicho.storage import keys
@@ -71,7 +72,7 @@ def select_lacking_rows(
 ) -> dict[str, ArchivedRow]:
     """The rows whose own generation lacks any of the instances, by their sequence numbers.
 
-    A row without a generation is left out: no code ever counts such an item.
+    A row without a generation is left out: no code ever counts such an item. So is a dismissed one.
 
     Raises:
         NewerGenerationError: this code has an older lock file than the code that wrote a row.
@@ -79,7 +80,9 @@ def select_lacking_rows(
     return {
         row.seq: row
         for row in rows
-        if row.gen is not None and _list_lacking(row.entity, row.gen, instances, ledger)
+        if row.gen is not None
+        and not is_dismissed(row.item)
+        and _list_lacking(row.entity, row.gen, instances, ledger)
     }
 
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from daicho.plan import Ledger
 from daicho.plan.instances import describe_derivation, list_declarations, list_retiring
 from daicho.storage.protocols import QueriesItems
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream.recount_list import LIST, Recount, build_recount_key
+from daicho.stream import recount_list
+from daicho.stream.recount_list import build_recount_key
 from daicho.tally.slots import TallyName
 
 
@@ -19,8 +19,8 @@ def list_recounts(store: QueriesItems) -> Iterator[str]:
     Raises:
         UnavailableError: the table does not answer.
     """
-    for page in store.query_pages(Query(LIST, consistent=True)):
-        yield from (Recount.from_item(item).tally for item in page.items)
+    for recount in recount_list.list_recounts(store):
+        yield recount.tally
 
 
 def render_aggregate(tally: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.rearchiver import Rearchiver, RearchiveResult
+from daicho.archive.rearchiver import Rearchiver
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.retry import RetryBudget
 from tests.support.memory_archive import Kept, build_expired_batch, render_side_name
 from tests.support.mortal_stores import Killed, Life, Mortal

@@ -155,6 +155,7 @@ class SimulatedDeployment:
             sleep=process.sleep,
             random=lambda: 0.9,
             parallelism=self._parallelism,
+            code=str(process.code_version),
         )
 
     def open_table(self) -> Table:

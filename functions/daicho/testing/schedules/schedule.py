@@ -208,14 +208,15 @@ class Schedule:
 
     def _find_differences(self) -> list[str]:
         """The differences in everything that can be determined."""
-        recounts = list_recounts(self.deployment)
+        recomputation = self.recompute()
+        recounts = list_recounts(self.deployment, recomputation.compute_amounts())
         self.recount_count = len(recounts)
         unknowable = find_unknowable_tallies(
             self.deployment, self._marked_images, self.deployment.clock.now().timestamp()
         )
         return [
             *find_wrong_recounts(recounts, unknowable),
-            *find_differences(self.deployment, self.recompute(), recounts & unknowable),
+            *find_differences(self.deployment, recomputation, recounts & unknowable),
             *([] if self.profile.discards else list_discards(self.deployment)),
             *(line for owner in self.owners for line in owner.find_differences()),
         ]
