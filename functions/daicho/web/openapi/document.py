@@ -32,7 +32,7 @@ from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
 
 TITLE = "Daicho"
-ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
+ANYWHERE = (400, 403, 404, 409, 410, 422, 429, 503)
 """Problems that every operation may answer."""
 HEADER_PROBLEMS = {IDEMPOTENCY_KEY.name: 409, IF_MATCH.name: 412}
 """Problems that an operation may answer because it takes a header."""

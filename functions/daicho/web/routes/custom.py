@@ -207,7 +207,7 @@ class _FunctionAnswerer:
             )
             return Reply(_choose_status(result), text)
         if not isinstance(result, Entity):
-            return responses.render_page(result.items, result.cursor)
+            return responses.render_page(result.items, result.cursor, result.unreadable)
         if self._route.method == "GET":
             return responses.show_item(call, result)
         return responses.show_written(result, location=self._render_location(result))
