@@ -80,6 +80,21 @@ class RefusedError(StoreError):
     """A request that can never succeed: a bug here, not a failure there."""
 
 
+class UnreadableError(StoreError):
+    """A stored item that its entity cannot read: something else wrote it, or the class has changed.
+
+    ``field``: the attribute at fault, if one is; ``fault``: how it is stored, and what is wrong.
+    """
+
+    def __init__(self, entity: str, fault: str, field: str = "") -> None:
+        super().__init__(f"{'.'.join(filter(None, (entity, field)))} cannot be read: {fault}")
+        self.field, self.fault = field, fault
+
+
+class UnmigratableError(StoreError):
+    """A stored item that a field migration cannot migrate. It stays as it is."""
+
+
 class ConditionFailedError(StoreError):
     """A condition did not hold; ``item`` is the stored item, None if there is none.
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from daicho.derive import derived_items
+from daicho.items.mapper import UNREADABLE
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
@@ -150,12 +151,12 @@ class IndexReader:
             return True
         listed_order = restore_order(order) if self.is_reversed else order
         try:
-            generation = attributes.get_integer(item, "gen") or 0
-            plan = self.ledger.find_plan(self.entity, generation)
-        except NewerGenerationError:
-            # Newer code wrote the item: the newest plan here is the closest one.
-            plan = self.ledger.current_generation(self.entity).plan
-        return any(predicate.matches(plan, item, listed_order) for predicate in self.predicates)
+            plan = self._find_plan(item)
+            return any(predicate.matches(plan, item, listed_order) for predicate in self.predicates)
+        except UNREADABLE:
+            # No code can compute whether it is in the list. It is a candidate because of its rows,
+            # so it is passed on to whoever shows the page, and reports what cannot be read.
+            return True
 
     def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of a read that finds no item."""
@@ -163,6 +164,13 @@ class IndexReader:
             return 0.0
         size = attributes.measure_image(item) if item else 1
         return -(-size // READ_UNIT_BYTES) * (1.0 if consistent else 0.5)
+
+    def _find_plan(self, item: Image) -> EntityPlan:
+        try:
+            return self.ledger.find_plan(self.entity, attributes.get_integer(item, "gen") or 0)
+        except NewerGenerationError:
+            # Newer code wrote the item: the newest plan here is the closest one.
+            return self.ledger.current_generation(self.entity).plan
 
     def _read_block(self, request: PendingRead) -> Block:
         bounds, excluded = request.range, None

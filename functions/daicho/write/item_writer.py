@@ -23,6 +23,7 @@ from daicho.errors import (
     PreconditionFailed,
     Raced,
     RefusedError,
+    UnreadableError,
 )
 from daicho.items import mapper
 from daicho.layout import reservations
@@ -131,12 +132,16 @@ class ItemWriter:
                 return self._update(planned, self.planner.build_put(planned, now, if_match))
             except ConditionFailedError as refused:
                 existing = refused.item
+            except UnreadableError:  # the stored item kept what cannot be read
+                existing = self.table.get(new.key, consistent=True)
             planned = self.planner.plan_put(new, existing, now, if_match=if_match)
-            if existing is not None and not planned.predecessor:  # it has expired
-                write = conditions.if_unchanged(existing).to_put(planned.image)
+            if existing is not None and (planned.is_repair or not planned.predecessor):
+                # It cannot be read, or has expired: it is replaced as a whole.
+                image = planned.build_successor()
+                write = conditions.if_unchanged(existing).to_put(image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return planned.to_item(self.key_resolver.ledger)
+                    return mapper.to_item(planned.entity, image, self.key_resolver.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -257,7 +262,9 @@ class ItemWriter:
             image = self.sender.send_one(planned.key, write)
         except RefusedError:
             existing = self.table.get(planned.key, consistent=True)
-            if existing is not None:  # attributes of older code may leave no room
+            if existing is not None:
+                mapper.check_kept(planned.entity, existing, ())
+                # Attributes of older code may leave no room.
                 build_successor(planned.entity, planned.image, existing)
             raise
         stored = planned.image if image is None else image

@@ -12,8 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Listing, field, migration
 from daicho.book.book import Book
-from daicho.errors import DeclarationError
-from daicho.layout.migrations import UnmigratableError
+from daicho.errors import DeclarationError, UnmigratableError
 from daicho.plan import Migration
 from daicho.rebuild import item_touch
 from daicho.rebuild.requests import request_rebuild
