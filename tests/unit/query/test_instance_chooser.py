@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ class CountingTable(MemoryTable):
 
     reads = 0
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
         self.reads += 1
         return super().get(key, consistent=consistent)
 

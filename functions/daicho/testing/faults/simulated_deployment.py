@@ -192,7 +192,7 @@ class SimulatedDeployment:
 
     def compute_max_wait(self) -> float:
         """The seconds after which the stream would trim a record that is not handled yet."""
-        waiting = [
+        waiting: list[float] = [
             record["dynamodb"]["ApproximateCreationDateTime"]
             for consumer, mapping in self.mappings.items()
             for shard in self.stream.shards.values()
