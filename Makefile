@@ -109,16 +109,17 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 
 ##@ Test
 .PHONY: test test-console lint format unit models property package docs-check integration delivery infra e2e e2e-demonstration e2e-projects mutation-check
-# Three suites at a time, the longest ones first. One of them is over HTTP, as long as there is one:
-# it waits half of its time for schedules, streams and deployments, and the other two keep both
+# Four suites at a time. Those over HTTP and in a browser begin: they wait half of their time for
+# schedules, streams and deployments. The others have a lower priority beside them, and keep both
 # processors busy meanwhile. What each suite prints comes in one piece, where make can do that (GNU
-# make 4). INSTALLED: the programs are there. If suites still waited for them, make
-# would begin with the others.
+# make 4). INSTALLED: the programs are there. If suites still waited for them, make would begin with
+# the others.
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e-demonstration integration unit e2e-projects lint test-console delivery infra property docs-check package
+SUITES := e2e-projects e2e-demonstration test-console unit delivery integration lint infra property docs-check package
+BESIDE := $(if $(INSTALLED),nice -n 10)
 PROGRAMS := $(if $(INSTALLED),,.local/.programs)
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
-	@$(MAKE) --jobs=3 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
+	@$(MAKE) --jobs=4 $(IN_ONE_PIECE) INSTALLED=1 $(SUITES)
 
 .PHONY: check
 check: $(TOOLS) ## What to run after each edit: ruff, mypy with its cache, quick tests, a few planted faults
@@ -128,7 +129,7 @@ check: $(TOOLS) ## What to run after each edit: ruff, mypy with its cache, quick
 
 lint: $(VENV)/.requirements ## ruff, mypy --strict, and whether a file contains a secret
 	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && \
-		$(BIN)/ruff format --check --quiet $(CODE) && $(BIN)/mypy $(CODE) && \
+		$(BIN)/ruff format --check --quiet $(CODE) && $(BESIDE) $(BIN)/mypy $(CODE) && \
 		$(BIN)/python -m supply_chain.secret_scan)
 
 format: $(VENV)/.requirements ## Let ruff format and fix
@@ -140,7 +141,7 @@ timed = began=$$SECONDS; $(1) || { echo "--- $@: failed after $$((SECONDS - bega
 	echo "--- $@: $$((SECONDS - began)) s"
 # Suites of the library, and the same of the demonstration unless it has been removed.
 find_suites = $(foreach suite,$(1),$(wildcard tests/$(suite) tests/demonstration/$(suite)))
-run_tests = @$(call timed,$(PYTEST) $(call find_suites,$(1)) -q $(2))
+run_tests = @$(call timed,$(BESIDE) $(PYTEST) $(call find_suites,$(1)) -q $(2))
 
 unit: $(TOOLS) ## The pure parts, models of rules about time, and what was recorded of all routes
 	$(call run_tests,unit golden models,-n 2)
@@ -167,6 +168,7 @@ delivery: $(TOOLS) ## The stream path under faults
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials tests/package/test_layer.py tests/integration/values/test_drawn_requests.py -q
+	@TRIALS=1 $(PYTEST) tests/unit/web/openapi/test_document_clients.py $(wildcard tests/demonstration/unit/test_typed_clients.py) -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py -q
 	@test ! -d tests/demonstration/e2e || TRIALS=1 $(PYTEST) tests/demonstration/e2e/test_followed_pages.py -q
 
@@ -200,7 +202,7 @@ infra: $(TOOLS) ## The synthesised template
 
 e2e: e2e-projects e2e-demonstration ## Over HTTP, on local stacks of their own
 
-e2e-projects: $(TOOLS) $(PROGRAMS) | $(if $(INSTALLED),e2e-demonstration) ## Projects that are made, changed and upgraded
+e2e-projects: $(TOOLS) $(PROGRAMS) ## Projects that are made, changed and upgraded
 	@$(call timed,$(PYTEST) tests/e2e -q)
 
 e2e-demonstration: $(TOOLS) $(PROGRAMS) ## The demonstration, unless it has been removed

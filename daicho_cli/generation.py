@@ -11,7 +11,7 @@ import typer
 from daicho.plan import Decisions, Ledger
 from daicho.plan.changes import InstanceChange, compare_ledgers
 from daicho.plan.lockfile import write_lock_file
-from daicho.web import routes
+from daicho.web.routes.builder import build_operations
 from daicho_cli.project import discover_project, find_project, load_ledger
 
 
@@ -66,7 +66,7 @@ def generation(
     project = find_project()
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
-    routes.build_operations(daicho)  # a route that cannot be mounted fails here, not deployed
+    build_operations(daicho)  # a route that cannot be mounted fails here, not deployed
     decisions = Decisions(
         recounted=frozenset(recount or ()),
         superseded=frozenset(supersede or ()),

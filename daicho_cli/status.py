@@ -12,9 +12,10 @@ from rich.console import Console
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
 from daicho.rebuild.obstacles import count_set_aside
-from daicho.rebuild.recounts import RecountEntry, list_recounts
+from daicho.rebuild.recounts import list_recounts, render_aggregate
 from daicho.release.instance_states import InstanceState, InstanceStatus, list_instance_states
 from daicho.release.states import StageStates
+from daicho.tally.slots import TallyName
 from daicho_cli.aws import StageOptions, find_stage
 from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
@@ -115,7 +116,7 @@ COLUMNS = ("instance", "kind", "since generation", "state", "included")
 def print_statuses(
     table_name: str,
     statuses: Sequence[EntityStatus],
-    waiting: Sequence[RecountEntry] = (),
+    waiting: Sequence[str] = (),
     console: Console | None = None,
     set_aside: Mapping[str, int] = NOTHING,
 ) -> None:
@@ -156,7 +157,7 @@ def print_statuses(
 def build_document(
     table_name: str,
     statuses: Sequence[EntityStatus],
-    waiting: Sequence[RecountEntry] = (),
+    waiting: Sequence[str] = (),
     set_aside: Mapping[str, int] = NOTHING,
 ) -> dict[str, Any]:
     """The instances as plain JSON values. ``percent`` is None if it is not known.
@@ -191,9 +192,11 @@ def build_document(
     }
 
 
-def _count_tallies(waiting: Sequence[RecountEntry]) -> dict[str, int]:
+def _count_tallies(waiting: Sequence[str]) -> dict[str, int]:
     """The number of tallies that wait for a recount, by instance: ``User.by_country@2``."""
-    counts = Counter(f"{entry.aggregate}@{entry.instance[1]}" for entry in waiting)
+    counts = Counter(
+        f"{render_aggregate(tally)}@{TallyName.parse(tally).since}" for tally in waiting
+    )
     return dict(sorted(counts.items()))
 
 

@@ -152,9 +152,7 @@ def make_step(stage: Stage, ledger: Ledger, job: str) -> Callable[[], JobStep]:
         threads=dependencies.parallelism,
         now=dependencies.now,
     )
-    stack_jobs = StackJobs(
-        replace(stack_jobs.rebuild, segments=SEGMENTS), replace(stack_jobs.purge, segments=SEGMENTS)
-    )
+    stack_jobs = replace(stack_jobs, segments=SEGMENTS)
 
     def step() -> JobStep:
         return stack_jobs.run_step(job, make_retry_budget(Invocation(), dependencies))

@@ -27,7 +27,7 @@ from daicho.search import grams
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.tally import slots, total_items
-from daicho.tally.rollup import build_ranking_key
+from daicho.tally.rankings import build_ranking_key
 from domains import contacts as declared
 from tests.support.dynoxide import create_table
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from daicho.archive.forget_requests import ForgetRequest
-from daicho.archive.forgetter import ForgetReport, ForgetScheduler, Forgetter
+from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.archive.reader import DayRange, Selection
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.verifier import KINDS, Verifier, VerifyReport
@@ -345,7 +345,7 @@ def forget(  # the command's options
             raise OptionError("--state goes with --tenant: the table records the progress of --due")
         check_tenant(tenant)
         session = ArchiveSession.find(stage, stack)
-        now, waiting = session.now(), _open_scheduler(session).list_waiting() if due else []
+        now, waiting = session.now(), _open_forgetter(session).list_waiting() if due else []
         if tenant is not None:
             reports = [_forget_tenant(session, tenant, apply, state)]
         else:
@@ -366,8 +366,8 @@ def forget(  # the command's options
     raise typer.Exit(INCOMPLETE if any(_is_data_left(report) for report in reports) else SUCCESS)
 
 
-def _open_scheduler(session: ArchiveSession) -> ForgetScheduler:
-    return ForgetScheduler(session.table, session.metered_bucket, now=session.now)
+def _open_forgetter(session: ArchiveSession) -> Forgetter:
+    return Forgetter(session.table, session.metered_bucket, now=session.now)
 
 
 def _remove_failed_records(
@@ -381,8 +381,7 @@ def _remove_failed_records(
 def _count_rows(session: ArchiveSession, tenant: str) -> Report:
     """Report the archived rows and the failed records of a tenant, without a change."""
     with show_progress(session, f"searching {tenant}"):
-        forgetter = Forgetter(session.table, session.metered_bucket, now=session.now)
-        report = forgetter.forget(tenant, dry_run=True)
+        report = _open_forgetter(session).forget(tenant, dry_run=True)
         failures = _remove_failed_records(session, tenant, dry_run=True)
     return {**report.to_json(), "failures": failures.to_json()}
 
@@ -394,7 +393,7 @@ def _resume(session: ArchiveSession, request: ForgetRequest, apply: bool) -> Rep
     report = ForgetReport(request.tenant)
     with show_progress(session, f"forgetting {request.tenant}"):
         budget = RetryBudget.for_seconds(TIME_LIMIT_S)
-        _open_scheduler(session).resume(request, budget, report)
+        _open_forgetter(session).resume(request, budget, report)
         failures = _remove_failed_records(session, request.tenant)
     complete = report.complete and failures.complete
     return {**report.to_json(), "failures": failures.to_json(), "complete": complete}
@@ -417,7 +416,7 @@ def _forget_tenant(session: ArchiveSession, tenant: str, apply: bool, file: Path
         checkpoint.save(ArchiveProgress(report.cursor, add_earlier_counts(report)))
 
     with show_progress(session, f"forgetting {tenant}"):
-        report = Forgetter(session.table, session.metered_bucket, now=session.now).forget(
+        report = _open_forgetter(session).forget(
             tenant,
             resume=before.cursor,
             again_at=dt.datetime.fromisoformat(again) if again else None,

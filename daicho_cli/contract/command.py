@@ -15,7 +15,6 @@ import typer
 from daicho.declare.registry import Daicho
 from daicho.errors import DaichoError, ProjectError
 from daicho.plan import Ledger
-from daicho.web import openapi
 from daicho_cli.contract.changes import ContractChange, Severity
 from daicho_cli.contract.operations import compare_descriptions
 from daicho_cli.options import AsJson
@@ -57,8 +56,10 @@ def compare_with_committed(
         ContractError: there is no such description.
         DeclarationError: the declarations are wrong.
     """
+    from daicho.web.openapi.document import describe_api  # noqa: PLC0415  # Powertools: ADR 0158
+
     name, before = read_description(root, against)
-    after = openapi.describe_api(daicho, daicho.append_generations(ledger))
+    after = describe_api(daicho, daicho.append_generations(ledger))
     try:
         return ContractCheck(name, tuple(compare_descriptions(before, after)))
     except KeyError as error:

@@ -26,7 +26,8 @@ from daicho.plan import (
 )
 from daicho.plan.figures.series import get_chunk_name
 from daicho.storage.item_key import ItemKey
-from daicho.web import routes
+from daicho.web.routes.builder import build_operations
+from daicho.web.routes.tenant.operations import build_admin_operations
 from daicho_cli.generate.openapi import Check, write_or_check
 from daicho_cli.project import find_root
 
@@ -135,7 +136,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
         for route in domain.routes
     }
     sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
-    for operation in routes.build_operations(daicho):
+    for operation in build_operations(daicho):
         for variant in operation.variants:
             needed = sorted(variant.required, key=lambda parameter: parameter.name)
             query = "&".join(f"{parameter.name}={parameter.only}" for parameter in needed)
@@ -146,7 +147,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
             else:
                 row = _find_row(function, daicho, ledger)
             sections.setdefault(operation.tag, []).append((route, *row))
-    for operation in routes.build_admin_operations(daicho):
+    for operation in build_admin_operations(daicho):
         for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
             question = f"{variant.summary} (role `{variant.roles[0]}`): `{variant.name}`"

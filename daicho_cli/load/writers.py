@@ -204,9 +204,6 @@ class UniqueWriter:
         write = conditions.if_absent() if existing is None else conditions.if_unchanged(existing)
         reserving = ReservationWriter.build(self.ledger, self.table, [(existing, image)], now)
         try:
-            if reserving is None:
-                self.table.transact([write.to_put(image)])
-            else:
-                reserving.send([write.to_put(image)], self.table.transact)
+            reserving.send([write.to_put(image)], self.table.transact)
         except (Raced, TransactionFailedError) as error:
             raise UnavailableError(f"{key} was changed meanwhile") from error

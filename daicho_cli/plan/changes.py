@@ -26,8 +26,8 @@ from daicho.release.instance_states import find_answering, list_incomplete
 from daicho.release.states import StageStates
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
-from daicho.web import routes
 from daicho.web.http.operation import Operation, QueryVariant
+from daicho.web.routes.builder import build_operations
 from daicho_cli.generate.access_patterns import list_queries
 
 
@@ -52,7 +52,7 @@ def list_declaration_routes(daicho: Daicho) -> dict[str, tuple[str, ...]]:
         if resource.max_items is not None
     }
     found: dict[str, dict[str, None]] = {}
-    for operation in routes.build_operations(daicho):
+    for operation in build_operations(daicho):
         for variant in operation.variants:
             for declaration in _list_declarations(variant, functions, counted):
                 found.setdefault(declaration, {})[_render_route(operation, variant)] = None

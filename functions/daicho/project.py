@@ -20,6 +20,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -82,16 +83,10 @@ class Project:
 
     @classmethod
     def _parse(cls, root: Path, configuration: Mapping[str, Any]) -> Project:
-        values: dict[str, Any] = {
-            "source": ".",
-            "domains": "domains",
-            "migrations": "migrations",
-            "lock_file": LOCK_FILE_NAME,
-            "handlers": HANDLERS,
-            "sample_data": "",
-            **configuration,
-        }
-        wrong = [f"{name} is no setting" for name in values.keys() - _SETTINGS]
+        defaults = {"source": ".", "domains": "domains", "lock_file": LOCK_FILE_NAME}
+        values: dict[str, Any] = {**defaults, **configuration}
+        settings = {each.name for each in fields(cls)} - {"root"}
+        wrong = [f"{name} is no setting" for name in values.keys() - settings]
         wrong += [f"{name} is no text" for name, v in values.items() if not isinstance(v, str)]
         if not wrong:
             if not NAME.fullmatch(values.get("name", "")):
@@ -99,21 +94,13 @@ class Project:
             wrong += [
                 f"{name} is {values[name]!r}, no name of a package"
                 for name in ("domains", "handlers", "migrations")
-                if not PACKAGE.fullmatch(values[name])
+                if name in values and not PACKAGE.fullmatch(values[name])
             ]
         if wrong:
             file = root / CONFIGURATION
             raise ProjectError(f"[tool.daicho] in {file}: {'; '.join(sorted(wrong))}")
-        return cls(
-            name=values["name"],
-            root=root,
-            source=root / values["source"],
-            domains=values["domains"],
-            lock_file=root / values["lock_file"],
-            handlers=values["handlers"],
-            sample_data=values["sample_data"],
-            migrations=values["migrations"],
-        )
+        paths = {name: root / values[name] for name in ("source", "lock_file")}
+        return cls(root=root, **{**values, **paths})
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
@@ -221,11 +208,6 @@ class Project:
         missing = [name for name in FUNCTIONS if not (folder / f"{name}.py").exists()]
         if missing:
             raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")
-
-
-_SETTINGS = {
-    *("name", "source", "domains", "migrations", "lock_file", "handlers", "sample_data"),
-}
 
 
 def _is_below(package: ModuleType, folder: Path) -> bool:

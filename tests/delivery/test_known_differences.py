@@ -18,7 +18,7 @@ from daicho.errors import SettingsError
 from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import ExpiryPlan, Generation, Ledger
 from daicho.plan.expiry import CHANGED_AT
-from daicho.rebuild.page_touch import PageTouch, TouchRate
+from daicho.rebuild.page_touch import PageTouch
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.runtime.rate_limit import RateLimiter
@@ -66,9 +66,7 @@ def run_step(table: MemoryTable, step: str, ledger: Ledger, run: str, source: st
 def test_difference_2_an_item_is_created_again_at_another_instant() -> None:
     deployment = Stage().deployment
     clock, drawn = deployment.clock, []
-    writer = BaseItemWriter(
-        deployment.dynamodb, clock, Choices(), deployment.entities, ("Card",), ()
-    )
+    writer = BaseItemWriter(deployment, ("Card",), ())
     for _ in range(2):
         writer.draw_image("Card")
         drawn.append(clock.now())
@@ -91,13 +89,11 @@ def test_difference_3_a_touch_that_was_planned_too_long_ago_is_not_sent() -> Non
     table.put(image)
     budget = RetryBudget(lambda: 600.0, 20.0, lambda _: None, lambda: 0.5)
 
-    class SlowRate(TouchRate):
-        def write(self, units: float, send: Any) -> bool:
+    class SlowLimiter(RateLimiter):
+        def wait(self, units: float) -> None:
             now[0] += dt.timedelta(seconds=301)
-            return super().write(units, send)
 
-    rate = SlowRate(RateLimiter(None), budget)
-    page_touch = PageTouch(table, ledger, {"Member": 2}, lambda: now[0], rate)
+    page_touch = PageTouch(table, ledger, {"Member": 2}, lambda: now[0], SlowLimiter(None), budget)
     assert page_touch.run(ItemPage((image,), 1, None, 0.0)).touched == 1
     touched = table.get(get_key(image))
     assert touched is not None

@@ -28,7 +28,7 @@ from tests.support.trials import IS_TRIAL
 CUSTOMERS = ("Yamada Taro", "Suzuki Hana", "Sato Ken")
 COUNTRIES = ("jp", "fr")
 OLD_INVOICES = 4
-READ_PAUSE_S = 0.2
+READ_PAUSE_S = 0.2 if IS_TRIAL else 0.5
 MAX_LAG_S = 20.0
 BEING_BUILT = "being-built"
 CHANGED = tuple(kind.name for kind in KINDS if kind.name != "Unchanged")

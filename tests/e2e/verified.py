@@ -9,8 +9,8 @@ import boto3
 from daicho.plan import Ledger
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
+from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_rolled_up_amount
-from daicho.tally.rollup import build_ranking_key
 from daicho.tally.slots import TallyName
 from daicho.tally.total_items import build_total_key
 from daicho_cli.local.instance import REGION

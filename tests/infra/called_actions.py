@@ -49,9 +49,7 @@ STORE_TYPES: Mapping[str, tuple[str, ...]] = {
     "daicho.storage.table": ("Table",),
     "daicho.storage.bucket": ("Bucket",),
     "daicho.storage.protocols": ("GetsItems", "QueriesItems", "PutsItems", "UpdatesItems"),
-    "daicho.tally.limited_table": (
-        *("TotalsTable", "WritableTable", "LimitedTotalsTable", "LimitedTable"),
-    ),
+    "daicho.tally.limited_table": ("TallyTable", "LimitedTable"),
     "daicho.stream.quarantine": ("QuarantineBucket",),
     "daicho.archive.chain_writer": ("ArchiverBucket",),
     "daicho.archive.forgetter": ("ForgetterBucket",),

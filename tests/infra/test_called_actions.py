@@ -83,7 +83,7 @@ def test_every_store_has_a_name_by_which_its_calls_are_found() -> None:
         ("def f(dependencies): rows = dependencies.table('t')", "rows"),
         ("def f(store): store.with_metering().get('k')", "with_metering()"),
         ("def f(): open_table('t').get('k')", "open_table()"),
-        ("from daicho.tally import limited_table as x\ndef f(rows: x.TotalsTable): ...", "rows"),
+        ("from daicho.tally import limited_table as x\ndef f(rows: x.TallyTable): ...", "rows"),
     ],
 )
 def test_another_name_of_a_store_is_found(line: str, name: str, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daicho.web.http.request import ClaimNames, HttpRequest
+from daicho.runtime.token_claims import ClaimNames
+from daicho.web.http.request import HttpRequest
 from tests.support.api_client import flatten_claim, write_token
 
 ROLES = ("admin", "operator", "staff")

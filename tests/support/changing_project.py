@@ -13,6 +13,7 @@ from daicho_cli.init.command import create_project
 from daicho_cli.local.programs import PROGRAMS as INSTALLED
 from tests.support.commands import run_command
 from tests.support.repository import PROGRAMS, ROOT
+from tests.support.trials import IS_TRIAL
 
 FIELDS = (
     "id: str = field(min_length=1)",
@@ -92,7 +93,7 @@ class Kind:
 
 
 CONDITION = ', where=one_of(status, "paid"))'
-KINDS = (
+ALL_KINDS = (
     Kind("ListingAdded", after=(*DECLARATIONS, "by_country = Listing(country)")),
     Kind(
         "FigureAdded",
@@ -111,6 +112,19 @@ KINDS = (
     Kind("BeginsToDerive", before=()),
     Kind("Unchanged"),
 )
+IN_SHORT = frozenset(
+    {
+        "ListingAdded",
+        "FigureAdded",
+        "GroupChanged",
+        "ListingRemoved",
+        "FieldAdded",
+        "BeginsToDerive",
+    }
+)
+"""One kind of each way to answer: refused meanwhile, by the old instance, without a route."""
+KINDS = tuple(kind for kind in ALL_KINDS if IS_TRIAL or kind.name in IN_SHORT)
+"""The kinds of the deployed stack: all of them in a trial."""
 REVERTED = ("SearchFieldAdded", "ShardsRaised", "ConditionChanged", "GroupChanged")
 """The kinds whose change is undone."""
 

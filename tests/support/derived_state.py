@@ -12,7 +12,7 @@ from daicho.storage import item_key
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.table import Table
 from daicho.tally import slots
-from daicho.tally.rollup import build_ranking_key
+from daicho.tally.rankings import build_ranking_key
 from tests.support.consistency import compute_amounts, compute_rows, list_base_items
 
 

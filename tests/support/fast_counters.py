@@ -7,14 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.layout import item_keys
-from daicho.plan import (
-    CounterPlan,
-    EntityPlan,
-    Generation,
-    KeyPlan,
-    Ledger,
-    Part,
-)
+from daicho.plan import CounterPlan, EntityPlan, Generation, KeyPlan, Ledger, Part
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -22,7 +15,6 @@ from daicho.tally import counter_items, counter_rollup, counter_slots, reader
 from daicho.tally.dirty_marks import DirtyTallies
 from daicho.tally.fair_queue import DirtyTally, TallyTurn
 from daicho.tally.limited_table import LimitedTable
-from daicho.tally.rollup import build_ranking_key
 from tests.support.memory_stores import MemoryTable
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -92,9 +84,7 @@ def take_turn(
 ) -> TallyTurn:
     """One turn of a counter."""
     limited = LimitedTable(table, retry_budget)
-    return counter_rollup.roll_up_counter(
-        limited, ledger, tally, now, build_ranking_key, retry_budget, dirty_shards=4
-    )
+    return counter_rollup.roll_up_counter(limited, ledger, tally, now, retry_budget, dirty_shards=4)
 
 
 def head(table: MemoryTable) -> Image:

@@ -11,13 +11,12 @@ from daicho import Aggregate, Count, Listing, Search
 from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
-from daicho.jobs.lease import JobStore
 from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import find_job
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import StreamShard, apply_update
@@ -47,12 +46,10 @@ class House:
     stage: Stage
     pump: Pump
     now: dt.datetime = BEGIN
-    paused: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     job_table: Table | None = None
     """The table of the next steps; None for one without faults."""
     roll_up: Handler | None = None
-    is_rollup_late: bool = False
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         return (StreamShard(SHARD),)
@@ -65,18 +62,15 @@ class House:
         return Table(self.stage.dynamodb, self.stage.name).with_metering()
 
     @property
-    def rebuild(self) -> Rebuild:
-        table = self.job_table or self.table
-        jobs = JobStore(table, lambda: self.now)
+    def jobs(self) -> StackJobs:
         failures: Any = self
-        return Rebuild(
-            table,
-            self,
-            failures,
-            self.stage.ledger,
-            jobs,
-            lambda: self.now,
-            SETTLE,
+        return StackJobs(
+            store=self.job_table or self.table,
+            stream=self,
+            failures=failures,
+            ledger=self.stage.ledger,
+            now=lambda: self.now,
+            settle=SETTLE,
             parallelism=1,
             dirty_shards=4,
         )
@@ -91,12 +85,12 @@ class House:
         job = RebuildJob("one", targets, self.now.isoformat(), rate=1e9, **options)
         before = find_job(self.table)
         job.rev = before.rev if before else 0
-        self.rebuild.jobs.save(job)
+        self.jobs.jobs.save(job)
 
     def pause(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
         self.pump.run()
-        if seconds and self.roll_up is not None and not self.is_rollup_late:
+        if seconds and self.roll_up is not None:
             self.roll_up({}, Context())
 
     def step(self, seconds: float = 300.0) -> JobStep:
@@ -108,7 +102,7 @@ class House:
             self.pause,
             lambda: 0.5,
         )
-        step = self.rebuild.run_step(budget)
+        step = self.jobs.run_step(self.find_job().id, budget)
         self.pause(step.wait)
         return step
 

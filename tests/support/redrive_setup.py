@@ -25,9 +25,10 @@ from daicho.stream.claims import ShardClaims
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, StreamRecord, render_sequence
 from daicho.tally.slots import build_slot_key
+from daicho.testing.aws.mapping_settings import MappingSettings
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
-from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, DiscardedBatch, build_failure_object
+from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, build_failure_object
 from tests.support.consistency import differences
 from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
 from tests.support.stream_events import ARN, LABEL, build_raw_record
@@ -124,19 +125,15 @@ class House:
 
     def discard(self, begin: int, end: int, function: str = "project") -> str:
         """Lambda gives a stretch up."""
-        given = DiscardedBatch(
-            "uuid-1" if function == "project" else "uuid-2",
-            f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
-            ARN,
-            SHARD,
-            self.records[begin:end],
-            self.event(begin, end),
-            RETRIES_EXHAUSTED,
-            301,
-            True,
-            self.now,
+        settings = MappingSettings(
+            function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
+            uuid="uuid-1" if function == "project" else "uuid-2",
         )
-        name, body = build_failure_object(given)
+        name, body = build_failure_object(
+            *(settings, ARN, SHARD, self.event(begin, end), self.now, RETRIES_EXHAUSTED),
+            invocation_count=301,
+            has_function_error=True,
+        )
         self.objects.put_object(Key=name, Body=body)
         return name
 

@@ -27,7 +27,7 @@ from daicho import (
     uid,
 )
 from daicho import field as declared
-from daicho.book.book import StoredItems, StoredPage
+from daicho.book.book import StoredItems
 from daicho.declare.entity import get_values, restore_item
 from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
 from daicho.declare.registry import Daicho
@@ -166,16 +166,12 @@ class FakeBook:
         found = [item for (entity, _), item in self.items.items() if entity is many[0].entity]
         return Page(found[:limit], "more" if len(found) > limit else None)
 
-    @property
-    def stored_pages(self) -> FakeBook:
-        return self
-
-    def read_page(
+    def read_stored_page(
         self, *many: ListQuery[Any], limit: int, cursor: str | None
-    ) -> StoredPage[Entity]:
+    ) -> tuple[StoredItems[Entity], str | None]:
         page, entity = self.page(*many, limit=limit, cursor=cursor), many[0].entity
         images = [_to_image(item) for item in page.items]
-        return StoredPage(StoredItems(entity, images, Ledger()), page.cursor)
+        return StoredItems(entity, images, Ledger()), page.cursor
 
     def read(self, figure: TotalQuery, **options: Any) -> Score:
         self.asked += [figure, options]

@@ -24,6 +24,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import FetchedObject, ListedObject
+from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 
 DAYS = 3
@@ -78,35 +79,24 @@ class AuditRound:
     @classmethod
     def parse(cls, item: Image) -> AuditRound:
         """Read a round from its `item`."""
+        values = attributes.from_image(item)
         return cls(
-            day=dt.date.fromisoformat(item["day"]["S"]),
-            whole=dt.datetime.fromisoformat(item["whole"]["S"]),
-            done=tuple(value["S"] for value in item["done"]["L"]),
-            given_up=tuple(value["S"] for value in item["given_up"]["L"]),
-            doing=item["doing"]["S"],
-            tries=attributes.get_integer(item, "tries") or 0,
-            mismatches=attributes.get_integer(item, "mismatches") or 0,
-            findings=tuple(
-                VerifyFinding(*(part["S"] for part in value["L"]))
-                for value in item.get("findings", {}).get("L", ())
-            ),
+            dt.date.fromisoformat(values["day"]),
+            dt.datetime.fromisoformat(values["whole"]),
+            tuple(values["done"]),
+            tuple(values["given_up"]),
+            values["doing"],
+            values["tries"],
+            values["mismatches"],
+            tuple(VerifyFinding(*texts) for texts in values.get("findings", ())),
         )
 
     @property
     def item(self) -> Image:
         """The round as an item of the table."""
-        return {
-            "PK": {"S": ROUND_KEY.pk},
-            "SK": {"S": ROUND_KEY.sk},
-            "day": {"S": self.day.isoformat()},
-            "whole": {"S": keys.render_instant(self.whole)},
-            "done": {"L": [{"S": name} for name in self.done]},
-            "given_up": {"L": [{"S": name} for name in self.given_up]},
-            "doing": {"S": self.doing},
-            "tries": attributes.to_value(self.tries),
-            "mismatches": attributes.to_value(self.mismatches),
-            "findings": attributes.to_value([_shorten(finding) for finding in self.findings]),
-        }
+        findings = [_shorten(finding) for finding in self.findings]
+        values = attributes.to_image({**vars(self), "findings": findings})
+        return {**to_key_image(ROUND_KEY), **values}
 
     def begin(self, partition: AuditPartition) -> AuditRound:
         """The round after a partition was begun. A repeated start raises ``tries``."""
@@ -172,19 +162,14 @@ class AuditReport:
         return {**vars(self), "report": report, "given_up": list(self.given_up)}
 
 
+@dataclass(frozen=True)
 class Auditor:
     """Verifies the last days, with one round a day."""
 
-    def __init__(
-        self,
-        store: Table,
-        bucket: reader.ArchiveReaderBucket,
-        entities: Sequence[str],
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._bucket, self._declared, self._now = store, bucket, entities, now
-        self._entities: tuple[str, ...] = ()
+    store: Table
+    bucket: reader.ArchiveReaderBucket
+    declared: Sequence[str]
+    now: Callable[[], dt.datetime] = utc_now
 
     def run(self, retry_budget: RetryBudget, *, again: bool = False) -> AuditReport:
         """Continue today's round, or begin it. ``again`` starts it from the beginning.
@@ -192,19 +177,19 @@ class Auditor:
         Raises:
             UnavailableError: the table or the bucket is unavailable; the next run continues.
         """
-        archive = ArchiveReader(_DeadlineBucket(self._bucket, retry_budget))
-        verifier = Verifier(self._store, archive, now=self._now)
+        archive = ArchiveReader(_DeadlineBucket(self.bucket, retry_budget))
+        verifier = Verifier(self.store, archive, now=self.now)
         # Includes entities that have objects but no declaration: somebody has put them there.
-        self._entities = tuple(sorted({*self._declared, *archive.list_entities()}))
+        entities = tuple(sorted({*self.declared, *archive.list_entities()}))
         state, report, time_limit = self._read_round(again), AuditReport(), retry_budget.remaining()
-        for partition in self._list_remaining(state):
+        for partition in _list_remaining(state, entities):
             if report.verified and retry_budget.remaining() < time_limit * FIRST_SHARE:
                 break
             state = state.begin(partition)
             if state.tries > TRIES:
                 state = state.with_given_up(partition)
                 continue
-            self._store.put(state.item)
+            self.store.put(state.item)
             try:
                 verification = verifier.verify(
                     reader.DayRange.for_rows(partition.day), [partition.entity]
@@ -214,21 +199,23 @@ class Auditor:
             report.report.add(verification)
             report.verified += 1
             state = state.with_verified(partition, verification.mismatches, verification.findings)
-        return self._finish_round(state, report)
+        return self._finish_round(state, report, entities)
 
-    def _finish_round(self, state: AuditRound, report: AuditReport) -> AuditReport:
-        report.left = len(list(self._list_remaining(state)))
-        has_progress = report.verified or not self._entities
+    def _finish_round(
+        self, state: AuditRound, report: AuditReport, entities: Sequence[str]
+    ) -> AuditReport:
+        report.left = len(list(_list_remaining(state, entities)))
+        has_progress = report.verified or not entities
         if has_progress and not report.left and not state.given_up:
-            state = replace(state, whole=self._now())
-        self._store.put(state.item)
+            state = replace(state, whole=self.now())
+        self.store.put(state.item)
         report.given_up, report.mismatches = state.given_up, state.mismatches
-        report.age = max(0.0, (self._now() - state.whole).total_seconds())
+        report.age = max(0.0, (self.now() - state.whole).total_seconds())
         return report
 
     def _read_round(self, again: bool) -> AuditRound:
-        now = self._now()
-        item = self._store.get(ROUND_KEY, consistent=True)
+        now = self.now()
+        item = self.store.get(ROUND_KEY, consistent=True)
         if item is None:
             return AuditRound(now.date(), now)
         saved_round = AuditRound.parse(item)
@@ -238,13 +225,14 @@ class Auditor:
             else saved_round
         )
 
-    def _list_remaining(self, state: AuditRound) -> Iterator[AuditPartition]:
-        """The partitions that are not verified yet. Older days come first: they have more rows."""
-        for days_ago in reversed(range(DAYS)):
-            for entity in self._entities:
-                partition = AuditPartition(entity, state.day - dt.timedelta(days=days_ago))
-                if partition.name not in (*state.done, *state.given_up):
-                    yield partition
+
+def _list_remaining(state: AuditRound, entities: Sequence[str]) -> Iterator[AuditPartition]:
+    """The partitions that are not verified yet. Older days come first: they have more rows."""
+    for days_ago in reversed(range(DAYS)):
+        for entity in entities:
+            partition = AuditPartition(entity, state.day - dt.timedelta(days=days_ago))
+            if partition.name not in (*state.done, *state.given_up):
+                yield partition
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Update
+from daicho.storage.requests import Update, build_change
 
 FORGOTTEN = keys.render("", "forgotten")
 """The partition that holds the marks."""
@@ -94,7 +94,8 @@ def request_update(tenant: str, now: dt.datetime, again: dt.datetime) -> Update:
     """
     removed = dict.fromkeys(("clean", *_PASS_ATTRIBUTES))
     changes = {"asked": now, "until": now, "again": again, **removed}
-    return _build_update(tenant, changes, "attribute_not_exists(#asked) OR #asked < :asked")
+    condition = "attribute_not_exists(#asked) OR #asked < :asked"
+    return build_change(build_request_key(tenant), changes, condition)
 
 
 def start_pass_update(request: ForgetRequest, now: dt.datetime) -> Update:
@@ -113,7 +114,7 @@ def save_pass_update(request: ForgetRequest, forget_pass: ForgetPass) -> Update:
         "ripe": forget_pass.ripe,
         "broken": forget_pass.broken or None,
     }
-    return _build_update(request.tenant, changes, *_build_pass_condition(request, forget_pass))
+    return _change_pass(request, forget_pass, changes)
 
 
 def finish_pass_update(
@@ -123,7 +124,7 @@ def finish_pass_update(
     changes: dict[str, Any] = {"again": again, **dict.fromkeys(_PASS_ATTRIBUTES)}
     if not forget_pass.broken:
         changes["clean"] = clean
-    return _build_update(request.tenant, changes, *_build_pass_condition(request, forget_pass))
+    return _change_pass(request, forget_pass, changes)
 
 
 def settle_update(request: ForgetRequest) -> Update:
@@ -131,30 +132,14 @@ def settle_update(request: ForgetRequest) -> Update:
     changes: dict[str, Any] = {"until": request.until, "again": request.again}
     if request.clean is not None:
         changes["clean"] = request.clean
-    return _build_update(
-        request.tenant, changes, "#asked = :asked", {"asked": request.requested_at}
-    )
+    compared = {"asked": request.requested_at}
+    return build_change(build_request_key(request.tenant), changes, "#asked = :asked", compared)
 
 
-def _build_pass_condition(
-    request: ForgetRequest, forget_pass: ForgetPass
-) -> tuple[str, dict[str, Any]]:
-    return "#asked = :asked AND #began = :began", {
-        "asked": request.requested_at,
-        "began": forget_pass.began,
-    }
-
-
-def _build_update(
-    tenant: str, changes: dict[str, Any], condition: str, compared: dict[str, Any] | None = None
+def _change_pass(
+    request: ForgetRequest, forget_pass: ForgetPass, changes: dict[str, Any]
 ) -> Update:
-    """Set attributes, or remove those that are None."""
-    sets = [f"#{name} = :{name}" for name, value in changes.items() if value is not None]
-    removes = [f"#{name}" for name, value in changes.items() if value is None]
-    update = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
-    operands = {**changes, **(compared or {})}
-    names = {f"#{name}": name for name in operands}
-    values = attributes.to_image(
-        {f":{name}": value for name, value in operands.items() if value is not None}
-    )
-    return Update(build_request_key(tenant), update, condition, names, values)
+    """Change the mark of a request, if it is still of this request and this pass."""
+    compared = {"asked": request.requested_at, "began": forget_pass.began}
+    condition = "#asked = :asked AND #began = :began"
+    return build_change(build_request_key(request.tenant), changes, condition, compared)

@@ -4,7 +4,7 @@ An object is rewritten in place, under its name and with its last number, so its
 unbroken. Its metadata counts the removed rows. Then every older version that holds rows of the
 tenant is removed. A mark in the table keeps late rows out of the archive (EXACTNESS rule 22). It
 also records the remaining work: objects that are younger than 72 hours, and items that were
-deleted before but are archived only now (`ForgetScheduler`). A run may stop
+deleted before but are archived only now (`Forgetter.run`). A run may stop
 anywhere and be repeated: a repeat finds nothing to do in finished objects.
 
 A *pass* goes through the archive in as many steps as necessary. It reads the objects that are
@@ -39,6 +39,12 @@ from daicho.storage.table import Table
 REWRITE_GRACE = STREAM_SAFETY_WINDOW
 """No attempt and no repeat reads an object of this age: the stream keeps records for a day."""
 ATTEMPTS = 4
+UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
+"""The interval at which unreadable objects are tried again."""
+SAVE_INTERVAL = dt.timedelta(seconds=10)
+"""The longest stretch of work that is repeated after an interruption."""
+MAX_REPORTED = 500
+"""The most objects of a tenant that an answer names."""
 
 
 class ForgetterBucket(Protocol):
@@ -98,176 +104,6 @@ class ForgetReport:
         return {**vars(self), **texts, "complete": self.complete}
 
 
-class Forgetter:
-    """Removes tenants from the archive."""
-
-    def __init__(
-        self,
-        store: Table,
-        bucket: ForgetterBucket,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._bucket, self._now = store, bucket, now
-
-    def forget(
-        self,
-        tenant: str,
-        *,
-        dry_run: bool = False,
-        resume: str = "",
-        again_at: dt.datetime | None = None,
-        on_progress: Callable[[ForgetReport], None] = lambda _: None,
-    ) -> ForgetReport:
-        """Remove a tenant's rows from every object that is older than 72 hours.
-
-        Items that are deleted after this are archived again, so call it once the tenant's items
-        are gone. ``resume`` and ``again_at``: the cursor of an unfinished report, and when the
-        objects that it left may be rewritten. ``on_progress`` receives the report after each
-        object.
-
-        Raises:
-            UnavailableError: the table or the bucket is unavailable; run it again.
-        """
-        report = ForgetReport(tenant, dry_run, again_at=again_at, cursor=resume)
-        request_time = self._now()
-        if not dry_run:
-            # Even if this run fails, a later one handles what is archived up to that time.
-            try_update(
-                self._store,
-                forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
-            )
-        for _ in self.forget_through(report):
-            on_progress(report)
-        if not dry_run:
-            report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
-            until = max(request_time, report.latest or request_time)
-            is_complete = not (resume or report.broken)
-            clean = request_time - REWRITE_GRACE if is_complete else None
-            # Not if there is a newer request: then that one decides what is left to do.
-            try_update(
-                self._store,
-                forget_requests.settle_update(
-                    ForgetRequest(tenant, request_time, until, report.again_at, clean)
-                ),
-            )
-        return report
-
-    def forget_through(
-        self,
-        report: ForgetReport,
-        *,
-        until: dt.datetime | None = None,
-        since: dt.datetime | None = None,
-    ) -> Iterator[None]:
-        """Go through the archive's objects behind the report's cursor, one per iteration.
-
-        ``until``: items that were deleted later stay. ``since``: older objects are not read.
-
-        Raises:
-            UnavailableError: the bucket is unavailable.
-        """
-        all_versions = self._bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
-        for name, group in groupby(all_versions, key=lambda version: version.name):
-            versions = [version for version in group if since is None or version.modified >= since]
-            self._forget_object(name, versions, until, report)
-            # A page lists its deletion markers after all its versions.
-            report.cursor = max(name, report.cursor)
-            yield
-        report.finished = True
-
-    def _forget_object(
-        self,
-        name: str,
-        versions: list[ObjectVersion],
-        until: dt.datetime | None,
-        report: ForgetReport,
-    ) -> None:
-        newest = next(
-            (candidate for candidate in versions if candidate.newest and not candidate.removal),
-            None,
-        )
-        if newest is not None:
-            if not self._rewrite_newest(newest, until, report):
-                return
-            versions = [
-                candidate
-                for candidate in self._bucket.list_versions(name)
-                if candidate.name == name
-            ]
-        for version in versions:
-            if not version.newest and not version.removal:
-                self._remove_older(version, until, report)
-
-    def _rewrite_newest(
-        self, newest: ObjectVersion, until: dt.datetime | None, report: ForgetReport
-    ) -> bool:
-        """Rewrite the current object of a name. False if it is too young to be rewritten."""
-        name, tenant = newest.name, report.tenant
-        for _ in range(ATTEMPTS):
-            stored_object = self._bucket.fetch(name)
-            if stored_object is None:
-                return True
-            try:
-                contents = object_format.unpack_rows(stored_object)
-            except CorruptObjectError as error:
-                report.broken[name] = str(error)
-                return True
-            removed = _select_tenant(tenant, contents.rows, until)
-            if not removed:
-                return True
-            report.add_finding(removed)
-            rewritable_at = newest.modified + REWRITE_GRACE
-            if rewritable_at > self._now() and not contents.forgotten:
-                report.younger += 1
-                report.younger_rows += len(removed)
-                report.again_at = max(rewritable_at, report.again_at or rewritable_at)
-                return False
-            packed = object_format.remove_rows(contents, removed)
-            if report.dry_run or self._bucket.replace(
-                name, packed.body, packed.metadata, stored_object.etag
-            ):
-                report.objects += 1
-                report.rows += len(removed)
-                return True
-        raise UnavailableError(f"{name} is changed by others again and again")
-
-    def _remove_older(
-        self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
-    ) -> None:
-        """Remove a version that holds the tenant's rows."""
-        stored_object = self._bucket.fetch(version.name, version.id)
-        if stored_object is None:
-            return
-        try:
-            rows = _select_tenant(
-                report.tenant, object_format.unpack_rows(stored_object).rows, until
-            )
-        except CorruptObjectError as error:
-            report.broken[f"{version.name}?versionId={version.id}"] = str(error)
-            return
-        if rows:
-            report.versions += 1
-            if not report.dry_run:
-                self._bucket.remove_versions([version])
-
-
-def _select_tenant(
-    tenant: str, rows: tuple[ArchivedRow, ...], until: dt.datetime | None
-) -> list[ArchivedRow]:
-    return [
-        row for row in rows if row.tenant == tenant and (until is None or row.deleted_at <= until)
-    ]
-
-
-UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
-"""The interval at which unreadable objects are tried again."""
-SAVE_INTERVAL = dt.timedelta(seconds=10)
-"""The longest stretch of work that is repeated after an interruption."""
-MAX_REPORTED = 500
-"""The most objects of a tenant that an answer names."""
-
-
 @dataclass
 class ForgetRunReport:
     """The result of a run: a report for each tenant, of this run alone.
@@ -304,18 +140,56 @@ class ForgetRunReport:
         return {**vars(self), "reports": reports}
 
 
-class ForgetScheduler:
-    """Continues the work that is due."""
+@dataclass(frozen=True)
+class Forgetter:
+    """Removes tenants from the archive: one at once, or all whose work is due."""
 
-    def __init__(
+    store: Table
+    bucket: ForgetterBucket
+    now: Callable[[], dt.datetime] = utc_now
+
+    def forget(
         self,
-        store: Table,
-        bucket: ForgetterBucket,
+        tenant: str,
         *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._now = store, now
-        self._forgetter = Forgetter(store, bucket, now=now)
+        dry_run: bool = False,
+        resume: str = "",
+        again_at: dt.datetime | None = None,
+        on_progress: Callable[[ForgetReport], None] = lambda _: None,
+    ) -> ForgetReport:
+        """Remove a tenant's rows from every object that is older than 72 hours.
+
+        Items that are deleted after this are archived again, so call it once the tenant's items
+        are gone. ``resume`` and ``again_at``: the cursor of an unfinished report, and when the
+        objects that it left may be rewritten. ``on_progress`` receives the report after each
+        object.
+
+        Raises:
+            UnavailableError: the table or the bucket is unavailable; run it again.
+        """
+        report = ForgetReport(tenant, dry_run, again_at=again_at, cursor=resume)
+        request_time = self.now()
+        if not dry_run:
+            # Even if this run fails, a later one handles what is archived up to that time.
+            try_update(
+                self.store,
+                forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
+            )
+        for _ in self._forget_through(report):
+            on_progress(report)
+        if not dry_run:
+            report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
+            until = max(request_time, report.latest or request_time)
+            is_complete = not (resume or report.broken)
+            clean = request_time - REWRITE_GRACE if is_complete else None
+            # Not if there is a newer request: then that one decides what is left to do.
+            try_update(
+                self.store,
+                forget_requests.settle_update(
+                    ForgetRequest(tenant, request_time, until, report.again_at, clean)
+                ),
+            )
+        return report
 
     def run(self, retry_budget: RetryBudget) -> ForgetRunReport:
         """Continue with every tenant that is due, as far as there is time.
@@ -325,7 +199,7 @@ class ForgetScheduler:
         Raises:
             UnavailableError: the due tenants cannot be read from the table.
         """
-        due = [request for request in self.list_waiting() if request.is_due(self._now())]
+        due = [request for request in self.list_waiting() if request.is_due(self.now())]
         reports = {request.tenant: ForgetReport(request.tenant) for request in due}
         run_report = ForgetRunReport(list(reports.values()))
 
@@ -341,7 +215,7 @@ class ForgetScheduler:
         waiting = self.list_waiting()
         run_report.waiting = len(waiting)
         if waiting and waiting[0].again is not None:
-            overdue = self._now() - waiting[0].again
+            overdue = self.now() - waiting[0].again
             run_report.overdue = max(0.0, overdue.total_seconds())
         return run_report
 
@@ -349,7 +223,7 @@ class ForgetScheduler:
         """The requests that have work left, in order of their due times."""
         requests = (
             ForgetRequest.from_item(item)
-            for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
+            for page in self.store.query_pages(Query(FORGOTTEN, consistent=True))
             for item in page.items
         )
         waiting = [
@@ -364,34 +238,32 @@ class ForgetScheduler:
         request: ForgetRequest,
         retry_budget: RetryBudget,
         report: ForgetReport,
-        on_progress: Callable[[ForgetReport], None] = lambda _: None,
     ) -> None:
         """Continue one tenant's pass, or begin one, as far as there is time.
 
         Rows that were deleted after the request stay. ``report`` receives the results. It is not
         finished if work is left, if there is a newer request for the tenant, or if another process
-        has finished the same pass before. ``on_progress`` receives it after each object.
+        has finished the same pass before.
 
         Raises:
             UnavailableError: the table or the bucket is unavailable; the next call continues.
         """
         try:
             mark = apply_update(
-                self._store, forget_requests.start_pass_update(request, self._now()), "ALL_NEW"
+                self.store, forget_requests.start_pass_update(request, self.now()), "ALL_NEW"
             )
         except ConditionFailedError:
             return
         request = ForgetRequest.from_item(mark or {})
-        current = request.current_pass or ForgetPass(self._now())
+        current = request.current_pass or ForgetPass(self.now())
         report.cursor, report.again_at = current.cursor, current.ripe
-        saved_at = self._now()
-        for _ in self._forgetter.forget_through(report, until=request.until, since=request.clean):
-            on_progress(report)
-            if retry_budget.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
+        saved_at = self.now()
+        for _ in self._forget_through(report, until=request.until, since=request.clean):
+            if retry_budget.has_time_left and self.now() < saved_at + SAVE_INTERVAL:
                 continue
-            saved_at = self._now()
+            saved_at = self.now()
             progress = forget_requests.save_pass_update(request, _add_report(current, report))
-            if not (try_update(self._store, progress) and retry_budget.has_time_left):
+            if not (try_update(self.store, progress) and retry_budget.has_time_left):
                 return
         self._finish_pass(request, _add_report(current, report), report)
 
@@ -403,14 +275,118 @@ class ForgetScheduler:
         due_times = [
             *([current.ripe] if current.ripe else ()),
             *([settles_at] if current.began < settles_at else ()),
-            *([self._now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
+            *([self.now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
         ]
         report.again_at = max(due_times, default=None)
         clean = current.began - REWRITE_GRACE
         report.finished = try_update(
-            self._store,
+            self.store,
             forget_requests.finish_pass_update(request, current, report.again_at, clean),
         )
+
+    def _forget_through(
+        self,
+        report: ForgetReport,
+        *,
+        until: dt.datetime | None = None,
+        since: dt.datetime | None = None,
+    ) -> Iterator[None]:
+        """Go through the archive's objects behind the report's cursor, one per iteration.
+
+        ``until``: items that were deleted later stay. ``since``: older objects are not read.
+
+        Raises:
+            UnavailableError: the bucket is unavailable.
+        """
+        all_versions = self.bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
+        for name, group in groupby(all_versions, key=lambda version: version.name):
+            versions = [version for version in group if since is None or version.modified >= since]
+            self._forget_object(name, versions, until, report)
+            # A page lists its deletion markers after all its versions.
+            report.cursor = max(name, report.cursor)
+            yield
+        report.finished = True
+
+    def _forget_object(
+        self,
+        name: str,
+        versions: list[ObjectVersion],
+        until: dt.datetime | None,
+        report: ForgetReport,
+    ) -> None:
+        newest = next(
+            (candidate for candidate in versions if candidate.newest and not candidate.removal),
+            None,
+        )
+        if newest is not None:
+            if not self._rewrite_newest(newest, until, report):
+                return
+            versions = [
+                candidate for candidate in self.bucket.list_versions(name) if candidate.name == name
+            ]
+        for version in versions:
+            if not version.newest and not version.removal:
+                self._remove_older(version, until, report)
+
+    def _rewrite_newest(
+        self, newest: ObjectVersion, until: dt.datetime | None, report: ForgetReport
+    ) -> bool:
+        """Rewrite the current object of a name. False if it is too young to be rewritten."""
+        name, tenant = newest.name, report.tenant
+        for _ in range(ATTEMPTS):
+            stored_object = self.bucket.fetch(name)
+            if stored_object is None:
+                return True
+            try:
+                contents = object_format.unpack_rows(stored_object)
+            except CorruptObjectError as error:
+                report.broken[name] = str(error)
+                return True
+            removed = _select_tenant(tenant, contents.rows, until)
+            if not removed:
+                return True
+            report.add_finding(removed)
+            rewritable_at = newest.modified + REWRITE_GRACE
+            if rewritable_at > self.now() and not contents.forgotten:
+                report.younger += 1
+                report.younger_rows += len(removed)
+                report.again_at = max(rewritable_at, report.again_at or rewritable_at)
+                return False
+            packed = object_format.remove_rows(contents, removed)
+            if report.dry_run or self.bucket.replace(
+                name, packed.body, packed.metadata, stored_object.etag
+            ):
+                report.objects += 1
+                report.rows += len(removed)
+                return True
+        raise UnavailableError(f"{name} is changed by others again and again")
+
+    def _remove_older(
+        self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
+    ) -> None:
+        """Remove a version that holds the tenant's rows."""
+        stored_object = self.bucket.fetch(version.name, version.id)
+        if stored_object is None:
+            return
+        try:
+            rows = _select_tenant(
+                report.tenant, object_format.unpack_rows(stored_object).rows, until
+            )
+        except CorruptObjectError as error:
+            report.broken[f"{version.name}?versionId={version.id}"] = str(error)
+            return
+        if rows:
+            report.versions += 1
+            if not report.dry_run:
+                self.bucket.remove_versions([version])
+
+
+def _select_tenant(
+    tenant: str, rows: tuple[ArchivedRow, ...], until: dt.datetime | None
+) -> list[ArchivedRow]:
+    return [
+        row for row in rows if row.tenant == tenant and (until is None or row.deleted_at <= until)
+    ]
 
 
 def _add_report(current: ForgetPass, report: ForgetReport) -> ForgetPass:

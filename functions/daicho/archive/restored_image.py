@@ -30,8 +30,8 @@ class UnrestorableError(DaichoError):
 
 def build_restored_image(
     row: ArchivedRow, ledger: Ledger, now: dt.datetime
-) -> dict[str, AttributeValue]:
-    """The image of the restored item of a row.
+) -> tuple[dict[str, AttributeValue], RestoredMark]:
+    """The image of the restored item of a row, and its mark.
 
     Raises:
         UnrestorableError: no image can be made. The message gives the reason.
@@ -73,7 +73,7 @@ def build_restored_image(
     if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
         raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")
     image[RESTORED_MARK] = mark.to_value()
-    return image
+    return image, mark
 
 
 def _check_kept_aggregates(newest: EntityPlan, *plans: EntityPlan) -> None:

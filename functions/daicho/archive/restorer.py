@@ -41,7 +41,7 @@ from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Put, Write
+from daicho.storage.requests import Put, Write, require_same
 from daicho.storage.table import Table
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
@@ -96,22 +96,16 @@ class RestoreReport:
             self.unrestorable.append({"seq": row.seq, "item": key, "error": str(error)})
 
 
+@dataclass(frozen=True)
 class Restorer:
-    """Restores archived items."""
+    """Restores archived items. ``threads``: how many items are written at once."""
 
-    def __init__(
-        self,
-        store: Table,
-        archive: ArchiveReader,
-        ledger: Ledger,
-        *,
-        threads: int = 8,
-        now: Callable[[], dt.datetime] = utc_now,
-        clocks: Callable[[], ClockReading] = read_clocks,
-    ) -> None:
-        self._store, self._archive, self._ledger = store, archive, ledger
-        self._map = make_mapper(threads)
-        self._now, self._clocks = now, clocks
+    store: Table
+    archive: ArchiveReader
+    ledger: Ledger
+    threads: int = 8
+    now: Callable[[], dt.datetime] = utc_now
+    clocks: Callable[[], ClockReading] = read_clocks
 
     def restore(
         self,
@@ -135,40 +129,27 @@ class Restorer:
         """
         retry_budget = retry_budget or RetryBudget.for_seconds(RESTORED_LIFETIME)
         report = RestoreReport(dry_run, cursor=resume)
-        newest = self._find_newest(selection, report)
+
+        def note_broken(name: str, error: CorruptObjectError) -> None:
+            report.broken[name] = str(error)
+
+        newest: dict[ItemKey, str] = {}
+        for row in self.archive.read_rows(selection, note_broken):
+            report.rows += 1
+            newest[row.key] = max(row.seq, newest.get(row.key, ""))
         report.items = len(newest)
-        run = _RestoreRun(self._store, self._ledger, self._now(), self._clocks, over_newer, report)
-        for stored in self._archive.list_selected(selection, behind=resume):
-            if stored.name in report.broken:
-                continue
-            try:
-                contents = self._archive.read(stored.name)
-            except CorruptObjectError as error:
-                report.broken[stored.name] = str(error)
-                continue
-            rows = [
-                row for row in contents.rows if row in selection and newest.get(row.key) == row.seq
-            ]
-            if retry_all(rows, run.restore_row, retry_budget, self._map):
+        run = _RestoreRun(self.store, self.ledger, self.now(), self.clocks, over_newer, report)
+        map_rows = make_mapper(self.threads)
+        for name, selected in self.archive.read_objects(selection, note_broken, behind=resume):
+            rows = [row for row in selected if newest.get(row.key) == row.seq]
+            if retry_all(rows, run.restore_row, retry_budget, map_rows):
                 return report
-            report.cursor = stored.name
+            report.cursor = name
             on_progress(report)
             if not retry_budget.has_time_left:
                 return report
         report.finished = True
         return report
-
-    def _find_newest(self, selection: Selection, report: RestoreReport) -> dict[ItemKey, str]:
-        """The newest selected row of each key, by its number."""
-
-        def broken(name: str, error: CorruptObjectError) -> None:
-            report.broken[name] = str(error)
-
-        newest: dict[ItemKey, str] = {}
-        for row in self._archive.read_rows(selection, broken):
-            report.rows += 1
-            newest[row.key] = max(row.seq, newest.get(row.key, ""))
-        return newest
 
 
 @dataclass(frozen=True)
@@ -199,31 +180,33 @@ class _RestoreRun:
         try:
             if self._is_closed(row.tenant):
                 raise UnrestorableError(f"the tenant {row.tenant} is closed for good")
-            image = build_restored_image(row, self.ledger, self.now)
+            image, mark = build_restored_image(row, self.ledger, self.now)
             if self.report.dry_run:
                 existing = self.store.get(row.key, consistent=True)
-                outcome = self._decide_outcome(image, existing, None)
+                outcome = self._decide_outcome(mark, existing, None)
                 if outcome in WRITTEN:
-                    self._check_free(image)
+                    plan = self.ledger.current_generation(row.entity).plan
+                    check_free(self.ledger, self.store, plan, image, int(self.now.timestamp()))
             else:
-                outcome = self._write_item(row, image)
+                outcome = self._write_item(row, image, mark)
         except (UnrestorableError, NotUnique) as error:
             with self.lock:
                 self.report.add_failure(row, error)
         else:
             self._count(outcome)
 
-    def _write_item(self, row: ArchivedRow, image: dict[str, AttributeValue]) -> Outcome:
+    def _write_item(
+        self, row: ArchivedRow, image: dict[str, AttributeValue], mark: RestoredMark
+    ) -> Outcome:
         """Write the item and the record of its row, or find that it must not be written.
 
         The first attempt reads nothing: if it is refused, the answer has what exists.
         """
-        mark = _get_mark(image)
         key = build_restoration_key(row.tenant, row.entity, row.seq)
         existing: Image | None = None
         record: Image | None = None
         for _ in range(ATTEMPTS):
-            outcome = self._decide_outcome(image, existing, record)
+            outcome = self._decide_outcome(mark, existing, record)
             if outcome not in WRITTEN:
                 return outcome
             is_first = record is None and not is_dismissed(row.item)
@@ -247,17 +230,10 @@ class _RestoreRun:
         """
         now = int(self.now.timestamp())
         reserving = ReservationWriter.build(self.ledger, self.store, [(existing, image)], now)
-        if reserving is None:
-            self.store.transact(writes)
-            return
         try:
             reserving.send(writes, self.store.transact)
         except Raced as error:
             raise UnavailableError(str(error)) from error
-
-    def _check_free(self, image: Image) -> None:
-        plan = self.ledger.current_generation(image["type"]["S"]).plan
-        check_free(self.ledger, self.store, plan, image, int(self.now.timestamp()))
 
     def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant was deleted: nobody could read or remove its restored items."""
@@ -295,16 +271,15 @@ class _RestoreRun:
         self.checked[entity] = now
 
     def _decide_outcome(
-        self, image: Image, existing: Image | None, record: Image | None
+        self, mark: RestoredMark, existing: Image | None, record: Image | None
     ) -> Outcome:
-        """The outcome of restoring ``image`` at a key that has the item ``existing``.
+        """The outcome of the restore with this mark at a key that has the item ``existing``.
 
         ``record`` is the record of the archived row, None if the row was never restored.
 
         Raises:
             UnrestorableError: the existing item has a mark that no restore wrote.
         """
-        mark = _get_mark(image)
         try:
             other = RestoredMark.from_image(existing)
         except (KeyError, TypeError, ValueError) as error:
@@ -337,26 +312,11 @@ def _is_valid(read_at: ClockReading | None, now: ClockReading) -> bool:
     return read_at is not None and read_at.is_recent(now, CLOSED_CACHE_S)
 
 
-def _get_mark(image: Image) -> RestoredMark:
-    """The mark of an image that `build_restored_image` made."""
-    mark = RestoredMark.from_image(image)
-    if mark is None:
-        raise AssertionError("a restored image without its mark")
-    return mark
-
-
 def _build_item_put(existing: Image | None, image: Image) -> Put:
     """Write the item if its key has no item, or still has the item that was read."""
     if existing is None:
         return Put(image, "attribute_not_exists(PK)")
-    names = {f"#{name}": name for name in ("version", "created_at", "ttl")}
-    snapshot = {name: existing[name] for name in names.values() if name in existing}
-    same = [
-        f"#{name} = :{name}" if name in snapshot else f"attribute_not_exists(#{name})"
-        for name in names.values()
-    ]
-    values = {f":{name}": value for name, value in snapshot.items()}
-    return Put(image, " AND ".join(same), names, values)
+    return Put(image, *require_same(existing, ("version", "created_at", "ttl")))
 
 
 _NEVER = float("inf")

@@ -22,13 +22,12 @@ import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from itertools import groupby
 from typing import Any, Literal
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain, Link
-from daicho.archive.object_format import CorruptObjectError, ObjectContents
-from daicho.archive.reader import ArchiveReader, DayRange, StoredObjectInfo
+from daicho.archive.object_format import CorruptObjectError
+from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -129,30 +128,20 @@ a batch for longer only if something is wrong, and then the verification should 
 
 
 @dataclass(frozen=True)
-class _ObjectSummary:
+class _CheckedObject:
     """What is kept of an object after the check of its rows: a day may have millions of rows.
 
-    ``last`` is the highest sequence number. The others are numbers of rows: ``counted`` includes
-    the ``forgotten`` ones, which were removed later; ``redriven`` were appended by a redrive.
+    ``last`` is the highest sequence number; None if the object is corrupt. The others are numbers
+    of rows: ``counted`` includes the ``forgotten`` ones, which were removed later; ``redriven``
+    were appended by a redrive.
     """
 
-    last: str
-    counted: int
-    forgotten: int
-    redriven: int
-
-    @classmethod
-    def from_object(cls, contents: ObjectContents) -> _ObjectSummary:
-        return cls(contents.last, contents.counted, contents.forgotten, contents.redriven)
-
-
-@dataclass(frozen=True)
-class _CheckedObject:
-    """An object that was read and checked. ``summary`` is None if the object is corrupt."""
-
-    info: StoredObjectInfo
+    name: str
     link: Link
-    summary: _ObjectSummary | None
+    last: str | None = None
+    counted: int = 0
+    forgotten: int = 0
+    redriven: int = 0
 
 
 @dataclass(frozen=True)
@@ -173,72 +162,26 @@ class _ChainState:
         """The number of deletions that the consumer has received."""
         return attributes.get_integer(self.item, "seen") or 0
 
+    @property
+    def explained(self) -> int:
+        """The number of rows that the deletions, and the batches given up, explain."""
+        return self.deletions + self.already_archived
+
+
+_SequenceIndex = defaultdict[str, dict[int, str]]
+"""The name of the object that holds each sequence number of a day: 100 to 150 bytes a row.
+
+A sequence number is a label of the stream and an integer, ``label#number``.
+"""
+
 
 @dataclass(frozen=True)
-class _RowCounts:
-    """The rows of a chain's readable objects.
-
-    ``in_links``: in links up to the watermark. ``in_side_objects``: in side objects. ``total``
-    includes the rows that were removed later, which are ``forgotten``.
-    """
-
-    total: int
-    in_links: int
-    in_side_objects: int
-    redriven: int
-    forgotten: int
-
-    @classmethod
-    def from_objects(cls, objects: Iterable[_CheckedObject], watermark: str) -> _RowCounts:
-        """Count the rows of objects that are not corrupt."""
-        summaries = [(member.link, member.summary) for member in objects if member.summary]
-        return cls(
-            total=sum(summary.counted for _, summary in summaries),
-            in_links=sum(
-                summary.counted
-                for link, summary in summaries
-                if not link.is_side and summary.last <= watermark
-            ),
-            in_side_objects=sum(summary.counted for link, summary in summaries if link.is_side),
-            redriven=sum(summary.redriven for _, summary in summaries),
-            forgotten=sum(summary.forgotten for _, summary in summaries),
-        )
-
-    def has_unexplained_rows(self, state: _ChainState) -> bool:
-        """Whether there are more rows than the deletions and a redrive together explain."""
-        explained = state.deletions + self.in_side_objects + self.redriven + state.already_archived
-        return self.total > explained
-
-
-class _SequenceIndex:
-    """The name of the object that holds each sequence number of a day: 100 to 150 bytes a row.
-
-    A sequence number is a label of the stream and an integer, ``label#number``.
-    """
-
-    def __init__(self) -> None:
-        self._names_by_label: defaultdict[str, dict[int, str]] = defaultdict(dict)
-
-    def add(self, seq: str, name: str) -> str | None:
-        """Add a sequence number. Returns the name of the object that already had it, or None."""
-        label, _, number = seq.rpartition("#")
-        names = self._names_by_label[label]
-        other_name = names.get(int(number))
-        names[int(number)] = name
-        return other_name
-
-
 class Verifier:
     """Verifies the archive of given days and entities. ``store`` is the table."""
 
-    def __init__(
-        self,
-        store: Table,
-        archive: ArchiveReader,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._archive, self._now = store, archive, now
+    store: Table
+    archive: ArchiveReader
+    now: Callable[[], dt.datetime] = utc_now
 
     def verify(self, days: DayRange, entities: Sequence[str]) -> VerifyReport:
         """Verify the deletions of these days and entities.
@@ -261,9 +204,11 @@ class Verifier:
         everything that the table recorded by then. The index may not show a chain that has just
         begun, so the shards are also taken from the names of the objects.
         """
-        archive, days = self._archive, DayRange.for_rows(day)
+        archive, days = self.archive, DayRange.for_rows(day)
         shards = {item["GSI2SK"]["S"] for item in self._list_indexed_chains(entity, day)}
-        shards |= {info.link.chain.shard for info in archive.list_links(entity, days) if info.link}
+        shards |= {
+            info.link.chain.shard for info in archive.list_objects(entity, days) if info.link
+        }
         states = {
             Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
             for shard in shards
@@ -276,17 +221,14 @@ class Verifier:
                 report.add_finding(
                     "foreign", info.name, "the archiver writes no object of this name"
                 )
-        links = sorted(((info.link, info) for info in infos if info.link), key=lambda pair: pair[0])
-        chain_objects = {
-            chain: [info for _, info in group]
-            for chain, group in groupby(links, key=lambda pair: pair[0].chain)
-        }
-        sequence_index = _SequenceIndex()
+        chain_links: defaultdict[Chain, list[Link]] = defaultdict(list)
+        for link in sorted(info.link for info in infos if info.link):
+            chain_links[link.chain].append(link)
+        sequence_index: _SequenceIndex = defaultdict(dict)
         for chain in sorted(states):
             state = states[chain]
             objects = [
-                self._read_object(info, sequence_index, report)
-                for info in chain_objects.get(chain, ())
+                self._read_object(link, sequence_index, report) for link in chain_links[chain]
             ]
             links_in_order = [member for member in objects if not member.link.is_side]
             self._check_links(links_in_order, state.item, chain, report)
@@ -296,16 +238,16 @@ class Verifier:
     def _list_indexed_chains(self, entity: str, day: dt.date) -> Iterator[Image]:
         """The items of the chains of an entity and a day that the index lists."""
         query = Query(chains.render_days_list(entity, day), index="GSI2")
-        for page in self._store.query_pages(query):
+        for page in self.store.query_pages(query):
             yield from page.items
 
     def _read_chain_state(self, chain: Chain) -> _ChainState:
         """Read the state of a chain from the table."""
         key = chain.watermark_key
-        item = self._store.get(key, consistent=True)
+        item = self.store.get(key, consistent=True)
         query = Query(key.pk, prefix=keys.render_prefix(key.sk), consistent=True)
         side_numbers, already_archived = set(), 0
-        for page in self._store.query_pages(query):
+        for page in self.store.query_pages(query):
             for entry in page.items:
                 _, kind, seq = keys.parse(entry["SK"]["S"])
                 if kind == chains.SIDE_ITEM:
@@ -315,38 +257,27 @@ class Verifier:
         return _ChainState(item or {}, frozenset(side_numbers), already_archived)
 
     def _read_object(
-        self, info: StoredObjectInfo, sequence_index: _SequenceIndex, report: VerifyReport
+        self, link: Link, sequence_index: _SequenceIndex, report: VerifyReport
     ) -> _CheckedObject:
-        """Read an object of a chain, and check its rows."""
-        link = info.link
-        if link is None:
-            raise ValueError(f"{info.name} is not an object of a chain")
+        """Read an object of a chain, and check that its rows belong to it, and to no other one."""
+        chain, after, name = link.chain, "" if link.is_side else link.after, link.name
         try:
-            contents = self._archive.read(info.name)
-            self._check_rows(info.name, link, contents, sequence_index, report)
+            contents = self.archive.read(name)
         except CorruptObjectError as error:
-            report.add_finding("corrupt", info.name, str(error))
-            return _CheckedObject(info, link, None)
-        return _CheckedObject(info, link, _ObjectSummary.from_object(contents))
-
-    def _check_rows(
-        self,
-        name: str,
-        link: Link,
-        contents: ObjectContents,
-        sequence_index: _SequenceIndex,
-        report: VerifyReport,
-    ) -> None:
-        """Check that every row belongs to its object, and occurs in no other object of the day."""
-        chain, after = link.chain, "" if link.is_side else link.after
+            report.add_finding("corrupt", name, str(error))
+            return _CheckedObject(name, link)
         for row in contents.rows:
             entity_and_day = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
             is_in_range = after < row.seq <= contents.last
             if entity_and_day != (chain.entity, chain.day) or not is_in_range:
                 report.add_finding("misplaced", name, f"{row.seq} of {row.key}")
-            if other_name := sequence_index.add(row.seq, name):
+            label, _, number = row.seq.rpartition("#")
+            if other_name := sequence_index[label].get(int(number)):
                 report.add_finding("doubled", name, f"{row.seq} is in {other_name} too")
+            sequence_index[label][int(number)] = name
             report.counts.raw += row.raw
+        counted, forgotten, redriven = contents.counted, contents.forgotten, contents.redriven
+        return _CheckedObject(name, link, contents.last, counted, forgotten, redriven)
 
     def _check_links(
         self, links: Iterable[_CheckedObject], item: Image, chain: Chain, report: VerifyReport
@@ -358,13 +289,13 @@ class Verifier:
             if end is None:
                 pass  # the previous link cannot be read, so its end is unknown
             elif after > end:
-                report.add_finding("gap", member.info.name, f"nothing from {end} to {after}")
+                report.add_finding("gap", member.name, f"nothing from {end} to {after}")
             elif after < end:
-                report.add_finding("overlap", member.info.name, f"begins at {after}, before {end}")
-            if member.summary is None:
+                report.add_finding("overlap", member.name, f"begins at {after}, before {end}")
+            if member.last is None:
                 end = None
-            elif end is None or member.summary.last > end:
-                end = member.summary.last
+            elif end is None or member.last > end:
+                end = member.last
         watermark = chains.read_watermark(item)
         if end is not None and watermark != chains.START and end < watermark:
             report.add_finding("removed", chain.prefix, f"nothing from {end} to {watermark}")
@@ -389,40 +320,51 @@ class Verifier:
         report: VerifyReport,
     ) -> None:
         """Count the rows, and compare them with the table unless an object cannot be read."""
-        rows = _RowCounts.from_objects(objects, chains.read_watermark(state.item))
-        counts = report.counts
+        counts, watermark = report.counts, chains.read_watermark(state.item)
+        total = sum(member.counted for member in objects)
+        in_links = sum(
+            member.counted
+            for member in objects
+            if member.last is not None and not member.link.is_side and member.last <= watermark
+        )
+        in_side_objects = sum(member.counted for member in objects if member.link.is_side)
+        redriven = sum(member.redriven for member in objects)
+        forgotten = sum(member.forgotten for member in objects)
         counts.chains += 1
         counts.deletions += state.deletions
-        counts.rows += rows.total - rows.forgotten
-        counts.sides += rows.in_side_objects
-        counts.redriven += rows.redriven
+        counts.rows += total - forgotten
+        counts.sides += in_side_objects
+        counts.redriven += redriven
         counts.already_archived += state.already_archived
-        counts.forgotten += rows.forgotten
-        if any(member.summary is None for member in objects):
+        counts.forgotten += forgotten
+        if any(member.last is None for member in objects):
             return
         table_rows = attributes.get_integer(state.item, "rows") or 0
-        if rows.in_links != table_rows:
+        if in_links != table_rows:
             # Somebody may have altered the rows and the metadata alike: only the table shows it.
-            kind: Kind = "removed" if rows.in_links < table_rows else "unseen"
-            detail = f"{rows.in_links} rows, and the table counted {table_rows}"
+            kind: Kind = "removed" if in_links < table_rows else "unseen"
+            detail = f"{in_links} rows, and the table counted {table_rows}"
             report.add_finding(kind, chain.prefix, detail)
             return
-        self._compare_with_deletions(rows, state, chain, report)
+        self._compare_with_deletions(total, in_side_objects + redriven, state, chain, report)
 
     def _compare_with_deletions(
-        self, rows: _RowCounts, state: _ChainState, chain: Chain, report: VerifyReport
+        self, rows: int, added: int, state: _ChainState, chain: Chain, report: VerifyReport
     ) -> None:
-        """Report rows without a deletion, and deletions without a row."""
-        if rows.has_unexplained_rows(state):
+        """Report rows without a deletion, and deletions without a row.
+
+        ``added``: how many of the ``rows`` a redrive added.
+        """
+        if rows > state.explained + added:
             # More deletions may have arrived since. The archiver counts them before it writes the
             # rows, so a new read of the count includes the deletions of all rows that were read.
             state = self._read_chain_state(chain)
-        detail = f"{rows.total} rows of {state.deletions} deletions"
-        if rows.has_unexplained_rows(state):
+        detail = f"{rows} rows of {state.deletions} deletions"
+        if rows > state.explained + added:
             report.add_finding("unseen", chain.prefix, detail)
-        elif rows.total < state.deletions:
-            grace_start = self._now() - DELIVERY_GRACE
+        elif rows < state.deletions:
+            grace_start = self.now() - DELIVERY_GRACE
             if (attributes.get_integer(state.item, "seen_at") or 0) > grace_start.timestamp():
-                report.counts.under_way += state.deletions - rows.total
+                report.counts.under_way += state.deletions - rows
             else:
                 report.add_finding("lost", chain.prefix, detail)

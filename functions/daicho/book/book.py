@@ -12,23 +12,28 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import Any, TypeVar, overload
 
-from daicho.book.figure_book import FigureBook
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
-from daicho.declare.queries import ItemRef, ListQuery, SectionRef
+from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, SectionRef, TotalQuery
 from daicho.declare.results import (
+    Chart,
     ForgetVersionsResult,
     Page,
+    Score,
     SectionValue,
+    Series,
+    VoteResult,
 )
 from daicho.declare.rules.caller import Caller
 from daicho.declare.stored_objects import SignedRequest
-from daicho.errors import Conflict, KeyReused
+from daicho.errors import Conflict, Invalid, KeyReused, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
+from daicho.items.readable_items import ReadableItems, read_each
 from daicho.plan import Ledger
+from daicho.plan.calendar import CalendarUnit
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
@@ -42,8 +47,7 @@ from daicho.write.counter_writer import CounterSettings
 from daicho.write.idempotency import HEADER, IdempotentRequest, StoredAnswer
 from daicho.write.transaction import Transaction
 
-if TYPE_CHECKING:
-    from daicho.query.page_reader import PageReader
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,10 @@ class StoredItems(Sequence[E]):
     entity: type[E]
     images: Sequence[Image]
     ledger: Ledger
+
+    def read_each(self, read: Callable[[Image], T]) -> ReadableItems[T]:
+        """What ``read`` returns of each image; items that it cannot read are left out."""
+        return read_each(self.entity, self.ledger, self.images, read)
 
     @cached_property
     def _objects(self) -> list[E]:
@@ -72,40 +80,7 @@ class StoredItems(Sequence[E]):
         return self._objects[place]
 
 
-@dataclass(frozen=True)
-class StoredPage(Generic[E]):
-    """A page of a list; ``cursor`` is None at the end only."""
-
-    items: StoredItems[E]
-    cursor: str | None
-
-
-@dataclass(frozen=True)
-class StoredPages:
-    """Reads the pages of one `Book`."""
-
-    pages: PageReader
-    ledger: Ledger
-
-    def read_page(
-        self, *queries: ListQuery[Any], limit: int, cursor: str | None
-    ) -> StoredPage[Any]:
-        """See `Book.page`."""
-        check_limit(limit)
-        images, end = self.pages.read_page(queries, limit, cursor)
-        return StoredPage(StoredItems(queries[0].entity, images, self.ledger), end)
-
-    def read_views(
-        self, *queries: ListQuery[Any], names: Sequence[str], limit: int, cursor: str | None
-    ) -> ViewPage:
-        """See `Book.views`."""
-        check_limit(limit)
-        images, end = self.pages.read_page(queries, limit, cursor, names)
-        entity, ledger = queries[0].entity, self.ledger
-        return ViewPage([build_view(entity, image, names, ledger) for image in images], end)
-
-
-class Book(FigureBook):
+class Book:
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
     def __init__(  # noqa: PLR0913  # each has a default that commands and tests use
@@ -133,7 +108,8 @@ class Book(FigureBook):
             *(table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket),
             *(access, upload_seconds),
         )
-        self._access = access
+        self._table, self._clock, self._access = table, clock, access
+        self._votes = 0
 
     @property
     def caller(self) -> Caller | None:
@@ -193,13 +169,18 @@ class Book(FigureBook):
             BadCursor: a cursor of another question or tenant.
             Invalid: a limit that is not 1 to 100, or a value that its field does not take.
         """
-        page = self.stored_pages.read_page(*queries, limit=limit, cursor=cursor)
-        return Page(list(page.items), page.cursor)
+        stored, end = self.read_stored_page(*queries, limit=limit, cursor=cursor)
+        entity, ledger = stored.entity, self._ledger
+        read = stored.read_each(lambda image: to_item(entity, image, ledger))
+        return Page(list(read.values), end, read.unreadable)
 
-    @property
-    def stored_pages(self) -> StoredPages:
-        """Reads the pages of `page` as they are stored, for answers that need no objects."""
-        return StoredPages(self._tools.pages, self._ledger)
+    def read_stored_page(
+        self, *queries: ListQuery[E], limit: int, cursor: str | None
+    ) -> tuple[StoredItems[E], str | None]:
+        """A page as it is stored, for answers that need no objects, and its cursor; see `page`."""
+        check_limit(limit)
+        images, end = self._tools.pages.read_page(queries, limit, cursor)
+        return StoredItems(queries[0].entity, images, self._ledger), end
 
     def views(
         self,
@@ -209,7 +190,12 @@ class Book(FigureBook):
         cursor: str | None = None,
     ) -> ViewPage:
         """Like `page`, some fields of each item: from the index alone where its rows copy them."""
-        return self.stored_pages.read_views(*queries, names=names, limit=limit, cursor=cursor)
+        check_limit(limit)
+        images, end = self._tools.pages.read_page(queries, limit, cursor, names)
+        entity, ledger = queries[0].entity, self._ledger
+        stored = StoredItems(entity, images, ledger)
+        read = stored.read_each(lambda image: build_view(entity, image, names, ledger))
+        return ViewPage(list(read.values), end, read.unreadable)
 
     def pages(
         self, queries: Sequence[ListQuery[E]], *, limit: int = MAX_PAGE_ITEMS
@@ -221,7 +207,7 @@ class Book(FigureBook):
             return list(pool.map(lambda query: self.page(query, limit=limit), queries))
 
     def find_all(self, refs: Sequence[ItemRef[E]], *, consistent: bool = False) -> list[E | None]:
-        """Items in the order of ``refs``; None for each that does not exist.
+        """Items in the order of ``refs``; None for each that does not exist or cannot be read.
 
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
@@ -309,7 +295,7 @@ class Book(FigureBook):
             PreconditionFailed: not of version ``if_match``.
         """
         if ref.entity.object_fields_:
-            self._tools.object_writer.delete(ref, if_match=if_match)
+            self._tools.delete_with_objects(ref, if_match=if_match)
         else:
             self._tools.choose_writer(ref.entity).delete(ref, if_match=if_match)
 
@@ -364,7 +350,21 @@ class Book(FigureBook):
             Invalid: as in `transaction`.
             Raced: as in `transaction`; or the same request is in progress.
         """
-        return self._tools.request_records.answer_once(request, answer)
+        now = self._clock
+        record = request.find_record(self._table, self.tenant, now())
+        if record.answer is not None:
+            return record.answer
+        try:
+            with self.transaction() as transaction:
+                first_answer = answer()
+                transaction.idempotency_record = request.build_writes(record, first_answer, now())
+        except UnavailableError:
+            # The writes may have succeeded, and only the answer of DynamoDB was lost.
+            record = request.find_record(self._table, self.tenant, now())
+            if record.answer is None:
+                raise
+            return record.answer
+        return first_answer
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
         """One section (``Document.split(id, section="summary")``), or None.
@@ -408,6 +408,72 @@ class Book(FigureBook):
             PreconditionFailed, Raced: as in `put_section`.
         """
         return self._tools.section_writer.remove(ref, if_match=if_match)
+
+    def add(self, query: TotalQuery) -> VoteResult:
+        """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
+
+        It may be ``unknown`` whether it was counted. The caller must learn this.
+
+        Raises:
+            NotFound: the item that the counter counts within does not exist, if it was looked up.
+            Invalid: a value that its field does not take.
+            ThrottledError: it was not counted: slot after slot was busy.
+            UnavailableError: it was not counted: the table could not be reached.
+        """
+        if self._tools.get_transaction() is not None:
+            raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
+        result = self._tools.totals.add_vote(query)
+        self._votes += 1  # a repeated request would count it twice
+        return result
+
+    def read(self, query: TotalQuery, *, live: bool = False, ranked: bool = False) -> Score:
+        """A group's total, as rolled up last; if ``live``, all that was counted up to now.
+
+        ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
+        """
+        return self._tools.totals.read_score(query, live=live, ranked=ranked)
+
+    def series(
+        self,
+        query: TotalQuery,
+        since: dt.datetime | str,
+        until: dt.datetime | str,
+        *,
+        step: CalendarUnit | None = None,
+        live: bool = False,
+    ) -> Series:
+        """A group's figures from ``since`` to before ``until``, for each ``step``, or for all.
+
+        An empty bucket has the count 0. A bound is an instant, or text: ``2026-11-21`` for the
+        beginning of a day in the declared zone, a local time, or one with an offset. It is an edge
+        of a declared bucket. ``live``: all that was counted up to now, of at most 32 stored items.
+
+        Raises:
+            Invalid: it names ``from``, ``to``, ``step`` or ``live``. The range is reversed or too
+                long, a bound is within a bucket, a local time does not exist or occurs twice, a
+                step has no whole buckets, or the aggregate has no series.
+        """
+        return self._tools.totals.read_series(query, since, until, step, live=live)
+
+    def top(
+        self,
+        query: RankingQuery,
+        *,
+        limit: int = MAX_PAGE_ITEMS,
+        cursor: str | None = None,
+        live: bool = False,
+    ) -> Chart:
+        """The groups of a ranking, highest first, ties by id.
+
+        ``live`` sums up to 100 members as they are. For an aggregate, a member that was never
+        rolled up is not among them. A caller that has the ids of the members should therefore
+        `read` each of them live.
+
+        Raises:
+            BadCursor: a cursor of another question or tenant.
+            Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
+        """
+        return self._tools.totals.read_chart(query, limit=limit, cursor=cursor, live=live)
 
     def sign_upload(self, item: Entity, field: str) -> SignedRequest:
         """Sign a request that puts the object of an item: valid once, for 15 minutes."""

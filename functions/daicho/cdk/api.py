@@ -14,7 +14,7 @@ from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer, HttpUserPool
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
-from daicho.cdk.api_access import OwnIssuer
+from daicho.cdk.api_access import OwnIssuer, name_claims
 from daicho.cdk.auth import Auth
 from daicho.cdk.conventions import name_log_group, suppress_finding
 from daicho.cdk.functions import grants
@@ -22,56 +22,51 @@ from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.cdk.observability.observability import build_dashboard_address
 from daicho.cdk.settings import Settings
 
-# The gateway gives up after 30 seconds.
-OPS_TIMEOUT = Duration.seconds(29)
+TIMEOUT = Duration.seconds(29)
+"""The gateway gives up after 30 seconds."""
 
 
-class Ops(Construct):
-    """It reads what all tenants share and what failed, and it starts jobs.
+def build_ops(
+    scope: Construct,
+    *,
+    shared: SharedResources,
+    state_machine: str,
+    projector: lambda_.Function,
+    archiver: lambda_.Function,
+    auditor: lambda_.Function,
+) -> PythonFunction:
+    """The function of operators: it reads what all tenants share and what failed, and starts jobs.
 
     It may not delete anything, nor read the archive or the objects of tenants (ADR 0166).
+    ``state_machine``: the ARN of the one that executes jobs.
     """
-
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        shared: SharedResources,
-        state_machine: str,
-        projector: lambda_.Function,
-        archiver: lambda_.Function,
-        auditor: lambda_.Function,
-    ) -> None:
-        """Create the function. ``state_machine``: the ARN of the one that executes jobs."""
-        super().__init__(scope, id)
-        settings = shared.settings
-        # The local CloudWatch has no dashboards.
-        dashboard = "" if settings.is_local else build_dashboard_address(settings.full_name)
-        self.python = PythonFunction(
-            self,
-            "Function",
-            name="ops",
-            shared=shared,
-            permissions=grants.OPS,
-            timeout=OPS_TIMEOUT,
-            environment={
-                "API_URL": settings.address,
-                "FAILURE_BUCKET": shared.failures.bucket_name,
-                "PROJECT_FUNCTION": projector.function_name,
-                "ARCHIVE_FUNCTION": archiver.function_name,
-                "AUDIT_FUNCTION": auditor.function_name,
-                "JOB_MACHINE": state_machine,
-                "DASHBOARD": dashboard,
-                "DIRTY_SHARDS": str(settings.dirty_shards),
-                "EMULATED_STREAM": str(settings.is_local).lower(),
-                # See the API's function (ADR 0158).
-                "PYDANTIC_DISABLE_PLUGINS": "__all__",
-                **settings.identity.environment,
-            },
-        )
-        self.python.allow("states", grants.START, state_machine)
-        self.python.allow("lambda", grants.INVOKE, auditor.function_arn)
+    settings = shared.settings
+    # The local CloudWatch has no dashboards.
+    dashboard = "" if settings.is_local else build_dashboard_address(settings.full_name)
+    python = PythonFunction(
+        Construct(scope, "Ops"),
+        "Function",
+        name="ops",
+        shared=shared,
+        permissions=grants.OPS,
+        timeout=TIMEOUT,
+        environment={
+            "API_URL": settings.address,
+            "PROJECT_FUNCTION": projector.function_name,
+            "ARCHIVE_FUNCTION": archiver.function_name,
+            "AUDIT_FUNCTION": auditor.function_name,
+            "JOB_MACHINE": state_machine,
+            "DASHBOARD": dashboard,
+            "DIRTY_SHARDS": str(settings.dirty_shards),
+            "EMULATED_STREAM": str(settings.is_local).lower(),
+            # See the API's function (ADR 0158).
+            "PYDANTIC_DISABLE_PLUGINS": "__all__",
+            **name_claims(settings.identity),
+        },
+    )
+    python.allow("states", grants.START, state_machine)
+    python.allow("lambda", grants.INVOKE, auditor.function_arn)
+    return python
 
 
 PUBLIC_PATHS = ("/", "/docs", "/docs/{asset}", "/openapi.json", "/problems", "/problems/{name}")
@@ -157,21 +152,19 @@ class Api(Construct):
             name="api",
             shared=shared,
             permissions=grants.API,
-            timeout=Duration.seconds(29),  # the gateway gives up after 30
+            timeout=TIMEOUT,
             environment={
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 # The API's own address would make function and API wait for each other; empty
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.address,
-                "OBJECT_BUCKET": shared.objects.bucket_name,
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
-                "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
                 # Pydantic reads the metadata of all packages to find plugins: a tenth of its
                 # import (ADR 0158).
                 "PYDANTIC_DISABLE_PLUGINS": "__all__",
-                **settings.identity.environment,
+                **name_claims(settings.identity),
                 **shared.project.migration_settings,
             },
         )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
-from daicho.cdk.context_options import parse_boolean, split_list
+from daicho.cdk.context_options import ContextReader
 from daicho.runtime.token_claims import (
     GROUPS_CLAIM,
     MACHINE_ROLES_CLAIM,
@@ -97,11 +96,6 @@ class CognitoPool:
         """The claims with the roles of users and of machines."""
         return (self.groups_claim, MACHINE_ROLES_CLAIM)
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The names of the claims, for the functions that read them."""
-        return _write_claims(self)
-
     def list_problems(self) -> Iterator[str]:
         """What is wrong with it."""
         if not _ATTRIBUTE.fullmatch(self.tenant_claim):
@@ -154,11 +148,6 @@ class OwnIssuer:
         return (self.groups_claim,)
 
     @property
-    def environment(self) -> dict[str, str]:
-        """The names of the claims, for the functions that read them."""
-        return _write_claims(self)
-
-    @property
     def console_environment(self) -> dict[str, str]:
         """How the console signs in, for the function that serves it."""
         given = {
@@ -201,7 +190,8 @@ Identity = CognitoPool | OwnIssuer
 COGNITO = CognitoPool()
 
 
-def _write_claims(identity: Identity) -> dict[str, str]:
+def name_claims(identity: Identity) -> dict[str, str]:
+    """The environment variables with the names of the claims, for the functions that read them."""
     return {
         "TENANT_CLAIM": identity.tenant_claim,
         "GROUPS_CLAIMS": " ".join(identity.groups_claims),
@@ -280,35 +270,34 @@ ISSUER_OPTIONS = ("issuer", "audience")
 POOL_OPTIONS = ("access_tokens", "machines")
 
 
-def read_identity(context: Callable[[str], Any], wrong: list[str]) -> Identity:
-    """Read who signs the tokens from the context options; add what is wrong to ``wrong``."""
+def read_identity(context: ContextReader) -> Identity:
+    """Read who signs the tokens from the context options."""
     options = (*ISSUER_OPTIONS, *CLAIM_OPTIONS, *POOL_OPTIONS, *CONSOLE_OPTIONS)
     given = {name: value for name in options if (value := context(name))}
     claims = {name: str(given[name]) for name in CLAIM_OPTIONS if name in given}
     console = {name: str(given[name]) for name in CONSOLE_OPTIONS if name in given}
     if not given.keys() & set(ISSUER_OPTIONS):
-        wrong += [f"{name} is for an issuer of your own" for name in console]
-        access_tokens = parse_boolean("access_tokens", given.get("access_tokens"), wrong)
-        machines = tuple(_read_machine(text, wrong) for text in split_list(given.get("machines")))
+        context.wrong += [f"{name} is for an issuer of your own" for name in console]
+        access_tokens = context.read_boolean("access_tokens")
+        machines = tuple(_read_machine(text, context) for text in context.read_list("machines"))
         return CognitoPool(**claims, access_tokens=access_tokens, machines=machines)
     needed = ("issuer", "audience", "tenant_claim", "groups_claim")
-    wrong += [f"an issuer of your own needs {name}" for name in needed if name not in given]
-    wrong += [
+    context.wrong += [f"an issuer of your own needs {name}" for name in needed if name not in given]
+    context.wrong += [
         f"{name} is for a user pool, not for an issuer" for name in POOL_OPTIONS if name in given
     ]
     if not set(needed) <= given.keys():
         return COGNITO
     return OwnIssuer(
-        issuer=str(given["issuer"]),
-        audience=split_list(given["audience"]),
-        **claims,
-        **console,
+        issuer=str(given["issuer"]), audience=context.read_list("audience"), **claims, **console
     )
 
 
-def _read_machine(text: str, wrong: list[str]) -> Machine:
+def _read_machine(text: str, context: ContextReader) -> Machine:
     """A machine as ``name:tenant`` or ``name:tenant:role+role``."""
     name, tenant, roles = (*text.split(":", 2), "", "")[:3]
     if not tenant:
-        wrong.append(f"machines has {text!r}; a machine is name:tenant or name:tenant:role+role")
+        context.wrong.append(
+            f"machines has {text!r}; a machine is name:tenant or name:tenant:role+role"
+        )
     return Machine(name=name, tenant=tenant, roles=tuple(filter(None, roles.split("+"))))

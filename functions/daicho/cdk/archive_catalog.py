@@ -15,11 +15,10 @@ from typing import Any
 from aws_cdk import Aws, RemovalPolicy
 from aws_cdk import aws_athena as athena
 from aws_cdk import aws_glue as glue
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from daicho.cdk.settings import Settings
+from daicho.cdk.functions.python_function import SharedResources
 from daicho.plan import Ledger
 
 TABLE = "archive"
@@ -104,14 +103,12 @@ class ArchiveCatalog(Construct):
         scope: Construct,
         id: str,
         *,
-        settings: Settings,
         ledger: Ledger,
-        archive: s3.Bucket,
-        results: s3.Bucket,
-        key: kms.IKey | None,
+        shared: SharedResources,
     ) -> None:
-        """Describe the objects of ``archive``; ``results`` receives the query results."""
+        """Describe the objects of the archive."""
         super().__init__(scope, id)
+        settings, archive = shared.settings, shared.buckets.archive
         self.table_name = TABLE
         database = glue.CfnDatabase(
             self,
@@ -124,7 +121,7 @@ class ArchiveCatalog(Construct):
         )
         self.database_name = database.ref
         self.table = self._create_table(archive, ledger)
-        self.workgroup_name = self._create_workgroup(settings, results, key).ref
+        self.workgroup_name = self._create_workgroup(shared).ref
         if not settings.is_local:  # the local AWS has none
             for query in QUERIES:
                 athena.CfnNamedQuery(
@@ -153,17 +150,15 @@ class ArchiveCatalog(Construct):
             ),
         )
 
-    def _create_workgroup(
-        self, settings: Settings, results: s3.Bucket, key: kms.IKey | None
-    ) -> athena.CfnWorkGroup:
+    def _create_workgroup(self, shared: SharedResources) -> athena.CfnWorkGroup:
         workgroup = athena.CfnWorkGroup(
             self,
             "Workgroup",
-            name=settings.full_name,
+            name=shared.settings.full_name,
             description="The archive; answers are kept for some days only",
             # Its history and its saved queries; no data.
             recursive_delete_option=True,
-            work_group_configuration=_configuration(settings, results, key),
+            work_group_configuration=_configuration(shared),
         )
         workgroup.apply_removal_policy(RemovalPolicy.DESTROY)
         return workgroup
@@ -209,23 +204,22 @@ def _storage(archive: s3.Bucket) -> glue.CfnTable.StorageDescriptorProperty:
     )
 
 
-def _configuration(
-    settings: Settings, results: s3.Bucket, key: kms.IKey | None
-) -> athena.CfnWorkGroup.WorkGroupConfigurationProperty:
+def _configuration(shared: SharedResources) -> athena.CfnWorkGroup.WorkGroupConfigurationProperty:
+    key = shared.key
     encryption = athena.CfnWorkGroup.EncryptionConfigurationProperty(
         encryption_option="SSE_KMS" if key else "SSE_S3", kms_key=key.key_arn if key else None
     )
     return athena.CfnWorkGroup.WorkGroupConfigurationProperty(
         # Clients cannot override this: an answer elsewhere is not encrypted and does not expire.
         enforce_work_group_configuration=True,
-        bytes_scanned_cutoff_per_query=settings.query_gigabytes * 1_000_000_000,
+        bytes_scanned_cutoff_per_query=shared.settings.query_gigabytes * 1_000_000_000,
         publish_cloud_watch_metrics_enabled=True,
         requester_pays_enabled=False,
         engine_version=athena.CfnWorkGroup.EngineVersionProperty(
             selected_engine_version="Athena engine version 3"
         ),
         result_configuration=athena.CfnWorkGroup.ResultConfigurationProperty(
-            output_location=results.s3_url_for_object("answers/"),
+            output_location=shared.buckets.results.s3_url_for_object("answers/"),
             encryption_configuration=encryption,
             expected_bucket_owner=Aws.ACCOUNT_ID,
         ),

@@ -50,8 +50,14 @@ class Auth(Construct):
         # The tenant can be read and not written with a user's own token. (By default a client
         # may write every attribute, and anyone could move to another tenant.)
         email = cognito.ClientAttributes().with_standard_attributes(email=True)
-        self._attributes: dict[str, Any] = {
+        self._of_users: dict[str, Any] = {
+            "id_token_validity": Duration.hours(settings.token_hours),
             "read_attributes": email.with_custom_attributes(tenant),
+        }
+        self._of_clients: dict[str, Any] = {
+            "access_token_validity": Duration.hours(settings.token_hours),
+            "prevent_user_existence_errors": True,
+            "enable_token_revocation": True,
             "write_attributes": email,
         }
         self.client = self._add_client()
@@ -130,12 +136,9 @@ class Auth(Construct):
             ),
             generate_secret=False,
             disable_o_auth=True,
-            id_token_validity=Duration.hours(settings.token_hours),
-            access_token_validity=Duration.hours(settings.token_hours),
             refresh_token_validity=Duration.days(30),
-            prevent_user_existence_errors=True,
-            enable_token_revocation=True,
-            **self._attributes,
+            **self._of_users,
+            **self._of_clients,
         )
 
     @property
@@ -167,13 +170,10 @@ class Auth(Construct):
                 callback_urls=[url],
                 logout_urls=[url],
             ),
-            id_token_validity=Duration.hours(self._settings.token_hours),
-            access_token_validity=Duration.hours(self._settings.token_hours),
             # Cognito refuses less than the validity of the ID token.
             refresh_token_validity=Duration.hours(max(CONSOLE_HOURS, self._settings.token_hours)),
-            prevent_user_existence_errors=True,
-            enable_token_revocation=True,
-            **self._attributes,
+            **self._of_users,
+            **self._of_clients,
         )
         _refuse_passwords(client)
         login = self._get_login_url()
@@ -242,10 +242,7 @@ class Auth(Construct):
             o_auth=cognito.OAuthSettings(
                 flows=cognito.OAuthFlows(client_credentials=True), scopes=scopes
             ),
-            access_token_validity=Duration.hours(self._settings.token_hours),
-            prevent_user_existence_errors=True,
-            enable_token_revocation=True,
-            write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
+            **self._of_clients,
         )
         _refuse_passwords(client)
         return client

@@ -18,16 +18,71 @@ MAX_DIGITS = 9
 
 
 class ContextReader:
-    """Reads options, and keeps their names: a name that is almost one of them is misspelt."""
+    """Reads options, and keeps their names: a name that is almost one of them is misspelt.
+
+    ``wrong``: what is wrong with the values so far. An option without a value is not given.
+    """
 
     def __init__(self, find: Callable[[str], Any]) -> None:
         """``find``: ``app.node.try_get_context``, or the ``get`` of a dictionary."""
         self._find, self._read = find, set[str]()
+        self.wrong: list[str] = []
 
     def __call__(self, name: str) -> Any:
         """The value of an option; None if it is not given."""
         self._read.add(name)
         return self._find(name)
+
+    def read_text(self, name: str) -> str | None:
+        """A text or whole number as text, or nothing."""
+        value = self(name)
+        if not value:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            self.wrong.append(f"{name} is {value!r}, not a text")
+            return None
+        return str(value)
+
+    def read_list(self, name: str) -> tuple[str, ...]:
+        """The entries of a list, or of a text that commas separate; without spaces around them."""
+        value = self(name)
+        entries = value if isinstance(value, (list, tuple)) else str(value or "").split(",")
+        return tuple(filter(None, (str(entry).strip() for entry in entries)))
+
+    def read_boolean(self, name: str, *, default: bool = False) -> bool:
+        """True, false, or nothing, which is the default."""
+        value = self(name)
+        if value is None:
+            return default
+        text = str(value or "false").lower()
+        if text not in {"true", "false"}:
+            self.wrong.append(f"{name} is {value!r}, neither true nor false")
+        return text == "true"
+
+    def read_fraction(self, name: str) -> float | None:
+        """A number above 0 and below 1, or nothing."""
+        value = self(name)
+        if value is None or value == "":
+            return None
+        try:
+            fraction = float(value)
+        except (TypeError, ValueError, OverflowError):
+            fraction = math.nan
+        if not 0 < fraction < 1:
+            self.wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
+            return None
+        return fraction
+
+    def read_seconds(self, name: str, *, default: int) -> int:
+        """A whole number of seconds, or nothing, which is the default."""
+        value = self(name)
+        if value is None or value == "":
+            return default
+        text = str(value)
+        if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
+            self.wrong.append(f"{name} is {value!r}, not a whole number of seconds")
+            return default
+        return int(text)
 
     def list_misspelt(self) -> list[str]:
         """What is wrong with the names that are given, after all options have been read.
@@ -48,49 +103,6 @@ class ContextReader:
         return wrong
 
 
-def parse_text(name: str, value: Any, wrong: list[str]) -> str | None:
-    """A text or whole number as text, or nothing; add what is wrong to ``wrong``."""
-    if not value:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        wrong.append(f"{name} is {value!r}, not a text")
-        return None
-    return str(value)
-
-
-def parse_boolean(name: str, value: Any, wrong: list[str]) -> bool:
-    """True, false, or nothing, which is false; add what is wrong to ``wrong``."""
-    text = str(value or "false").lower()
-    if text not in {"true", "false"}:
-        wrong.append(f"{name} is {value!r}, neither true nor false")
-    return text == "true"
-
-
-def parse_fraction(name: str, value: Any, wrong: list[str]) -> float | None:
-    """A number above 0 and below 1, or nothing; add what is wrong to ``wrong``."""
-    if value is None or value == "":
-        return None
-    try:
-        fraction = float(value)
-    except (TypeError, ValueError, OverflowError):
-        fraction = math.nan
-    if not 0 < fraction < 1:
-        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
-        return None
-    return fraction
-
-
-def parse_seconds(name: str, value: Any, default: int, wrong: list[str]) -> int:
-    """A whole number of seconds, by default ``default``; add what is wrong to ``wrong``."""
-    if value is None or value == "":
-        return default
-    text = str(value)
-    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
-        wrong.append(f"{name} is {value!r}, not a whole number of seconds")
-        return default
-    return int(text)
-
-
 def list_window_problems(name: str, seconds: int) -> Iterator[str]:
     """What Lambda refuses as a batching window, with the remedy."""
     if not 0 <= seconds <= MAX_BATCHING_WINDOW_S:
@@ -98,12 +110,6 @@ def list_window_problems(name: str, seconds: int) -> Iterator[str]:
             f"{name} is {seconds}; Lambda takes 0 to {MAX_BATCHING_WINDOW_S} seconds: "
             "use 0 for no delay, or 1 to 5 to collect records"
         )
-
-
-def split_list(value: Any) -> tuple[str, ...]:
-    """The entries of a list, or of a text that commas separate; spaces around them are removed."""
-    entries = value if isinstance(value, (list, tuple)) else str(value or "").split(",")
-    return tuple(filter(None, (str(entry).strip() for entry in entries)))
 
 
 TOPIC_ARN = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:[A-Za-z0-9_-]{1,256}")

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aws_cdk import CfnOutput, Environment, Stack
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho import plan
-from daicho.cdk.api import Api, Ops
+from daicho.cdk.api import Api, build_ops
 from daicho.cdk.api_access import CognitoPool
 from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
@@ -26,7 +25,7 @@ from daicho.cdk.functions.python_function import (
     bundle_functions,
 )
 from daicho.cdk.functions.release import Release
-from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
+from daicho.cdk.functions.scheduled_function import RECURRING, build_scheduled_function
 from daicho.cdk.functions.stream_consumer import StreamConsumer, build_archiver, build_projector
 from daicho.cdk.functions.token_trigger import build_token_trigger
 from daicho.cdk.observability.metrics import LedgerMetrics
@@ -90,7 +89,16 @@ class Ledger(Construct):
         buckets = Buckets(self, "Buckets", settings=settings, key=key)
         self.archive, self.failures = buckets.archive, buckets.failures
         self.objects = buckets.objects
-        shared = self._gather_shared_resources(project, settings, buckets, key)
+        shared = SharedResources(
+            settings=settings,
+            project=project,
+            code=bundle_functions(project, settings=settings),
+            layer=build_layer(self, settings=settings),
+            ledger_source=build_ledger_layer(self, settings=settings, project=project),
+            table=self.table,
+            buckets=buckets,
+            key=key,
+        )
         release = Release(self, "Release", ledger=ledger, shared=shared)
         shared = replace(shared, ledger_source=release.source)
         trigger = build_token_trigger(self, shared=shared)
@@ -98,69 +106,24 @@ class Ledger(Construct):
         self.user_pool = auth.pool if auth else None
         self.user_pool_client = auth.client if auth else None
         parts = self._build_functions(ledger, shared, auth)
-        catalog = self._describe_archive(ledger, settings, buckets, key)
-        ops = self._build_ops(shared, parts)
+        catalog = ArchiveCatalog(self, "Catalog", ledger=ledger, shared=shared)
         self.http_api, self.api_url = parts.api.http, parts.api.url
-        functions = [*parts.list_functions(ops), *([trigger] if trigger else [])]
+        functions = [*parts.functions, *([trigger] if trigger else [])]
         _order_updates(release, parts, functions, settings.rebuild_units or 0)
         watched = {python.name: python.function for python in functions}
         # A release that fails ends the deployment, which says why: it needs no alarm.
         released = {release.python.name: release.python.function}
         self.functions: Mapping[str, lambda_.Function] = {**watched, **released}
-        self._observe(settings, buckets, parts, watched)
-        self.outputs = self._list_outputs(settings, parts, catalog, auth)
-
-    def _describe_archive(
-        self, ledger: plan.Ledger, settings: Settings, buckets: Buckets, key: kms.Key | None
-    ) -> ArchiveCatalog:
-        return ArchiveCatalog(
-            self,
-            "Catalog",
-            settings=settings,
-            ledger=ledger,
-            archive=buckets.archive,
-            results=buckets.results,
-            key=key,
-        )
-
-    def _observe(
-        self,
-        settings: Settings,
-        buckets: Buckets,
-        parts: _Parts,
-        watched: Mapping[str, lambda_.Function],
-    ) -> None:
         metrics = LedgerMetrics(
-            settings=settings,
-            functions=watched,
-            table=self.table,
-            failures=buckets.failures,
-            api=parts.api.http,
-            state_machine=parts.machine,
+            shared=shared, functions=watched, api=parts.api.http, state_machine=parts.machine
         )
         Observability(self, "Observability", metrics=metrics)
-
-    def _gather_shared_resources(
-        self, project: Project, settings: Settings, buckets: Buckets, key: kms.Key | None
-    ) -> SharedResources:
-        """What all functions have in common."""
-        return SharedResources(
-            settings=settings,
-            project=project,
-            code=bundle_functions(project, settings=settings),
-            layer=build_layer(self, settings=settings),
-            ledger_source=build_ledger_layer(self, settings=settings, project=project),
-            table=self.table,
-            archive=buckets.archive,
-            failures=buckets.failures,
-            objects=buckets.objects,
-            key=key,
-        )
+        self.outputs = self._list_outputs(settings, parts, catalog, auth)
 
     def _build_functions(
         self, ledger: plan.Ledger, shared: SharedResources, auth: Auth | None
     ) -> _Parts:
-        """The functions of the stream, the redrive, the jobs, the API and the schedules."""
+        """The functions of the stream, the redrive, the jobs, the APIs and the schedules."""
         projector = build_projector(self, ledger=ledger, shared=shared)
         archiver = build_archiver(self, ledger=ledger, shared=shared)
         redrive = Redrive(
@@ -173,30 +136,22 @@ class Ledger(Construct):
         jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
         machine = jobs.state_machine.attr_arn
         api = Api(self, "Api", auth=auth, state_machine=machine, shared=shared)
-        scheduled = [
-            ScheduledFunction(
-                *(self, each.name.capitalize()),
-                recurring=each,
-                shared=shared,
-                state_machine=machine,
-            ).python
+        scheduled = {
+            each.name: build_scheduled_function(
+                self, recurring=each, shared=shared, state_machine=machine
+            )
             for each in RECURRING
-        ]
-        return _Parts(projector, archiver, redrive, jobs, api, scheduled)
-
-    def _build_ops(self, shared: SharedResources, parts: _Parts) -> PythonFunction:
-        """The API of operators, behind the same gateway."""
-        ops = Ops(
+        }
+        ops = build_ops(
             self,
-            "Ops",
             shared=shared,
-            state_machine=parts.machine,
-            projector=parts.projector.python.function,
-            archiver=parts.archiver.python.function,
-            auditor=parts.get_scheduled("audit").function,
+            state_machine=machine,
+            projector=projector.python.function,
+            archiver=archiver.python.function,
+            auditor=scheduled["audit"].function,
         )
-        parts.api.add_function(OPERATOR_PATH, ops.python.function)
-        return ops.python
+        api.add_function(OPERATOR_PATH, ops.function)
+        return _Parts(projector, archiver, redrive, jobs, api, ops, scheduled)
 
     def _list_outputs(
         self, settings: Settings, parts: _Parts, catalog: ArchiveCatalog, auth: Auth | None
@@ -240,22 +195,20 @@ class _Parts:
     redrive: Redrive
     jobs: Jobs
     api: Api
-    scheduled: Sequence[PythonFunction]
+    ops: PythonFunction
+    scheduled: Mapping[str, PythonFunction]
 
     @property
     def machine(self) -> str:
         """The ARN of the state machine of jobs."""
         return self.jobs.state_machine.attr_arn
 
-    def get_scheduled(self, name: str) -> PythonFunction:
-        """A function with a schedule."""
-        return next(python for python in self.scheduled if python.name == name)
-
-    def list_functions(self, ops: PythonFunction) -> list[PythonFunction]:
-        """All functions, with that of operators."""
+    @property
+    def functions(self) -> list[PythonFunction]:
+        """All functions."""
         consumers = (self.projector.python, self.archiver.python)
         own = (self.api.python, *consumers, self.redrive.python, self.jobs.python)
-        return [*own, ops, *self.scheduled]
+        return [*own, self.ops, *self.scheduled.values()]
 
 
 def _order_updates(
@@ -272,7 +225,7 @@ def _order_updates(
     release.open.node.add_dependency(parts.projector, parts.archiver)
     # The rollup retires shards. Earlier code would count late repeats of those, and discarded
     # records in absent slots. Its last attempts end before a slot is folded early (rule 48).
-    rollup = parts.get_scheduled("rollup").function
+    rollup = parts.scheduled["rollup"].function
     rollup.node.add_dependency(parts.projector, parts.redrive)
     api = parts.api.python.function
     api.node.add_dependency(release.open)

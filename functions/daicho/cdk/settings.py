@@ -21,11 +21,6 @@ from daicho.cdk.context_options import (
     ContextReader,
     list_alarm_problems,
     list_window_problems,
-    parse_boolean,
-    parse_fraction,
-    parse_seconds,
-    parse_text,
-    split_list,
 )
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
@@ -288,28 +283,26 @@ class Settings:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
         texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
-        wrong: list[str] = []
-        options: dict[str, Any] = {name: parse_text(name, context(name), wrong) for name in texts}
+        options: dict[str, Any] = {name: context.read_text(name) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
-        wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
+        context.wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         for name in ("replica_index", "warm_throughput"):
-            options[name] = parse_boolean(name, context(name), wrong)
-        console = context("console")
-        options["console"] = True if console is None else parse_boolean("console", console, wrong)
+            options[name] = context.read_boolean(name)
+        options["console"] = context.read_boolean("console", default=True)
         name, default = "project_window_seconds", STAGES[stage].project_window_seconds
-        options[name] = parse_seconds(name, context(name), default, wrong)
-        options["cors_origins"] = split_list(context("cors_origins"))
-        options["identity"] = read_identity(context, wrong)
-        options["faults"] = parse_fraction("faults", context("faults"), wrong)
-        only = (*local, "faults")
-        wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
+        options[name] = context.read_seconds(name, default=default)
+        options["cors_origins"] = context.read_list("cors_origins")
+        options["identity"] = read_identity(context)
+        options["faults"] = context.read_fraction("faults")
+        for name in (*local, "faults"):
+            if stage != "local" and options[name]:
+                context.wrong.append(f"{name} is for stage local only")
         if bool(options["account"]) != bool(options["region"]):
-            wrong.append("account and region go together")
-        runbook = parse_text("runbook_url", context("runbook_url"), wrong)
-        options["runbook_url"] = runbook or STAGES[stage].runbook_url
+            context.wrong.append("account and region go together")
+        options["runbook_url"] = context.read_text("runbook_url") or STAGES[stage].runbook_url
         settings = replace(STAGES[stage], **options)
-        wrong += context.list_misspelt()
-        if wrong := [*wrong, *settings._list_problems()]:
+        wrong = [*context.wrong, *context.list_misspelt(), *settings._list_problems()]
+        if wrong:
             raise SettingsError("; ".join(wrong))
         return settings
 

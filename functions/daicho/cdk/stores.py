@@ -76,40 +76,34 @@ class LedgerTable(Construct):
             encryption_key=key,
             warm_throughput=of_table,
         )
-        self._index("GSI1", warm=of_index)
-        self._index("GSI2", attributes=["copy"], warm=of_index)
-        self._index("GSI3", attributes=["total"], warm=of_index)
+        self._add_index("GSI1", of_index)
+        self._add_index("GSI2", of_index, attributes=["copy"])
+        self._add_index("GSI3", of_index, attributes=["total"])
         if settings.replica_index:
-            self._replica(of_table)
+            # A copy of the table as an index: its keys and all attributes, with a short delay. Its
+            # capacity must equal that of the table, or the table's writes wait for it. Source:
+            # "Using global secondary indexes to create an eventually consistent replica", Amazon
+            # DynamoDB Developer Guide.
+            self._add_index("Replica", of_table, keys="")
 
-    def _replica(self, warm: dynamodb.WarmThroughput | None) -> None:
-        """A copy of the table as an index: its keys and all attributes, with a short delay.
-
-        Its capacity must equal the capacity of the table, or the table's writes wait for it.
-        Source: "Using global secondary indexes to create an eventually consistent replica", Amazon
-        DynamoDB Developer Guide.
-        """
-        self.table.add_global_secondary_index(
-            index_name="Replica",
-            partition_key=_key("PK"),
-            sort_key=_key("SK"),
-            projection_type=dynamodb.ProjectionType.ALL,
-            warm_throughput=warm,
-        )
-
-    def _index(
+    def _add_index(
         self,
         name: str,
+        warm: dynamodb.WarmThroughput | None,
         *,
         attributes: list[str] | None = None,
-        warm: dynamodb.WarmThroughput | None,
+        keys: str | None = None,
     ) -> None:
-        """An index of all attributes, or of the keys and a few ``attributes``."""
+        """An index of all attributes, or of the keys and a few ``attributes``.
+
+        ``keys``: how the names of its keys begin; by default with its own name.
+        """
         kinds = dynamodb.ProjectionType
+        prefix = name if keys is None else keys
         self.table.add_global_secondary_index(
             index_name=name,
-            partition_key=_key(f"{name}PK"),
-            sort_key=_key(f"{name}SK"),
+            partition_key=_key(f"{prefix}PK"),
+            sort_key=_key(f"{prefix}SK"),
             projection_type=kinds.INCLUDE if attributes else kinds.ALL,
             non_key_attributes=attributes,
             warm_throughput=warm,
@@ -137,9 +131,10 @@ class Buckets(Construct):
     ) -> None:
         """Create all four, and one for their access logs where the stage keeps any."""
         super().__init__(scope, id)
-        self._settings = settings
-        self._key = key
-        self._access_logs = None if settings.is_local else self._log_bucket()
+        self._settings, self._key = settings, key
+        self._access_logs: s3.Bucket | None = None
+        if not settings.is_local:
+            self._access_logs = self._create_access_logs()
         self.archive = self._create_archive()
         # Nothing in it expires but what was applied: all else waits until it has been.
         self.failures = self._bucket(
@@ -208,13 +203,16 @@ class Buckets(Construct):
         rules: list[s3.LifecycleRule],
         metrics: list[s3.BucketMetrics] | None = None,
         cors: list[s3.CorsRule] | None = None,
+        has_own_encryption: bool = False,
     ) -> s3.Bucket:
+        """A bucket; ``has_own_encryption``: that of S3, whatever encrypts the others."""
+        key = None if has_own_encryption else self._key
         return s3.Bucket(
             self,
             id,
-            encryption=s3.BucketEncryption.KMS if self._key else s3.BucketEncryption.S3_MANAGED,
-            encryption_key=self._key,
-            bucket_key_enabled=True if self._key else None,
+            encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=key,
+            bucket_key_enabled=True if key else None,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=not self._settings.is_local,
@@ -228,23 +226,16 @@ class Buckets(Construct):
             removal_policy=self._settings.rollback_removal_policy,
         )
 
-    def _log_bucket(self) -> s3.Bucket:
+    def _create_access_logs(self) -> s3.Bucket:
         # Server access logs can be delivered to a bucket with S3's own encryption only.
-        return s3.Bucket(
-            self,
+        return self._bucket(
             "AccessLogs",
-            encryption=s3.BucketEncryption.S3_MANAGED,
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            enforce_ssl=not self._settings.is_local,
-            minimum_tls_version=None if self._settings.is_local else 1.2,
-            versioned=True,
-            lifecycle_rules=[
+            rules=[
                 s3.LifecycleRule(id="expire", expiration=Duration.days(self._settings.log_days)),
                 # A log that expires becomes an older version first. It names addresses.
                 _leftovers(older_versions=1),
             ],
-            removal_policy=self._settings.rollback_removal_policy,
+            has_own_encryption=True,
         )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
 from daicho.declare.figures.measures import (
-    KINDS,
     Count,
     Figure,
     Max,
@@ -19,11 +17,16 @@ from daicho.declare.figures.measures import (
     Variance,
     resolve_figures,
 )
-from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, read_condition
-from daicho.declare.queries import RankingQuery, TotalQuery
+from daicho.declare.parts import (
+    PartSpec,
+    check_shards,
+    check_value_count,
+    read_condition,
+    read_parts,
+)
+from daicho.declare.queries import DeclaredQueries, RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
-from daicho.plan import Part, RollupMode
-from daicho.plan.figures.figure_plans import FigurePlan
+from daicho.plan import RollupMode
 from daicho.plan.figures.series import CHUNK_BUCKETS, CHUNK_NAMES
 from daicho.tally.slots import MAX_UPDATE_PARTS
 
@@ -79,9 +82,7 @@ class Aggregate(TallyDeclaration):
         rolled_up: RollupMode = "by schedule",
     ) -> None:
         self.measure, self.figures = resolve_figures(measure)
-        self.by = tuple(PartSpec.from_argument(part) for part in by)
-        within = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(PartSpec.from_argument(part) for part in within)
+        self.by, self.within = read_parts(by), read_parts(within)
         self.ranked, self.on_expiry = ranked, on_expiry
         self.where = read_condition(where)
         self.shards = shards
@@ -107,39 +108,12 @@ class Aggregate(TallyDeclaration):
                 "write the field before ranked=True, Aggregate(Count(), song, "
                 "ranked=True)"
             )
-        if self.shards not in range(1, MAX_SHARDS + 1):
-            raise DeclarationError(
-                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {self.shards!r}; "
-                "choose one of them, such as shards=4, or leave shards= out"
-            )
+        check_shards("ranking", self.shards)
         if self.shards > 1 and not self.ranked:
             raise DeclarationError(
                 "shards spread a ranking, and this Aggregate is not ranked; "
                 "add ranked=True, or remove shards="
             )
-
-
-def compile_figures(
-    aggregate: Aggregate,
-    compile_field: Callable[[Declaration, FieldSpec, tuple[str, ...]], str],
-    compile_part: Callable[[Declaration, PartSpec], Part],
-) -> dict[str, Any]:
-    """The plans of an aggregate's further figures and of its series, by their names in a plan.
-
-    ``compile_field`` checks a field's kind, ``compile_part`` the bucket of a series.
-    """
-    plans: list[FigurePlan] = []
-    for figure in aggregate.figures:
-        kind = KINDS[type(figure)]
-        if isinstance(figure, Count):
-            plans.append(FigurePlan(kind))
-            continue
-        name = compile_field(aggregate, figure.field, ("int", "decimal"))
-        edges = figure.buckets.edges if isinstance(figure, Percentiles) else ()
-        plans.append(FigurePlan(kind, name, tuple(map(str, edges))))
-    series = aggregate.series
-    compiled = None if series is None else compile_part(aggregate, series)
-    return {"figures": tuple(plans), "series": compiled}
 
 
 def _read_series(series: Any, *, ranked: bool) -> PartSpec | None:
@@ -189,11 +163,8 @@ def _check_sizes(figures: tuple[Figure, ...], series: PartSpec | None) -> None:
         )
 
 
-class TallyQueries:
+class TallyQueries(DeclaredQueries[Any, TallyDeclaration]):
     """The queries of a tally: called with ``within`` and ``by`` values, one figure."""
-
-    def __init__(self, entity: type[Any], tally: TallyDeclaration) -> None:
-        self.entity, self.declaration = entity, tally
 
     def __call__(self, *parts: Any) -> TotalQuery:
         """The figure of one group: the values of ``within``, then of ``by``."""
@@ -236,9 +207,7 @@ class Counter(TallyDeclaration):
     """
 
     def __init__(self, *by: Any, within: Any = (), slots: Any = 8) -> None:
-        self.by = tuple(PartSpec.from_argument(part) for part in by)
-        within = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(PartSpec.from_argument(part) for part in within)
+        self.by, self.within = read_parts(by), read_parts(within)
         self.ranked = bool(by)
         self.slots: int | FieldSpec = slots
         if any(part.each or part.edges for part in (*self.by, *self.within)):

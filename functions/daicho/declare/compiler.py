@@ -9,21 +9,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from daicho import plan
-from daicho.declare.aggregates import Aggregate, Counter, compile_figures
+from daicho.declare.aggregates import Aggregate, Counter
 from daicho.declare.base import Declaration
 from daicho.declare.expires import INSTANT_KINDS, Expires
 from daicho.declare.fields import FieldSpec, changed_at, created_at
-from daicho.declare.figures.measures import Sum
+from daicho.declare.figures.measures import KINDS, Count, Figure, Percentiles, Sum
 from daicho.declare.keys import Key
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.rules import references
 from daicho.declare.rules.declared_places import list_scale_attributes
-from daicho.declare.rules.unique import compile_uniques
+from daicho.declare.rules.unique import Unique, check_unique
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check_sections
 from daicho.declare.versioned import Versioned
 from daicho.errors import DeclarationError
+from daicho.plan.figures.figure_plans import FigurePlan
 from daicho.storage.keys import render_scalar
 
 if TYPE_CHECKING:
@@ -48,16 +49,16 @@ class _Compiler:
         self.entity = entity
         self.name = entity.__name__
         self.declarations = entity.declarations_
+        self.key = cast(Key[Any], self.declarations["key"])
         self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
 
     def compile_plan(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
             references.check_references(self.entity, spec)
         self._check_objects()
-        key = cast(Key[Any], self.declarations["key"])
         compiled = plan.EntityPlan(
             name=self.name,
-            key=self._compile_key(key),
+            key=self._compile_key(self.key),
             searches=tuple(
                 self._compile_search(search) for search in self._list_declarations(Search)
             ),
@@ -70,7 +71,7 @@ class _Compiler:
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
-            uniques=compile_uniques(self.entity),
+            uniques=tuple(map(self._compile_unique, self._list_declarations(Unique))),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)
@@ -85,8 +86,6 @@ class _Compiler:
 
     def _compile_key(self, key: Key[Any]) -> plan.KeyPlan:
         names = [self._compile_field(key, spec, KEY_KINDS) for spec in key.parts]
-        if not names:
-            raise DeclarationError(f"{key} takes at least one field; write Key(id)")
         shards = self._compile_shards(key)
         salt = self._compile_field(key, key.salt, ("str",)) if key.salt is not None else None
         if salt is not None and shards is None:
@@ -221,8 +220,7 @@ class _Compiler:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
             names = (*fields, "created_at", "version", *versioned)
         else:
-            key = cast(Key[Any], self.declarations["key"])
-            specs = (*key.parts, *copied) if copied else ()
+            specs = (*self.key.parts, *copied) if copied else ()
             names = tuple(dict.fromkeys(spec.name for spec in specs))
         return (*names, *list_scale_attributes(self.entity, names))
 
@@ -242,7 +240,27 @@ class _Compiler:
             where=self._compile_condition(aggregate, aggregate.where),
             shards=aggregate.shards,
             rolled_up=aggregate.rolled_up,
-            **compile_figures(aggregate, self._compile_field, self._compile_part),
+            figures=tuple(self._compile_figure(aggregate, figure) for figure in aggregate.figures),
+            series=self._compile_part(aggregate, aggregate.series) if aggregate.series else None,
+        )
+
+    def _compile_figure(self, aggregate: Aggregate, figure: Figure) -> FigurePlan:
+        kind = KINDS[type(figure)]
+        if isinstance(figure, Count):
+            return FigurePlan(kind)
+        name = self._compile_field(aggregate, figure.field, ("int", "decimal"))
+        edges = figure.buckets.edges if isinstance(figure, Percentiles) else ()
+        return FigurePlan(kind, name, tuple(map(str, edges)))
+
+    def _compile_unique(self, unique: Unique) -> plan.UniquePlan:
+        check_unique(self.entity, unique)
+        return plan.UniquePlan(
+            unique.name,
+            UNNUMBERED,
+            tuple(self._compile_field(unique, spec, KEY_KINDS) for spec in unique.fields),
+            tuple(self._compile_field(unique, spec, KEY_KINDS) for spec in unique.within),
+            unique.fold,
+            plan.NEWEST_FOLD if unique.fold == "full" else plan.FIRST_FOLD,
         )
 
     def _compile_counter(self, counter: Counter) -> plan.CounterPlan:
@@ -287,7 +305,7 @@ class _Compiler:
         field = self.expires.field
         return self.expires.compile_plan(
             None if field is None else self._compile_field(self.expires, field, INSTANT_KINDS),
-            self._compile_condition(self.expires, self.expires.condition),
+            self._compile_condition(self.expires, self.expires.where),
         )
 
     def _check_objects(self) -> None:
@@ -316,7 +334,7 @@ class _Compiler:
                     f"{self.expires} would leave the sections of {split} behind; "
                     "remove one of the two"
                 )
-            if cast(Key[Any], self.declarations["key"]).moves is not None:
+            if self.key.moves is not None:
                 raise DeclarationError(
                     f"{split}: an item that moves would leave its sections behind; "
                     "remove moves= from the key, or the Split"
@@ -330,12 +348,11 @@ class _Compiler:
         return None
 
     def _compile_versions(self) -> plan.VersionMode | None:
-        key = cast(Key[Any], self.declarations["key"])
         for declared in self._list_declarations(Versioned):
-            if key.moves is not None:
+            if self.key.moves is not None:
                 raise DeclarationError(
-                    f"{declared}: {key} moves, and an item that moves leaves its versions behind; "
-                    f"remove {key.moves.name} from the key"
+                    f"{declared}: {self.key} moves, and an item that moves leaves its versions "
+                    f"behind; remove {self.key.moves.name} from the key"
                 )
             if self.expires is not None:
                 raise DeclarationError(

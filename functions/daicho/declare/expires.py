@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec, changed_at, created_at
-from daicho.declare.parts import ConditionSpec, get_spec, read_condition
+from daicho.declare.parts import get_spec, read_condition
 from daicho.errors import DeclarationError
 from daicho.plan import Condition, ExpiryPlan
 from daicho.plan.expiry import CHANGED_AT
@@ -18,7 +16,6 @@ INSTANT_KINDS = ("date", "datetime")
 """The kinds of fields that an expiry may count from."""
 
 
-@dataclass
 class Expires(Declaration):
     """Items expire some time ``after`` an instant; DynamoDB deletes them by TTL.
 
@@ -35,39 +32,26 @@ class Expires(Declaration):
 
     duplicate_error = "expires twice"
 
-    after: dt.timedelta
-    archive: bool = False
-    _: KW_ONLY
-    of: Any = dataclasses.field(default_factory=lambda: created_at)
-    where: Any = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.after, dt.timedelta):
+    def __init__(
+        self,
+        after: dt.timedelta,
+        archive: bool = False,
+        *,
+        of: Any = created_at,
+        where: Any = True,
+    ) -> None:
+        if not isinstance(after, dt.timedelta):
             raise DeclarationError(
-                f"Expires takes a timedelta, not {self.after!r}: Expires(timedelta(days=30))"
+                f"Expires takes a timedelta, not {after!r}: Expires(timedelta(days=30))"
             )
-        self.of = get_spec(self.of)
-        self.where = read_condition(self.where)
+        self.after, self.archive = after, archive
+        self.of = get_spec(of)
+        self.where = read_condition(where)
 
     @property
     def field(self) -> FieldSpec | None:
         """The field that it counts from; None for the creation or the last change."""
-        spec: FieldSpec = self.of
-        return None if spec is created_at or spec is changed_at else spec
-
-    @property
-    def condition(self) -> ConditionSpec | None:
-        """The condition of ``where``; None if all items expire."""
-        condition: ConditionSpec | None = self.where
-        return condition
-
-    @property
-    def retention(self) -> object:
-        """A value that is equal for declarations which give every item the same expiry."""
-        where = None
-        if self.condition is not None:
-            where = (self.condition.field.name, frozenset(self.condition.values))
-        return (int(self.after.total_seconds()), self.of.name, where, self.archive)
+        return None if self.of is created_at or self.of is changed_at else self.of
 
     def compile_plan(self, field: str | None, where: Condition | None) -> ExpiryPlan:
         """The plan. ``field``: the name of the checked field that it counts from, if it does.

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVarTuple
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import MISSING, FieldSpec
-from daicho.declare.parts import check_value_count, get_spec
-from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.parts import check_value_count, get_spec, read_specs
+from daicho.declare.queries import DeclaredQueries, ItemRef, ListQuery
 from daicho.errors import DeclarationError
 
 Ts = TypeVarTuple("Ts")
@@ -33,7 +33,7 @@ class Key(Declaration, Generic[*Ts]):
         salt: Any = MISSING,
         moves: Any = MISSING,
     ) -> None:
-        self.parts = tuple(get_spec(part) for part in parts)
+        self.parts = read_specs(parts)
         if not self.parts:
             raise DeclarationError("a Key takes at least one field; write Key(id)")
         if not 0 <= partition <= len(self.parts):
@@ -77,11 +77,8 @@ class Edge(Key[*Ts]):
         return EdgeQueries(owner, self)
 
 
-class KeyQueries(Generic[E, *Ts]):
+class KeyQueries(DeclaredQueries[E, Key[*Ts]], Generic[E, *Ts]):
     """The queries of a key: called with all values, one item; `all` is a collection."""
-
-    def __init__(self, entity: type[E], key: Key[*Ts]) -> None:
-        self.entity, self.declaration = entity, key
 
     def __call__(self, *parts: *Ts) -> ItemRef[E]:
         """The item with these values of the key's fields."""

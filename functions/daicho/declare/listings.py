@@ -7,8 +7,14 @@ from typing import Any, Generic, TypeVarTuple
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, get_spec, read_condition
-from daicho.declare.queries import ListQuery
+from daicho.declare.parts import (
+    check_shards,
+    check_value_count,
+    read_condition,
+    read_parts,
+    read_specs,
+)
+from daicho.declare.queries import DeclaredQueries, ListQuery
 from daicho.errors import DeclarationError
 
 Ts = TypeVarTuple("Ts")
@@ -34,22 +40,18 @@ class Listing(Declaration, Generic[*Ts]):
         shards: int = 1,
         copies: Any = (),
     ) -> None:
-        self.partition = tuple(PartSpec.from_argument(part) for part in partition)
+        self.partition = read_parts(partition)
         if any(part.edges for part in self.partition):
             raise DeclarationError(
                 "a Listing takes no band(), only an Aggregate does: order the list by the "
                 "number, and read a range of it; write Listing(order=price)"
             )
-        self.order = () if order is None else _read_specs(order)
+        self.order = () if order is None else read_specs(order)
         self.where = read_condition(where)
         self.shards = shards
         self.copies_all = copies is all
-        self.copies = () if self.copies_all else _read_specs(copies)
-        if shards not in range(1, MAX_SHARDS + 1):
-            raise DeclarationError(
-                f"a Listing's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}; "
-                "choose one of them, such as shards=4, or leave shards= out"
-            )
+        self.copies = () if self.copies_all else read_specs(copies)
+        check_shards("Listing", shards)
 
     @property
     def has_copies(self) -> bool:
@@ -67,19 +69,10 @@ class Listing(Declaration, Generic[*Ts]):
         return ListingQueries(owner, self)
 
 
-class ListingQueries(Generic[E, *Ts]):
+class ListingQueries(DeclaredQueries[E, Listing[*Ts]], Generic[E, *Ts]):
     """The query of a listing."""
-
-    def __init__(self, entity: type[E], listing: Listing[*Ts]) -> None:
-        self.entity, self.declaration = entity, listing
 
     def __call__(self, *partition: *Ts) -> ListQuery[E]:
         """The items listed under these values."""
         check_value_count(partition, len(self.declaration.partition), self.declaration)
         return ListQuery(self.entity, "listing", self.declaration.name, partition)
-
-
-def _read_specs(argument: Any) -> tuple[FieldSpec, ...]:
-    """The fields of an argument that takes one or several."""
-    values = argument if isinstance(argument, tuple) else (argument,)
-    return tuple(get_spec(value) for value in values)

@@ -54,13 +54,6 @@ class PartSpec:
                 f"write {self.bucket}({self.field.name}) without the zone"
             )
 
-    @classmethod
-    def from_argument(cls, value: Any) -> PartSpec:
-        """Read an argument of a declaration."""
-        if isinstance(value, PartSpec):
-            return value
-        return cls(get_spec(value))
-
 
 @dataclass(frozen=True, eq=False)
 class ConditionSpec:
@@ -82,6 +75,33 @@ def get_spec(value: Any) -> FieldSpec:
             "(a field with a default that is read: name: str = field(default=...))"
         )
     return value
+
+
+def read_specs(argument: Any) -> tuple[FieldSpec, ...]:
+    """The fields of an argument that takes one or several."""
+    values = argument if isinstance(argument, tuple) else (argument,)
+    return tuple(get_spec(value) for value in values)
+
+
+def read_parts(argument: Any) -> tuple[PartSpec, ...]:
+    """The parts of an argument that takes one or several."""
+    values = argument if isinstance(argument, tuple) else (argument,)
+    return tuple(
+        value if isinstance(value, PartSpec) else PartSpec(get_spec(value)) for value in values
+    )
+
+
+def check_shards(kind: str, shards: int) -> None:
+    """Refuse a number of shards that a ``kind`` of declaration cannot have.
+
+    Raises:
+        DeclarationError: it is not from 1 to `MAX_SHARDS`.
+    """
+    if shards not in range(1, MAX_SHARDS + 1):
+        raise DeclarationError(
+            f"a {kind}'s shards are a number from 1 to {MAX_SHARDS}, not {shards!r}; "
+            "choose one of them, such as shards=4, or leave shards= out"
+        )
 
 
 def hour(moment: dt.datetime, zone: str = "UTC") -> str:

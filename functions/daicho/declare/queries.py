@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, TypeVar
 
+from daicho.declare.base import Declaration
 from daicho.declare.entity import E, Entity
 from daicho.runtime.frozen_dataclasses import dataclass
+
+D = TypeVar("D", bound=Declaration)
+
+
+class DeclaredQueries(Generic[E, D]):
+    """The queries that a declaration offers outside of its class body."""
+
+    def __init__(self, entity: type[E], declaration: D) -> None:
+        self.entity, self.declaration = entity, declaration
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
 from daicho.declare.parts import cast_declared, get_spec
-from daicho.declare.queries import ListQuery
+from daicho.declare.queries import DeclaredQueries, ListQuery
 from daicho.errors import DeclarationError
 from daicho.search import grams
 
@@ -122,11 +122,8 @@ class Search(Declaration):
         return grams.INSIDE_STEPS, (), ()
 
 
-class SearchQueries(Generic[E]):
+class SearchQueries(DeclaredQueries[E, Search]):
     """The query of a search, by a keyword; the empty keyword lists everything."""
-
-    def __init__(self, entity: type[E], search: Search) -> None:
-        self.entity, self.declaration = entity, search
 
     def __call__(self, keyword: str) -> ListQuery[E]:
         """The items that match a keyword."""

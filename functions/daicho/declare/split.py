@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import typing
-from typing import Any, Generic
+from typing import Any
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E, Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.parts import get_spec
-from daicho.declare.queries import SectionRef
+from daicho.declare.queries import DeclaredQueries, SectionRef
 from daicho.errors import DeclarationError
 from daicho.layout.sections import Manifest
 
@@ -34,11 +34,8 @@ class Split(Declaration):
         return SplitQueries(owner, self)
 
 
-class SplitQueries(Generic[E]):
+class SplitQueries(DeclaredQueries[E, Split]):
     """The query of a split: called with the values of the item's key and a name, one section."""
-
-    def __init__(self, entity: type[E], split: Split) -> None:
-        self.entity, self.declaration = entity, split
 
     def __call__(self, *key: Any, section: str) -> SectionRef[E]:
         """The section of this name: ``Document.split(id, section="summary")``."""

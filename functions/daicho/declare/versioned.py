@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, get_args
+from typing import Any, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.parts import check_value_count
-from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.queries import DeclaredQueries, ItemRef, ListQuery
 from daicho.errors import DeclarationError
 from daicho.plan import VersionMode
 
@@ -39,11 +39,8 @@ class Versioned(Declaration):
         return VersionQueries(owner, self)
 
 
-class VersionQueries(Generic[E]):
+class VersionQueries(DeclaredQueries[E, Versioned]):
     """The queries of versions: called with the values of a key, all versions of one item."""
-
-    def __init__(self, entity: type[E], versions: Versioned) -> None:
-        self.entity, self.declaration = entity, versions
 
     def __call__(self, *key: Any) -> ListQuery[E]:
         """The versions of one item, newest first; those of a deleted one too."""

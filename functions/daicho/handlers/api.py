@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache, partial
 from importlib import import_module
@@ -13,7 +12,7 @@ with pause_garbage_collection():
     from daicho.book.book import Book
     from daicho.declare.registry import Daicho
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.http_functions import ApiOnFirstRequest, with_telemetry
+    from daicho.handlers.wiring.http_functions import build_on_first_request, with_telemetry
     from daicho.handlers.wiring.invocation import Handler
     from daicho.plan import Ledger
     from daicho.query.access import Access
@@ -39,19 +38,23 @@ def build(
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
     now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
-    item_cache, machine = ItemCache(now), dependencies.machine(settings.job_machine)
+    item_cache, upload_seconds = ItemCache(now), settings.upload_seconds
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
-    book = partial(book, upload_seconds=settings.upload_seconds)
 
     def open_book(access: Access) -> Book:
-        return book(table, ledger, access.tenant, access=access)
+        return book(table, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
 
-    claims = (settings.tenant_claim, settings.groups_claims, settings.subject_claim)
-    names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
-    more = {"console": settings.console, "tenants": Tenants(table, item_cache, machine, now)}
+    tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
-    api = ApiOnFirstRequest(daicho, open_book, claims, archive=archive, **names, **more)
-    return with_telemetry(api, traced=settings.stage != "local")
+    title, claim_names = ledger.project or "Daicho", settings.claim_names
+
+    def build_api() -> Handler:
+        from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
+
+        api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
+        return api(tenants=tenants, title=title, claim_names=claim_names, archive=archive)
+
+    return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import partial
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
@@ -32,4 +30,4 @@ def build(
     return stream_handler(archiver.archive, settings, dependencies)
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.archive.forgetter import ForgetScheduler
+    from daicho.archive.forgetter import Forgetter
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.metrics import emit
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
 
 
@@ -25,7 +23,7 @@ def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENC
         dependencies.table(settings.table_name),
         dependencies.bucket(settings.archive_bucket),
     )
-    due = ForgetScheduler(table, bucket, now=dependencies.now)
+    due = Forgetter(table, bucket, now=dependencies.now)
     log = logging.getLogger(__name__)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
@@ -38,4 +36,4 @@ def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENC
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

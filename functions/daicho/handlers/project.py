@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import partial
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Handler
-    from daicho.handlers.wiring.metrics import emit
     from daicho.handlers.wiring.stream_consumer import stream_handler
     from daicho.plan import Ledger
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
     from daicho.stream.projector import Projector
 
@@ -42,4 +40,4 @@ def build(
     return stream_handler(projector.project, settings, dependencies)
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -13,9 +12,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.metrics import NONE, emit
     from daicho.handlers.wiring.watermark_wiring import build_watermark_job, run_rollup
     from daicho.plan import Ledger
+    from daicho.runtime.metrics import NONE, emit
     from daicho.runtime.settings import Settings
     from daicho.stream.retirement import ShardRetirement
     from daicho.tally.rollup import Rollup
@@ -56,4 +55,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -5,9 +5,8 @@ It also starts a rebuild if an item of an older generation was found.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
@@ -15,9 +14,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.metrics import emit
     from daicho.plan import Ledger
     from daicho.rebuild.requests import rebuild_older_items
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
     from daicho.sweep import Sweep
 
@@ -47,4 +46,4 @@ def build(
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

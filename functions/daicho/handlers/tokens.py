@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from daicho.runtime.settings import Settings
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
 
 def build(environ: Mapping[str, str]) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ)
-    names = (settings.tenant_claim, *settings.groups_claims, settings.subject_claim)
+    names = Settings.parse(environ).claim_names
 
     def handler(event: Mapping[str, Any], _context: Context) -> dict[str, Any]:
         return add_claims(event, names)
@@ -26,4 +23,4 @@ def build(environ: Mapping[str, str]) -> Handler:
     return handler
 
 
-__getattr__ = build_on_access(__name__, partial(build, os.environ))
+__getattr__ = build_on_access(__name__, build)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, RootModel, TypeAdapter
 
 from daicho.runtime.exact_json import InexactNumberError, Path, WholeNumber, shorten
 
@@ -85,6 +85,12 @@ def write_plainly(text: str, value: Any, dump: Callable[[], Any]) -> str:
     if not ("E+" in text or "E-" in text) or not _EXPONENT.search(text):
         return text
     return json.dumps(replace_exponents(value, dump()), ensure_ascii=False, separators=(",", ":"))
+
+
+def dump_plainly(adapter: TypeAdapter[Any], value: Any) -> str:
+    """The JSON text of a value, without exponents in decimals."""
+    text = adapter.dump_json(value).decode()
+    return write_plainly(text, value, lambda: adapter.dump_python(value, mode="json"))
 
 
 def replace_exponents(value: Any, dumped: Any) -> Any:

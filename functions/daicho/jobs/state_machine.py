@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.sessions import open_client
+from daicho.storage.sessions import build_config, open_on_first_use
 
 RESTORE_PREFIX = "restore-"
 PURGE_PREFIX = "purge-"
@@ -25,7 +23,9 @@ class StateMachine:
 
     def __init__(self, arn: str, endpoint: str | None = None, region: str | None = None) -> None:
         """``endpoint`` and ``region`` are by default those of the environment."""
-        self._arn, self._endpoint, self._region = arn, endpoint, region
+        self._arn = arn
+        config = build_config(attempts=3)
+        self._client = open_on_first_use("stepfunctions", config, endpoint=endpoint, region=region)
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution; nothing happens if one of that name was started before.
@@ -40,16 +40,6 @@ class StateMachine:
         except AWS_ERRORS as error:
             if not _has_started_before(error):
                 raise translate_error(error, f"start {name}") from error
-
-    @cached_property
-    def _client(self) -> Any:
-        # Made on first use: jobs are rare, and a client takes a while to make.
-        config = Config(
-            retries={"mode": "standard", "total_max_attempts": 3},
-            connect_timeout=1.0,
-            read_timeout=5.0,
-        )
-        return open_client("stepfunctions", config, endpoint=self._endpoint, region=self._region)
 
 
 def _has_started_before(error: ClientError | BotoCoreError) -> bool:

@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
-from threading import Lock
-from typing import Protocol
 
-from daicho.errors import StoreError
-from daicho.jobs.lease import JobStore
-from daicho.jobs.record import PassRecord
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import keys
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
 """The longest stretch of work that is repeated after an interruption."""
@@ -31,59 +24,3 @@ class JobStep:
     def to_json(self) -> dict[str, object]:
         """As the state machine reads it."""
         return {"done": self.done, "wait": self.wait}
-
-
-class StepDependencies(Protocol):
-    """What each step of a job in passes needs."""
-
-    @property
-    def jobs(self) -> JobStore:
-        """Where the job is saved."""
-
-    @property
-    def now(self) -> Callable[[], dt.datetime]:
-        """The clock."""
-
-
-class PassStep:
-    """One step of a job that scans the table in passes: how it waits, and what it saves."""
-
-    def __init__(self, on: StepDependencies, job: PassRecord) -> None:
-        self._dependencies, self._record = on, job
-        self._saved = on.now()
-        self._lock = Lock()
-
-    def wait(self, seconds: int) -> JobStep:
-        """End the step; the next one begins after so many seconds."""
-        until = self._dependencies.now() + dt.timedelta(seconds=seconds)
-        self._record.waits = keys.render_instant(until) if seconds else ""
-        self.save()
-        return JobStep(done=False, wait=seconds)
-
-    def record_finding(self) -> None:
-        """Record that this pass has found something, before anything is written.
-
-        Otherwise the rest of a pass whose step was killed could count as a proof.
-
-        Raises:
-            StoreError: it is not recorded.
-        """
-        job = self._record
-        with self._lock:
-            before, job.finding_pass = job.finding_pass, job.passes
-            if before < job.passes:
-                try:
-                    self.save()
-                except StoreError:
-                    job.finding_pass = before
-                    raise
-
-    def save(self) -> None:
-        """Save the job."""
-        self._dependencies.jobs.save(self._record)
-        self._saved = self._dependencies.now()
-
-    def save_at_intervals(self) -> None:
-        """Save the job if the last save was some seconds ago."""
-        if self._dependencies.now() >= self._saved + SAVE_INTERVAL:
-            self.save()

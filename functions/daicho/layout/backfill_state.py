@@ -28,7 +28,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, fields, replace
+from typing import Any
 
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.disabled import Instance
@@ -36,7 +37,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Update
+from daicho.storage.requests import Update, build_change, to_key_image
 
 BACKFILL = keys.render("", "backfill")
 """The partition of all backfill items. No tenant has an empty name."""
@@ -84,57 +85,35 @@ class BackfillState:
     @classmethod
     def parse(cls, entity: str, item: Image) -> BackfillState:
         """Read a backfill item of an entity that the ledger need not have."""
-        return cls(
-            entity,
-            attributes.get_integer(item, "oldest") or 1,
-            attributes.get_integer(item, "newest") or 1,
-            item.get("in_filter", {}).get("BOOL", False),
-            {
-                int(number): value["S"]
-                for number, value in item.get("plans", {}).get("M", {}).items()
-            },
-            attributes.get_integer(item, "older_seen") or 0,
-            attributes.get_integer(item, "progress"),
-            frozenset(item.get("lacking", {}).get("SS", ())),
-            attributes.get_text(item, "completed") or "",
-            frozenset(item.get("disabled", {}).get("SS", ())),
-            frozenset(item.get("purged", {}).get("SS", ())),
-            attributes.get_text(item, "older_found") or "",
-        )
+        values = {"oldest": 1, "newest": 1, **attributes.from_image(item)}
+        stored: dict[str, Any] = {
+            each.name: values[each.name] for each in fields(cls) if each.name in values
+        }
+        plans = {int(number): digest for number, digest in values.get("plans", {}).items()}
+        sets = {name: frozenset(values.get(name, ())) for name in ("lacking", "disabled", "purged")}
+        return cls(**{**stored, **sets, "plans": plans, "entity": entity})
 
     def to_item(self) -> Image:
-        """The backfill item."""
-        key = build_backfill_key(self.entity)
-        return {
-            "PK": {"S": key.pk},
-            "SK": {"S": key.sk},
-            "oldest": attributes.to_value(self.oldest),
-            "newest": attributes.to_value(self.newest),
-            "in_filter": {"BOOL": self.in_filter},
-            "plans": {"M": {str(number): {"S": text} for number, text in self.plans.items()}},
-            **({"disabled": {"SS": sorted(self.disabled)}} if self.disabled else {}),
-            **({"purged": {"SS": sorted(self.purged)}} if self.purged else {}),
-        }
+        """The backfill item of an entity that has none yet."""
+        key = to_key_image(build_backfill_key(self.entity))
+        more = {"disabled": self.disabled, "purged": self.purged}
+        return {**key, **attributes.to_image({**self._to_changes(), **more})}
 
     def to_update(self, read: BackfillState | None) -> Update:
         """Write the item, if it still is as it was read: ``read``, or None for no item."""
-        item = self.to_item()
-        names = ["oldest", "newest", "in_filter", "plans"]
+        key, changes = build_backfill_key(self.entity), self._to_changes()
         if read is None:
-            names += [name for name in ("disabled", "purged") if name in item]
-        values = {f":{name}": item[name] for name in names}
-        condition = "attribute_not_exists(PK)"
-        if read is not None:
-            condition = "#oldest = :read_oldest AND #newest = :read_newest"
-            values[":read_oldest"] = attributes.to_value(read.oldest)
-            values[":read_newest"] = attributes.to_value(read.newest)
-        return Update(
-            build_backfill_key(self.entity),
-            "SET " + ", ".join(f"#{name} = :{name}" for name in names),
-            condition=condition,
-            names={f"#{name}": name for name in names},
-            values=values,
-        )
+            more = {"disabled": self.disabled, "purged": self.purged}
+            changes |= {name: instances for name, instances in more.items() if instances}
+            return build_change(key, changes, "attribute_not_exists(PK)")
+        update = build_change(key, changes, "#oldest = :read_oldest AND #newest = :read_newest")
+        as_read = attributes.to_image({":read_oldest": read.oldest, ":read_newest": read.newest})
+        return replace(update, values={**update.values, **as_read})
+
+    def _to_changes(self) -> dict[str, Any]:
+        """What each release writes of it."""
+        names = ("oldest", "newest", "in_filter", "plans")
+        return {name: getattr(self, name) for name in names}
 
 
 def build_backfill_key(entity: str) -> ItemKey:
@@ -162,16 +141,9 @@ def lower_oldest_update(entity: str, generation: int, newest: int) -> Update:
     ``newest``: the newest generation of the writer's ledger. The condition also fails if a newer
     one is recorded: what its release ended may be all that answers now.
     """
-    return Update(
-        build_backfill_key(entity),
-        "SET #oldest = :generation",
-        condition="#oldest > :generation AND #newest <= :newest",
-        names={"#oldest": "oldest", "#newest": "newest"},
-        values={
-            ":generation": attributes.to_value(generation),
-            ":newest": attributes.to_value(newest),
-        },
-    )
+    condition = "#oldest > :oldest AND #newest <= :newest"
+    changes = {"oldest": generation}
+    return build_change(build_backfill_key(entity), changes, condition, {"newest": newest})
 
 
 def find_older_update(entity: str, generation: int, now: dt.datetime) -> Update:
@@ -179,16 +151,8 @@ def find_older_update(entity: str, generation: int, now: dt.datetime) -> Update:
 
     The condition fails if ``oldest`` is as low.
     """
-    return Update(
-        build_backfill_key(entity),
-        "SET #oldest = :generation, #found = :now",
-        condition="#oldest > :generation",
-        names={"#oldest": "oldest", "#found": "older_found"},
-        values={
-            ":generation": attributes.to_value(generation),
-            ":now": {"S": keys.render_instant(now)},
-        },
-    )
+    changes = {"oldest": generation, "older_found": now}
+    return build_change(build_backfill_key(entity), changes, "#oldest > :oldest")
 
 
 def complete_update(
@@ -199,43 +163,22 @@ def complete_update(
     The condition fails if a newer generation may be written, or if code announced since the item
     was read that it writes an older one. ``lacking``: instances that are not complete all the same.
     """
-    entity, older_seen = read.entity, read.older_seen
-    values = {
-        ":generation": attributes.to_value(generation),
-        ":seen": attributes.to_value(older_seen),
-        ":now": {"S": keys.render_instant(now)},
-        **({":lacking": {"SS": sorted(lacking)}} if lacking else {}),
-    }
-    seen = "#seen = :seen" if older_seen else "(attribute_not_exists(#seen) OR #seen = :seen)"
-    return Update(
-        build_backfill_key(entity),
-        "SET #oldest = :generation, #completed = :now"
-        + (", #lacking = :lacking" if lacking else "")
-        + " REMOVE #progress, #found"
-        + ("" if lacking else ", #lacking"),
-        condition=f"#newest = :generation AND #oldest <= :generation AND {seen}",
-        names={
-            "#oldest": "oldest",
-            "#newest": "newest",
-            "#seen": "older_seen",
-            "#completed": "completed",
-            "#progress": "progress",
-            "#found": "older_found",
-            "#lacking": "lacking",
-        },
-        values=values,
-    )
+    removed = dict.fromkeys(("progress", "older_found"))
+    changes = {"oldest": generation, "completed": now, "lacking": lacking or None, **removed}
+    condition = "#newest = :newest AND #oldest <= :oldest AND #older_seen = :older_seen"
+    if not read.older_seen:
+        condition = (
+            "#newest = :newest AND #oldest <= :oldest AND "
+            "(attribute_not_exists(#older_seen) OR #older_seen = :older_seen)"
+        )
+    compared = {"newest": generation, "older_seen": read.older_seen}
+    return build_change(build_backfill_key(read.entity), changes, condition, compared)
 
 
 def progress_update(entity: str, percent: int) -> Update:
     """Record how far a rebuild is, if there is a backfill item."""
-    return Update(
-        build_backfill_key(entity),
-        "SET #progress = :percent",
-        condition="attribute_exists(PK)",
-        names={"#progress": "progress"},
-        values={":percent": attributes.to_value(percent)},
-    )
+    changes = {"progress": percent}
+    return build_change(build_backfill_key(entity), changes, "attribute_exists(PK)")
 
 
 def disable_update(read: BackfillState, instances: Iterable[str]) -> Update:

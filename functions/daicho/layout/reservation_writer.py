@@ -51,23 +51,19 @@ class ReservationWriter:
     @classmethod
     def build(
         cls, ledger: Ledger, store: GetsItems, changes: Iterable[ItemChange], now: int
-    ) -> ReservationWriter | None:
-        """The writer for items that a transaction changes; None if they reserve nothing.
+    ) -> ReservationWriter:
+        """The writer for items that a transaction changes.
 
         Raises:
             NotUnique: two items of the transaction would have one value.
         """
         writer = cls(ledger, store, now)
-        reserves = False
         for stored, image in changes:
             entity = attributes.get_text(image or stored or {}, "type") or ""
             generations = ledger.entities.get(entity)
             plan = ledger.current_generation(entity).plan if generations else None
             if plan is not None and plan.derived_uniques:
                 writer._add_change(plan, stored, image)
-                reserves = True
-        if not reserves:
-            return None
         # A value may go from one item to another.
         writer.releases -= writer.claims.keys() | writer._kept.keys()
         return writer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -27,4 +26,4 @@ def build(
     return library.build(environ, ledger, dependencies, more_operations=routes, **services)
 
 
-__getattr__ = build_on_access(__name__, partial(load_handler, library, build, os.environ))
+__getattr__ = build_on_access(__name__, partial(load_handler, library, build))

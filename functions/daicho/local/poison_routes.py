@@ -15,14 +15,14 @@ ENTITY = Parameter(
 
 def build_poison_routes() -> list[Operation]:
     """The routes."""
-    on, off = "Let the projector refuse the records of an entity", "Let the projector refuse none"
     return [
-        build_route("POST", PATH, on, _turn_on, optional=(ENTITY,)),
-        build_route("DELETE", PATH, off, _turn_off),
+        build_route("POST", PATH, _turn_on, optional=(ENTITY,)),
+        build_route("DELETE", PATH, _turn_off),
     ]
 
 
 def _turn_on(call: Call) -> Reply:
+    """Let the projector refuse the records of an entity."""
     session, entity = get_session(call), str(call.values["entity"])
     tools = session.tools
     if entity not in tools.ledger.entities:
@@ -32,6 +32,7 @@ def _turn_on(call: Call) -> Reply:
 
 
 def _turn_off(call: Call) -> Reply:
+    """Let the projector refuse none."""
     tools = (session := get_session(call)).tools
     session.act("poison off", "all entities", lambda: poison.turn_off(tools.store, tools.now()))
     return reply_json({"entity": None})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import cast
@@ -37,4 +36,4 @@ def build(
     return faults.end_at_random(handler) if faults else handler
 
 
-__getattr__ = build_on_access(__name__, partial(load_handler, library, build, os.environ))
+__getattr__ = build_on_access(__name__, partial(load_handler, library, build))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -20,5 +19,5 @@ def load_handler(
     from the library's module of the same name, so that is replaced before the former is imported.
     """
     name = library.__name__
-    library.__dict__["__getattr__"] = build_on_access(name, partial(build, environ))
+    library.__dict__["__getattr__"] = build_on_access(name, lambda _: build(environ))
     return import_module(f"{environ['PROJECT_HANDLERS']}.{name.rpartition('.')[2]}").handler

@@ -11,7 +11,7 @@ from daicho.runtime.token_claims import OPERATOR
 from daicho.web.http.endpoint import BookOpener
 from daicho.web.http.operation import Operation
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
+from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
 
 
@@ -29,19 +29,9 @@ class OperatorApi(HttpApi):
 
     request_type = OperatorRequest
 
-    def __init__(
-        self,
-        tools: OperatorTools,
-        *,
-        server: str = "",
-        claim_names: ClaimNames = COGNITO_CLAIMS,
-        more_operations: Sequence[Operation] = (),
-    ) -> None:
-        """``server``: the API's address. ``claim_names``: the claims of groups and subject.
-
-        ``more_operations``: routes besides those of each stage.
-        """
-        super().__init__(server, claim_names)
+    def __init__(self, tools: OperatorTools, more_operations: Sequence[Operation] = ()) -> None:
+        """``more_operations``: routes besides those of each stage."""
+        super().__init__(tools.settings.api_url, tools.settings.claim_names)
         self.operations = [*build_operations(), *more_operations]
         self.route(self.operations, cast("BookOpener", tools.open_session))
 

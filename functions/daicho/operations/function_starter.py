@@ -6,14 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.config import Config
-
-from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.sessions import open_on_first_use
-
-CONFIG = Config(
-    retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=1.0, read_timeout=5.0
-)
+from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.sessions import build_config, open_on_first_use
 
 
 class FunctionStarter:
@@ -21,7 +15,7 @@ class FunctionStarter:
 
     def __init__(self, name: str, client: Any = None) -> None:
         """``client``: by default one that is opened on first use."""
-        self._name, self._client = name, client or open_on_first_use("lambda", CONFIG)
+        self._name, self._client = name, client or open_on_first_use("lambda", build_config(2))
 
     def start(self, event: Mapping[str, Any]) -> None:
         """Let Lambda invoke the function once.
@@ -29,9 +23,7 @@ class FunctionStarter:
         Raises:
             StoreError: it is unknown whether Lambda has accepted the event.
         """
-        try:
+        with translate_errors(f"start {self._name}"):
             self._client.invoke(
                 FunctionName=self._name, InvocationType="Event", Payload=json.dumps(event).encode()
             )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"start {self._name}") from error

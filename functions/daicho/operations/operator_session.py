@@ -60,15 +60,7 @@ class OperatorTools:
     @cached_property
     def health(self) -> Health:
         """The health of the stack."""
-        return Health(
-            self.store,
-            self.failures,
-            self.ledger,
-            self.settings.stage,
-            self.settings.dashboard,
-            dirty_shards=self.settings.dirty_shards,
-            now=self.now,
-        )
+        return Health(self.store, self.failures, self.ledger, self.settings, self.now)
 
     @cached_property
     def map_all(self) -> Mapper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
@@ -25,6 +26,9 @@ from daicho.web.http.operation import Answerer, Call, Operation, Parameter, Quer
 from daicho.web.http.shared_parameters import PAGING
 
 TAG = "operations"
+JOB = Parameter("job", str, "The id of a rebuild.", place="path")
+RECORD = Parameter("id", str, "The id of a record in the list.", place="path")
+REDRIVE = Parameter("id", str, "The id of a redrive.", place="path")
 
 
 def get_session(call: Call) -> OperatorSession:
@@ -43,90 +47,24 @@ def reply_page(items: Sequence[Mapping[str, Any]], cursor: str | None, **more: A
     return reply_json({"items": list(items), "cursor": cursor, **more})
 
 
-def build_route(  # the parts of an operation
-    method: str,
-    path: str,
-    summary: str,
-    answer: Answerer,
-    *,
-    optional: tuple[Parameter, ...] = (),
-    variables: tuple[Parameter, ...] = (),
-    body: Any = None,
-    status: int = 200,
-) -> Operation:
-    """A route with one query. ``body``: the model of its body, None for none."""
-    variant = QueryVariant(f"{method} {path}", summary, answer, optional=optional)
-    return Operation(
-        method,
-        path,
-        TAG,
-        [variant],
-        variables=variables,
-        body_model=body,
-        status=status,
-    )
-
-
-def build_action_routes() -> list[Operation]:
-    """The routes."""
-    summary = "List what operators did in the last 90 days, newest first"
-    return [build_route("GET", "/ops/log", summary, _list_actions, optional=PAGING)]
-
-
 def _list_actions(call: Call) -> Reply:
+    """List what operators did in the last 90 days, newest first."""
     log = get_session(call).tools.log
     return reply_page(*log.list_page(call.values["cursor"], call.values["limit"]))
 
 
-def build_operations() -> list[Operation]:
-    """The routes."""
-    return [
-        *build_health_routes(),
-        *build_quarantine_routes(),
-        *build_redrive_routes(),
-        *build_action_routes(),
-    ]
-
-
-JOB = Parameter("job", str, "The id of a rebuild.", place="path")
-
-
-def build_health_routes() -> list[Operation]:
-    """The routes."""
-    return [
-        build_route("GET", "/ops/health", "Show the health of the stack", _show_health),
-        build_route(
-            "GET", "/ops/generations", "List the generations of all entities", _list_generations
-        ),
-        build_route(
-            "POST", "/ops/rebuilds/{job}/pause", "Pause a rebuild", _pause, variables=(JOB,)
-        ),
-        build_route(
-            "POST", "/ops/rebuilds/{job}/resume", "Resume a rebuild", _resume, variables=(JOB,)
-        ),
-        build_route("GET", "/ops/audit", "Show the newest audit of the archive", _show_audit),
-        build_route(
-            "POST", "/ops/audit", "Start another audit of the archive", _start_audit, status=202
-        ),
-        build_route(
-            "GET",
-            "/ops/tenants",
-            "List the deletions of tenants, newest first",
-            _list_tenants,
-            optional=PAGING,
-        ),
-    ]
-
-
 def _show_health(call: Call) -> Reply:
+    """Show the health of the stack."""
     return reply_json(get_session(call).tools.health.read())
 
 
 def _list_generations(call: Call) -> Reply:
+    """List the generations of all entities."""
     return reply_page(list_generations(get_session(call).tools.ledger), None)
 
 
 def _pause(call: Call) -> Reply:
+    """Pause a rebuild."""
     session = get_session(call)
     tools = session.tools
 
@@ -144,6 +82,7 @@ def _pause(call: Call) -> Reply:
 
 
 def _resume(call: Call) -> Reply:
+    """Resume a rebuild."""
     session = get_session(call)
     tools = session.tools
 
@@ -170,6 +109,7 @@ def _find_rebuild(session: OperatorSession, id: str) -> RebuildJob:
 
 
 def _show_audit(call: Call) -> Reply:
+    """Show the newest audit of the archive."""
     tools = get_session(call).tools
     item = tools.store.get(ROUND_KEY, consistent=True)
     if item is None:
@@ -191,6 +131,7 @@ def _show_audit(call: Call) -> Reply:
 
 
 def _start_audit(call: Call) -> Reply:
+    """Start another audit of the archive."""
     session = get_session(call)
     auditor = session.tools.auditor
     session.act("start audit", "archive", lambda: auditor.start({"again": True}))
@@ -198,34 +139,12 @@ def _start_audit(call: Call) -> Reply:
 
 
 def _list_tenants(call: Call) -> Reply:
+    """List the deletions of tenants, newest first."""
     tools = get_session(call).tools
     items, cursor = list_deletions(
         tools.store, call.values["cursor"], call.values["limit"], tools.map_all
     )
     return reply_page(items, cursor)
-
-
-RECORD = Parameter("id", str, "The id of a record in the list.", place="path")
-
-
-def build_quarantine_routes() -> list[Operation]:
-    """The routes."""
-    return [
-        build_route(
-            "GET",
-            "/ops/quarantine",
-            "List the records that were set aside, and the tallies that wait for a recount",
-            _list_records,
-            optional=PAGING,
-        ),
-        build_route(
-            "GET",
-            "/ops/quarantine/{id}",
-            "Show a record that was set aside, with both images of its item",
-            _show_record,
-            variables=(RECORD,),
-        ),
-    ]
 
 
 def parse_id(id: str) -> ClaimId:
@@ -241,6 +160,7 @@ def parse_id(id: str) -> ClaimId:
 
 
 def _list_records(call: Call) -> Reply:
+    """List the records that were set aside, and the tallies that wait for a recount."""
     session, cursor = get_session(call), call.values["cursor"]
     page = session.tools.records.list(session.retry_budget, cursor, call.values["limit"])
     items = [record.to_json() for record in page.items]
@@ -249,6 +169,7 @@ def _list_records(call: Call) -> Reply:
 
 
 def _show_record(call: Call) -> Reply:
+    """Show a record that was set aside, with both images of its item."""
     session, id = get_session(call), call.values["id"]
     claim = parse_id(id)
 
@@ -268,9 +189,6 @@ def _describe_record(record: SetAsideRecord) -> str:
     return f"{shown['entity']} of tenant {shown['tenant']}"
 
 
-REDRIVE = Parameter("id", str, "The id of a redrive.", place="path")
-
-
 class ChosenRecords(BaseModel):
     """The records of a redrive by their ids; null for everything that was set aside.
 
@@ -287,42 +205,8 @@ class RedriveOrder(ChosenRecords):
     count: int = Field(ge=0)
 
 
-def build_redrive_routes() -> list[Operation]:
-    """The routes."""
-    return [
-        build_route(
-            "POST",
-            "/ops/redrives/preview",
-            "Count what a redrive would work on, with the older records that it must apply first",
-            _preview,
-            body=ChosenRecords,
-        ),
-        build_route(
-            "POST",
-            "/ops/redrives",
-            "Start a redrive of the chosen records, or of everything",
-            _start,
-            body=RedriveOrder,
-            status=202,
-        ),
-        build_route(
-            "GET",
-            "/ops/redrives",
-            "List the redrives of the last 90 days, newest first",
-            _list_redrives,
-            optional=PAGING,
-        ),
-        build_route(
-            "GET",
-            "/ops/redrives/{id}",
-            "Show the progress of a redrive",
-            _show_redrive,
-            variables=(REDRIVE,),
-        ),
-    ]
-
-
 def _preview(call: Call) -> Reply:
+    """Count what a redrive would work on, with the older records that it must apply first."""
     session, order = get_session(call), cast(ChosenRecords, call.body)
     chosen = _parse_chosen(order)
     preview = session.tools.redrives.preview(chosen, session.retry_budget, order.action)
@@ -332,6 +216,7 @@ def _preview(call: Call) -> Reply:
 
 
 def _start(call: Call) -> Reply:
+    """Start a redrive of the chosen records, or of everything."""
     session, order = get_session(call), cast(RedriveOrder, call.body)
     chosen = _parse_chosen(order)
 
@@ -351,12 +236,14 @@ def _start(call: Call) -> Reply:
 
 
 def _list_redrives(call: Call) -> Reply:
+    """List the redrives of the last 90 days, newest first."""
     redrives = get_session(call).tools.redrives
     jobs, cursor = redrives.list(call.values["cursor"], call.values["limit"])
     return reply_page([job.to_json() for job in jobs], cursor)
 
 
 def _show_redrive(call: Call) -> Reply:
+    """Show the progress of a redrive."""
     job = get_session(call).tools.redrives.get(call.values["id"])
     if job is None:
         raise NotFound(f"no redrive {call.values['id'][:100]}")
@@ -371,3 +258,42 @@ def _parse_chosen(order: ChosenRecords) -> Sequence[ClaimId] | None:
         return [parse_claim_id(text) for text in order.claims]
     except ValueError as error:
         raise Invalid(str(error)[:200], field="claims") from error
+
+
+def build_route(
+    method: str,
+    path: str,
+    answer: Answerer,
+    *,
+    optional: tuple[Parameter, ...] = (),
+    variables: tuple[Parameter, ...] = (),
+    body: Any = None,
+    status: int = 200,
+) -> Operation:
+    """A route with one query, whose summary is the docstring of the function that answers.
+
+    ``body``: the model of its body, None for none.
+    """
+    summary = (inspect.getdoc(answer) or "").rstrip(".")
+    variant = QueryVariant(f"{method} {path}", summary, answer, optional=optional)
+    return Operation(method, path, TAG, [variant], variables, body_model=body, status=status)
+
+
+def build_operations() -> list[Operation]:
+    """The routes of each stage."""
+    return [
+        build_route("GET", "/ops/health", _show_health),
+        build_route("GET", "/ops/generations", _list_generations),
+        build_route("POST", "/ops/rebuilds/{job}/pause", _pause, variables=(JOB,)),
+        build_route("POST", "/ops/rebuilds/{job}/resume", _resume, variables=(JOB,)),
+        build_route("GET", "/ops/audit", _show_audit),
+        build_route("POST", "/ops/audit", _start_audit, status=202),
+        build_route("GET", "/ops/tenants", _list_tenants, optional=PAGING),
+        build_route("GET", "/ops/quarantine", _list_records, optional=PAGING),
+        build_route("GET", "/ops/quarantine/{id}", _show_record, variables=(RECORD,)),
+        build_route("POST", "/ops/redrives/preview", _preview, body=ChosenRecords),
+        build_route("POST", "/ops/redrives", _start, body=RedriveOrder, status=202),
+        build_route("GET", "/ops/redrives", _list_redrives, optional=PAGING),
+        build_route("GET", "/ops/redrives/{id}", _show_redrive, variables=(REDRIVE,)),
+        build_route("GET", "/ops/log", _list_actions, optional=PAGING),
+    ]

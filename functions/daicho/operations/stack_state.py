@@ -24,6 +24,7 @@ from daicho.release.instance_states import InstanceState, list_instance_states
 from daicho.release.states import read_recorded_states
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper
+from daicho.runtime.settings import Settings
 from daicho.storage import attributes, keys
 from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Query
@@ -156,14 +157,12 @@ MAX_COUNTED = 10_000
 
 @dataclass(frozen=True)
 class Health:
-    """Reads the health of one stack. ``dashboard``: the address of its dashboard; empty if none."""
+    """Reads the health of one stack."""
 
     store: Table
     failures: Bucket
     ledger: Ledger
-    stage: str
-    dashboard: str
-    dirty_shards: int
+    settings: Settings
     now: Callable[[], dt.datetime]
 
     def read(self) -> dict[str, Any]:
@@ -180,9 +179,9 @@ class Health:
         if age is None:
             unknown["audit_age_seconds"] = "no audit has begun"
         return {
-            "stage": self.stage,
+            "stage": self.settings.stage,
             "at": keys.render_instant(self.now()),
-            "dashboard": self.dashboard or None,
+            "dashboard": self.settings.dashboard or None,
             "rollup_lag_seconds": self._compute_rollup_lag(),
             "open_claims": self._count_open_claims(),
             "discarded": sum(
@@ -200,7 +199,7 @@ class Health:
     def _compute_rollup_lag(self) -> float:
         """The age of the oldest dirty mark; 0 without one."""
         stored = self.store.get(MAX_REMEMBERED) or {}
-        partitions = max(self.dirty_shards, attributes.get_integer(stored, "shards") or 0)
+        partitions = max(self.settings.dirty_shards, attributes.get_integer(stored, "shards") or 0)
         marks = [
             item["GSI2SK"]["S"]
             for number in range(partitions)

@@ -11,7 +11,6 @@ from enum import Enum
 from daicho.plan.expiry import is_kept_as_long, is_same_retention
 from daicho.plan.instances import (
     DeclarationPlan,
-    DerivedPlan,
     can_answer_for,
     can_be_derived,
     list_declarations,
@@ -19,7 +18,7 @@ from daicho.plan.instances import (
 )
 from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
 from daicho.plan.migrations import list_new_migrations
-from daicho.plan.model import CounterPlan, EntityPlan, SearchPlan, ThroughPlan
+from daicho.plan.model import CounterPlan, DerivedPlan, EntityPlan, SearchPlan, ThroughPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 
 BUILDING = "its routes answer 503 being-built until @{new} includes all items"

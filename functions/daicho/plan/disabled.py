@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Any
 
-from daicho.plan.model import EntityPlan, RetiringPlan
+from daicho.plan.model import DERIVED_KINDS, EntityPlan, RetiringPlan
 
 RETIREMENT_S = 86_400
 """How long an instance is kept on AWS after its successor became complete, in seconds: clients may
@@ -35,17 +36,11 @@ def remove_instances(plan: EntityPlan, instances: AbstractSet[Instance]) -> Enti
     """A plan that derives none of these instances, and is the same otherwise."""
     if plan.derived_instances.isdisjoint(instances):
         return plan
-    retiring = plan.retiring
-    return replace(
-        plan,
-        searches=tuple(e for e in plan.searches if (e.name, e.since) not in instances),
-        listings=tuple(e for e in plan.listings if (e.name, e.since) not in instances),
-        aggregates=tuple(e for e in plan.aggregates if (e.name, e.since) not in instances),
-        uniques=tuple(e for e in plan.uniques if (e.name, e.since) not in instances),
-        retiring=RetiringPlan(
-            tuple(e for e in retiring.searches if (e.name, e.since) not in instances),
-            tuple(e for e in retiring.listings if (e.name, e.since) not in instances),
-            tuple(e for e in retiring.aggregates if (e.name, e.since) not in instances),
-            tuple(e for e in retiring.uniques if (e.name, e.since) not in instances),
-        ),
-    )
+
+    def select(declared: EntityPlan | RetiringPlan) -> dict[str, Any]:
+        return {
+            kind: tuple(e for e in getattr(declared, kind) if (e.name, e.since) not in instances)
+            for kind in DERIVED_KINDS
+        }
+
+    return replace(plan, **select(plan), retiring=RetiringPlan(**select(plan.retiring)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from daicho.plan.parts import Condition, parse_condition
+from daicho.plan.parts import Condition
 from daicho.runtime.frozen_dataclasses import dataclass
 
 CREATED_AT = "created_at"
@@ -43,28 +41,12 @@ class ExpiryPlan:
         names = {self.of} - {CREATED_AT, CHANGED_AT}
         return frozenset(names if self.where is None else {*names, self.where.field})
 
-    def is_same_retention(self, other: ExpiryPlan | None) -> bool:
-        """Whether both give every item the same expiry."""
-        return other is not None and replace(self, archive=other.archive) == other
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as plain JSON values. Default values are left out, as in older lock files."""
-        plain: dict[str, Any] = {"seconds": self.seconds, "archive": self.archive}
-        if self.of != CREATED_AT:
-            plain["of"] = self.of
-        if self.where is not None:
-            plain["where"] = {"field": self.where.field, "one_of": list(self.where.one_of)}
-        return plain
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ExpiryPlan:
-        """Read what `to_json` wrote."""
-        return cls(**{**data, "where": parse_condition(data.get("where"))})
-
 
 def is_same_retention(one: ExpiryPlan | None, other: ExpiryPlan | None) -> bool:
     """Whether two generations of an entity give every item the same expiry, or none."""
-    return other is None if one is None else one.is_same_retention(other)
+    if one is None or other is None:
+        return one is other
+    return replace(one, archive=other.archive) == other
 
 
 def is_kept_as_long(by: ExpiryPlan | None, than: ExpiryPlan | None) -> bool:

@@ -8,15 +8,17 @@ that it stays exact to its last reader (EXACTNESS rule 25).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.errors import DeclarationError
 from daicho.plan.decisions import NO_DECISIONS, Decisions
 from daicho.plan.model import (
+    DERIVED_KINDS,
     AggregatePlan,
     CounterPlan,
+    DerivedPlan,
     EntityPlan,
     KeyPlan,
     ListingPlan,
@@ -26,7 +28,6 @@ from daicho.plan.model import (
 from daicho.plan.parts import Condition, Part, UniquePlan
 from daicho.plan.text_rules import FIRST_FOLD
 
-DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
 DeclarationPlan = DerivedPlan | CounterPlan
 Numbered = TypeVar("Numbered", SearchPlan, ListingPlan, AggregatePlan, CounterPlan, UniquePlan)
 
@@ -47,9 +48,7 @@ def list_declarations(plan: EntityPlan) -> dict[str, DeclarationPlan]:
 
 def list_retiring(plan: EntityPlan) -> dict[str, DerivedPlan]:
     """What retires in a generation, by name: one instance of a declaration at most."""
-    retiring: list[DerivedPlan] = [*plan.retiring.searches, *plan.retiring.listings]
-    retiring += [*plan.retiring.aggregates, *plan.retiring.uniques]
-    return {declaration.name: declaration for declaration in retiring}
+    return {declaration.name: declaration for declaration in plan.retiring.declarations}
 
 
 def list_replacing_generations(plan: EntityPlan, names: Iterable[str]) -> list[int]:
@@ -114,16 +113,9 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
 
 def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:
     """The names of the fields that a declaration reads, but for those that it copies only."""
-    alone = EntityPlan("", {}, KeyPlan((), ()))
-    match declaration:
-        case SearchPlan():
-            return frozenset(declaration.fields)
-        case ListingPlan():
-            alone = replace(alone, listings=(declaration,))
-        case AggregatePlan():
-            alone = replace(alone, aggregates=(declaration,))
-        case UniquePlan():
-            alone = replace(alone, uniques=(declaration,))
+    if isinstance(declaration, SearchPlan):
+        return frozenset(declaration.fields)
+    alone = EntityPlan("", {}, KeyPlan((), ()), retiring=_group_by_kind([declaration]))
     return frozenset(alone.list_read_fields())
 
 
@@ -221,13 +213,16 @@ def number_declarations(
     return replace(
         numbered,
         fields={**read, **plan.fields},
-        retiring=RetiringPlan(
-            tuple(each for each in retiring if isinstance(each, SearchPlan)),
-            tuple(each for each in retiring if isinstance(each, ListingPlan)),
-            tuple(each for each in retiring if isinstance(each, AggregatePlan)),
-            tuple(each for each in retiring if isinstance(each, UniquePlan)),
-        ),
+        retiring=_group_by_kind(retiring),
     )
+
+
+def _group_by_kind(retiring: Sequence[DerivedPlan]) -> RetiringPlan:
+    groups: dict[str, Any] = {
+        attribute: tuple(each for each in retiring if isinstance(each, kind))
+        for attribute, kind in DERIVED_KINDS.items()
+    }
+    return RetiringPlan(**groups)
 
 
 def _build_conflict(name: str, replaced: int, retired: int) -> DeclarationError:
@@ -298,14 +293,9 @@ def can_be_derived(before: EntityPlan, declaration: DerivedPlan, kinds: Mapping[
 
 
 def _replace_declarations(plan: EntityPlan, number: Callable[[Any], Any]) -> EntityPlan:
-    return replace(
-        plan,
-        searches=tuple(map(number, plan.searches)),
-        listings=tuple(map(number, plan.listings)),
-        aggregates=tuple(map(number, plan.aggregates)),
-        counters=tuple(map(number, plan.counters)),
-        uniques=tuple(map(number, plan.uniques)),
-    )
+    kinds = (*DERIVED_KINDS, "counters")
+    numbered: dict[str, Any] = {kind: tuple(map(number, getattr(plan, kind))) for kind in kinds}
+    return replace(plan, **numbered)
 
 
 def _describe_part(kinds: Mapping[str, str], part: Part) -> tuple[Any, ...]:

@@ -104,12 +104,12 @@ class Ledger:
         return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
 
     @classmethod
-    def load_newest(cls, deployed: Path, in_code: Path = LOCK_FILE) -> Ledger:
+    def load_newest(cls, deployed: Path) -> Ledger:
         """Read the lock file that is deployed, or that of the code if this is newer.
 
         Lambda does not update a function's code and its layers at the same moment.
         """
-        files = [file for file in dict.fromkeys((deployed, in_code)) if file.exists()]
+        files = [file for file in dict.fromkeys((deployed, LOCK_FILE)) if file.exists()]
         contents = dict.fromkeys(file.read_text(encoding="utf-8") for file in files)
         ledgers = [cls.from_json(json.loads(content)) for content in contents]
         if not ledgers:

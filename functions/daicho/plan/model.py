@@ -9,21 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from daicho.errors import DeclarationError
 from daicho.plan.expiry import CREATED_AT, ExpiryPlan
 from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
-from daicho.plan.parts import (
-    Condition,
-    Part,
-    UniquePlan,
-    omit_part_defaults,
-    parse_condition,
-    parse_parts,
-)
+from daicho.plan.parts import Condition, Part, UniquePlan
 from daicho.plan.text_rules import FIRST_FOLD, TextKind, TextRules
 from daicho.runtime.frozen_dataclasses import dataclass
 
@@ -201,6 +194,16 @@ class MigrationPlan:
     added: tuple[str, ...] = ()
 
 
+DerivedPlan = SearchPlan | ListingPlan | AggregatePlan | UniquePlan
+DERIVED_KINDS: Mapping[str, type[DerivedPlan]] = {
+    "searches": SearchPlan,
+    "listings": ListingPlan,
+    "aggregates": AggregatePlan,
+    "uniques": UniquePlan,
+}
+"""The kinds of declarations that images derive, by their attribute of a plan."""
+
+
 @dataclass(frozen=True)
 class RetiringPlan:
     """Instances that an entity does not declare any more, and still derives (EXACTNESS rule 25).
@@ -214,7 +217,12 @@ class RetiringPlan:
     uniques: tuple[UniquePlan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.searches or self.listings or self.aggregates or self.uniques)
+        return bool(self.declarations)
+
+    @property
+    def declarations(self) -> tuple[DerivedPlan, ...]:
+        """All of them."""
+        return (*self.searches, *self.listings, *self.aggregates, *self.uniques)
 
 
 @dataclass(frozen=True)
@@ -283,9 +291,8 @@ class EntityPlan:
     @cached_property
     def derived_instances(self) -> frozenset[tuple[str, int]]:
         """What it derives: names, and the generations that introduced them (``since``)."""
-        derived: list[SearchPlan | ListingPlan | AggregatePlan | UniquePlan]
-        derived = [*self.derived_searches, *self.derived_listings]
-        derived += [*self.derived_aggregates, *self.derived_uniques]
+        derived: list[DerivedPlan] = [*self.searches, *self.listings]
+        derived += [*self.aggregates, *self.uniques, *self.retiring.declarations]
         return frozenset((declaration.name, declaration.since) for declaration in derived)
 
     @cached_property
@@ -327,30 +334,7 @@ class EntityPlan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        omit_part_defaults(plain)
-        # Default values are left out, as in lock files from before these attributes existed.
-        for declared in (plain, plain["retiring"]):
-            for aggregate in declared["aggregates"]:
-                _omit_defaults(aggregate, rolled_up="by schedule", figures=[], series=None)
-            for listing in declared["listings"]:
-                _omit_defaults(listing, copies=[])
-            for search in declared["searches"]:
-                _omit_defaults(search, fold_version=FIRST_FOLD, regions=[])
-                for through in search["through"]:
-                    _omit_defaults(through, region="")
-            for unique in declared["uniques"]:
-                _omit_defaults(unique, fold_version=FIRST_FOLD)
-            _omit_defaults(declared, uniques=[])
-        if self.expires is not None:
-            plain["expires"] = self.expires.to_json()
-        if self.split is None:
-            del plain["split"]
-        if plain["versions"] is None:
-            del plain["versions"]
-        for name in ("retiring", "migrations"):
-            if not getattr(self, name):
-                del plain[name]
+        plain: dict[str, Any] = _to_json(self)
         return plain
 
     @classmethod
@@ -368,63 +352,55 @@ class EntityPlan:
                 "not have: use the version that wrote the lock file, or read 'Upgrading' in the "
                 "changelog"
             )
-        expires = data["expires"]
-        return cls(
-            name=data["name"],
-            fields=dict(data["fields"]),
-            key=KeyPlan(**_lists_to_tuples(data["key"])),
-            **_parse_derived(data),
-            counters=tuple(_parse_counter(counter) for counter in data["counters"]),
-            expires=ExpiryPlan.from_json(expires) if expires else None,
-            split=data.get("split"),
-            versions=data.get("versions"),
-            retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
-            migrations=tuple(
-                MigrationPlan(**_lists_to_tuples(each)) for each in data.get("migrations", ())
-            ),
-        )
+        return cls(**{name: _from_json(name, value) for name, value in data.items()})
 
 
-def _parse_derived(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The searches, listings and aggregates of a plan, or of what retires in it."""
-    return {
-        "searches": tuple(map(_parse_search, data.get("searches", ()))),
-        "listings": tuple(map(_parse_listing, data.get("listings", ()))),
-        "aggregates": tuple(map(_parse_aggregate, data.get("aggregates", ()))),
-        "uniques": tuple(map(UniquePlan.parse, data.get("uniques", ()))),
-    }
+_TYPES: Mapping[str, type[Any]] = {
+    **DERIVED_KINDS,
+    "key": KeyPlan,
+    "through": ThroughPlan,
+    "figures": FigurePlan,
+    "counters": CounterPlan,
+    "expires": ExpiryPlan,
+    "retiring": RetiringPlan,
+    "migrations": MigrationPlan,
+    "where": Condition,
+    **dict.fromkeys(("partition", "by", "within", "series"), Part),
+}
+"""The types of what is a JSON object in a plan, by the name of the attribute."""
+_OMITTED_DEFAULTS: Mapping[type[Any], tuple[str, ...]] = {
+    EntityPlan: ("split", "versions", "retiring", "migrations", "uniques"),
+    RetiringPlan: ("uniques",),
+    SearchPlan: ("fold_version", "regions"),
+    ThroughPlan: ("region",),
+    ListingPlan: ("copies",),
+    AggregatePlan: ("rolled_up", "figures", "series"),
+    UniquePlan: ("fold_version",),
+    ExpiryPlan: ("of", "where"),
+    Part: ("zone", "first_weekday", "edges", "rules", "fold_version"),
+}
+"""The attributes that are left out if they have their default value, as in lock files from before
+they existed."""
 
 
-def _omit_defaults(declared: dict[str, Any], **defaults: Any) -> None:
-    """Leave out what has its default value."""
-    for name, default in defaults.items():
-        if declared[name] == default:
-            del declared[name]
+def _to_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_to_json(each) for each in value]
+    if not is_dataclass(value):
+        return dict(value) if isinstance(value, Mapping) else value
+    omitted = _OMITTED_DEFAULTS.get(type(value), ())
+    plain: dict[str, Any] = {}
+    for each in fields(value):
+        content = getattr(value, each.name)
+        if each.name not in omitted or content != each.default:
+            plain[each.name] = _to_json(content)
+    return plain
 
 
-def _lists_to_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
-
-
-def _parse_search(data: Mapping[str, Any]) -> SearchPlan:
-    through = tuple(ThroughPlan(**entry) for entry in data.get("through", ()))
-    return SearchPlan(**{**_lists_to_tuples(data), "through": through})
-
-
-def _parse_listing(data: Mapping[str, Any]) -> ListingPlan:
-    parts = {"partition": parse_parts(data["partition"]), "where": parse_condition(data["where"])}
-    return ListingPlan(**{**_lists_to_tuples(data), **parts})
-
-
-def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
-    return CounterPlan(
-        **{**data, "by": parse_parts(data["by"]), "within": parse_parts(data["within"])}
-    )
-
-
-def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
-    parts = {name: parse_parts(data[name]) for name in ("by", "within")}
-    figures = tuple(map(FigurePlan.parse, data.get("figures", ())))
-    series = Part(**data["series"]) if data.get("series") else None
-    read = {"where": parse_condition(data["where"]), "figures": figures, "series": series}
-    return AggregatePlan(**{**_lists_to_tuples(data), **parts, **read})
+def _from_json(name: str, value: Any) -> Any:
+    """The value of an attribute of a plan."""
+    if isinstance(value, list):
+        return tuple(_from_json(name, each) for each in value)
+    if isinstance(value, Mapping) and name in _TYPES:
+        return _TYPES[name](**{inner: _from_json(inner, each) for inner, each in value.items()})
+    return value

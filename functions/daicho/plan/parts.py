@@ -7,11 +7,9 @@ An edge begins a range. A range has a label, which is a component of a key and o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import fields
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from daicho.plan.calendar import CalendarUnit
 from daicho.plan.text_rules import FIRST_FOLD
@@ -63,41 +61,12 @@ class Part:
     fold_version: int = FIRST_FOLD
 
 
-_PART_NAMES = {each.name for each in fields(Part)}
-
-
-def parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
-    """Read the parts of a declaration."""
-    return tuple(Part(**{**part, "edges": tuple(part.get("edges", ()))}) for part in data)
-
-
-def omit_part_defaults(plain: Any) -> None:
-    """Leave defaults that older lock files do not have out of all parts."""
-    if isinstance(plain, dict):
-        if plain.keys() == _PART_NAMES:
-            defaults = {"zone": Part.zone, "first_weekday": Part.first_weekday}
-            defaults |= {"edges": [], "rules": Part.rules, "fold_version": Part.fold_version}
-            for name, default in defaults.items():
-                if plain[name] == default:
-                    del plain[name]
-        for value in plain.values():
-            omit_part_defaults(value)
-    elif isinstance(plain, list):
-        for value in plain:
-            omit_part_defaults(value)
-
-
 @dataclass(frozen=True)
 class Condition:
     """True of an image whose ``field`` has one of the values (text by `keys.render_scalar`)."""
 
     field: str
     one_of: tuple[str, ...]
-
-
-def parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
-    """Read a condition from plain JSON values; None if a declaration has none."""
-    return Condition(data["field"], tuple(data["one_of"])) if data else None
 
 
 Folding = Literal["none", "case", "full"]
@@ -118,9 +87,3 @@ class UniquePlan:
     within: tuple[str, ...] = ()
     fold: Folding = "none"
     fold_version: int = FIRST_FOLD
-
-    @classmethod
-    def parse(cls, data: Mapping[str, Any]) -> UniquePlan:
-        """Read the plain JSON value of a plan."""
-        names = {name: tuple(data[name]) for name in ("fields", "within")}
-        return cls(**{**data, **names})

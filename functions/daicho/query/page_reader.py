@@ -6,20 +6,17 @@ a `PostingCursor`, which goes through posting lists (`posting_cursor`).
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from daicho.declare.queries import ListQuery
 from daicho.errors import UnprocessedError
-from daicho.plan import Ledger
-from daicho.plan.instances import list_replacing_generations
 from daicho.query.access import SYSTEM, Access
 from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.list_planner import ListPlan, ListPlanner
+from daicho.query.list_planner import ListPlan, plan_lists
 from daicho.query.paging import CursorBinding, CursorPosition, resolve_cursor
 from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
@@ -28,7 +25,6 @@ from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
 from daicho.search.posting_lists import END, Bound, invert_order, restore_order
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.table import Table
 
 
 @dataclass(frozen=True)
@@ -38,13 +34,9 @@ class PageReader:
     ``item_cache``: a cache that is shared with other requests, if any.
     """
 
-    table: Table
-    ledger: Ledger
-    tenant: str
     instances: InstanceChooser
     key_resolver: KeyResolver
     history: VersionHistory
-    clock: Callable[[], dt.datetime]
     parallelism: int
     item_cache: ItemCache | None = None
     access: Access = SYSTEM
@@ -71,37 +63,19 @@ class PageReader:
         self.access.check_lists(queries)
         if queries and queries[0].by == "versions":
             return self.history.read_page(queries, limit, cursor)
-        now = int(self.clock().timestamp())
-        related_search = RelatedSearch(self.table, self.ledger, self.tenant, now, self.item_cache)
+        resolver = self.key_resolver
+        now = int(resolver.clock().timestamp())
+        related_search = RelatedSearch(
+            resolver.table, resolver.ledger, resolver.tenant, now, self.item_cache
+        )
         list_plan, binding, start = self._plan_page(queries, limit, cursor, related_search)
         if list_plan.collections:
-            reader = CollectionReader(self.table, now)
-            listed_images, end = reader.read_page(
-                list_plan.collections, start, limit, forward=not list_plan.is_reversed
-            )
+            forward, sources = not list_plan.is_reversed, list_plan.collections
+            reader = CollectionReader(resolver.table, now, sources, start, limit, forward)
+            listed_images, end = reader.read_page()
             return self.history.read_whole(listed_images), binding.write_cursor(end)
         images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)
-
-    def plan_lists(
-        self,
-        queries: Sequence[ListQuery[Any]],
-        limit: int,
-        related_search: RelatedSearch,
-        *,
-        skip_from: int | None = None,
-    ) -> ListPlan:
-        """Choose the lists that answer the queries; ``skip_from``: see `ListPlanner`."""
-        planner = ListPlanner(
-            self.key_resolver,
-            self.ledger,
-            self.instances,
-            self.tenant,
-            related_search,
-            related_search.now,
-            skip_from,
-        )
-        return planner.plan(queries, limit)
 
     def _plan_page(
         self,
@@ -111,19 +85,16 @@ class PageReader:
         related_search: RelatedSearch,
     ) -> tuple[ListPlan, CursorBinding, CursorPosition | None]:
         """The lists of a page, the binding of its cursors, and its first position."""
+        if not queries:
+            raise TypeError("a page needs at least one list")
 
         def bind(skip_from: int | None) -> tuple[ListPlan, CursorBinding]:
-            list_plan = self.plan_lists(queries, limit, related_search, skip_from=skip_from)
-            return list_plan, CursorBinding(self.tenant, list_plan.query_identity)
+            tools = (self.key_resolver, self.instances, related_search)
+            list_plan = plan_lists(*tools, queries, limit, skip_from)
+            return list_plan, CursorBinding(self.key_resolver.tenant, list_plan.query_identity)
 
-        def list_replacing(list_plan: ListPlan) -> list[int]:
-            plan = self.ledger.current_generation(list_plan.entity.__name__).plan
-            return list_replacing_generations(plan, (query.name for query in queries))
-
-        def refresh(list_plan: ListPlan) -> None:
-            self.instances.forget_state(list_plan.entity.__name__)
-
-        return resolve_cursor(cursor, bind, list_replacing, refresh)
+        entity, names = queries[0].entity.__name__, [query.name for query in queries]
+        return resolve_cursor(cursor, bind, self.instances, entity, names)
 
     def _read_postings(
         self,
@@ -142,13 +113,13 @@ class PageReader:
         if start is not None:
             order = invert_order(start.order) if list_plan.is_reversed else start.order
             posting_cursor.skip_to(Bound(order, inclusive=start.list == 1))
-        entity, now = list_plan.entity.__name__, related_search.now
+        entity = list_plan.entity.__name__
         reader = IndexReader(
-            self.table,
-            self.ledger,
+            related_search.table,
+            related_search.ledger,
             entity,
             list_plan.predicates,
-            now,
+            related_search.now,
             self.parallelism,
             is_copied,
             list_plan.is_reversed,
@@ -165,7 +136,7 @@ class PageReader:
             if list_plan.is_reversed:
                 order = restore_order(order)
             end = CursorPosition(order, int(inclusive))
-        if is_copied or entity not in self.ledger.pointer_types:
+        if is_copied or entity not in related_search.ledger.pointer_types:
             return page.items, end
         # The base item of an entity versioned by pointer has the key only.
         return self.history.read_whole(page.items), end

@@ -12,11 +12,13 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from daicho.errors import BadCursor, Invalid
+from daicho.plan.instances import list_replacing_generations
+from daicho.query.instance_chooser import InstanceChooser
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.keys import SORT_KEY_BYTES
 
@@ -79,8 +81,9 @@ class CursorBinding:
 def resolve_cursor(
     cursor: str | None,
     bind: Callable[[int | None], tuple[Answer, CursorBinding]],
-    list_replacing: Callable[[Answer], Sequence[int]],
-    refresh: Callable[[Answer], None],
+    instances: InstanceChooser,
+    entity: str,
+    names: Iterable[str],
 ) -> tuple[Answer, CursorBinding, CursorPosition | None]:
     """What answers a page, the binding of its cursors, and its first position.
 
@@ -91,8 +94,9 @@ def resolve_cursor(
         cursor: of the page; None for the first page.
         bind: what answers without the instances of this generation and later ones, if others are
             complete; None for all instances. With the binding of its cursors.
-        list_replacing: the generations whose instances replaced others of an answer, newest first.
-        refresh: makes ``bind`` read again which instances are complete.
+        instances: chooses the instances of ``entity``.
+        entity: the name of the entity.
+        names: of the declarations that are queried.
 
     Raises:
         BadCursor: see `CursorBinding.read_cursor`.
@@ -101,7 +105,8 @@ def resolve_cursor(
     try:
         return answer, binding, binding.read_cursor(cursor)
     except BadCursor:
-        replacing = list_replacing(answer)
+        plan = instances.ledger.current_generation(entity).plan
+        replacing = list_replacing_generations(plan, names)
         if not replacing:
             raise
 
@@ -113,7 +118,7 @@ def resolve_cursor(
         with suppress(BadCursor):
             return read_with(generation)
     # Another function instance may have learnt earlier that the newer instances are complete.
-    refresh(answer)
+    instances.forget_state(entity)
     for skip_from in (None, *replacing):
         with suppress(BadCursor):
             return read_with(skip_from)

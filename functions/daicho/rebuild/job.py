@@ -11,16 +11,13 @@ import datetime as dt
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
-from typing import ClassVar, Literal, Protocol
+from dataclasses import field
+from typing import ClassVar, Literal
 
 from daicho.jobs.record import PassRecord
-from daicho.jobs.step import JobStep, PassStep, StepDependencies
-from daicho.release.states import read_deployed
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems
 
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
 Phase = Literal["touch", "prove", "fill"]
@@ -29,10 +26,6 @@ WINDOW_S = 30.0
 """The stretch of time over which speeds are measured, in seconds."""
 SHORTEST_S = 1.0
 """The shortest stretch that shows a speed, in seconds."""
-DEPLOYMENT_WAIT_S = 15
-"""The pause before a job looks again whether a deployment is over, in seconds."""
-BLOCKED_WAIT_S = 60
-"""The pause before a job that is blocked looks again, in seconds."""
 MAX_NAMED = 100
 """Items that the job names, of those that it leaves."""
 
@@ -160,44 +153,3 @@ class SpeedMeter:
             job.units_per_second = (units - written) / elapsed
         if (now - samples[-1][0]).total_seconds() >= SHORTEST_S:
             samples.append((now, job.seen, units))
-
-
-class TableStepDependencies(StepDependencies, Protocol):
-    """What each step of a job over the whole table needs. ``settle``: see `Rebuild`."""
-
-    @property
-    def store(self) -> GetsItems:
-        """The table."""
-
-    @property
-    def settle(self) -> int:
-        """Seconds after which what ran at the end of a deployment has ended."""
-
-
-class TableStep(PassStep):
-    """One step of a job over the whole table: how it waits for deployments and for people."""
-
-    def __init__(self, on: TableStepDependencies, job: TableJob) -> None:
-        super().__init__(on, job)
-        self._table_dependencies, self._table_job = on, job
-
-    def wait_for_deployment(self) -> JobStep | None:
-        """End the step while a deployment is under way; None if the step may continue.
-
-        Before a pass that may be a proof, also wait until what ran before the deployment has ended.
-        Until then it may write, and does not announce it.
-        """
-        job, on = self._table_job, self._table_dependencies
-        deployed = read_deployed(on.store)
-        if deployed is None:
-            job.reason = "a deployment is under way"
-            return self.wait(DEPLOYMENT_WAIT_S)
-        settled = deployed + dt.timedelta(seconds=on.settle)
-        if job.passes > 1 and not job.began and settled > on.now():
-            return self.wait(math.ceil((settled - on.now()).total_seconds()))
-        return None
-
-    def block(self, reason: str) -> JobStep:
-        """End the step; the next one looks whether the reason is gone."""
-        self._table_job.state, self._table_job.reason = "blocked", reason
-        return replace(self.wait(BLOCKED_WAIT_S), blocked=True)

@@ -51,8 +51,8 @@ def render_marker_partition(entity: str, instance: str) -> str:
 
 def list_incomplete_kept(state: BackfillState, ledger: Ledger) -> frozenset[Instance]:
     """The aggregates that count expired items and lack items in the table of this stage."""
-    newest = ledger.newest_generation(state.entity).plan
-    kept = ((each.name, each.since) for each in newest.derived_aggregates if _keeps(each.on_expiry))
+    aggregates = ledger.newest_generation(state.entity).plan.derived_aggregates
+    kept = {(each.name, each.since) for each in aggregates if each.on_expiry == "keep"}
     return frozenset(instance for instance in kept if not is_complete(instance, state, ledger))
 
 
@@ -146,7 +146,3 @@ def _narrow(plan: EntityPlan, instances: Collection[Instance]) -> EntityPlan:
     """The plan with these aggregates alone: no other one is counted, or may fail."""
     chosen = tuple(each for each in plan.derived_aggregates if (each.name, each.since) in instances)
     return replace(plan, aggregates=chosen, retiring=RetiringPlan())
-
-
-def _keeps(on_expiry: str) -> bool:
-    return on_expiry == "keep"

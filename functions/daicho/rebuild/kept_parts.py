@@ -17,14 +17,13 @@ them to the total, and later folds them into the base, like any other.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 
 from daicho.archive.object_format import CorruptObjectError
-from daicho.archive.reader import ArchiveReader, Selection
+from daicho.archive.reader import ArchiveReader, Selection, StoredObjectInfo
 from daicho.archive.row_format import ArchivedRow
 from daicho.archive.shard_progress import build_progress_key
 from daicho.derive.contributions import Amount, split_parts
@@ -32,7 +31,6 @@ from daicho.errors import StoreError, TransactionFailedError
 from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.layout.restorations import build_restoration_key
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
-from daicho.plan import Ledger
 from daicho.rebuild.kept_amounts import (
     Instance,
     RowAmounts,
@@ -43,16 +41,16 @@ from daicho.rebuild.kept_amounts import (
     select_lacking_rows,
     sum_rows,
 )
+from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import DescribesStream, GetsItems
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Update, Write
-from daicho.storage.table import BatchGetResult, Table
-from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
+from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.tally import slots
 
 TRANSACTION_UNITS = 2.0
@@ -62,7 +60,7 @@ RECORDS_PER_REQUEST = 100
 
 @dataclass
 class FillReport:
-    """What became of the objects that were read.
+    """What became of the objects of one round.
 
     ``position``: the name of the last one; all before it are done. ``finished``: no object is left.
     ``rows``: how many rows were added. ``left``: rows that the newest plan cannot derive, with the
@@ -75,38 +73,43 @@ class FillReport:
     left: dict[str, str] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
 
-    def take_rows(self) -> int:
-        """The rows that were added since the last call."""
-        rows, self.rows = self.rows, 0
-        return rows
-
 
 @dataclass(frozen=True)
 class KeptParts:
-    """Completes kept parts on one table.
+    """Completes kept parts on one table, in one step of a rebuild.
 
-    ``archive``: None if the stack has no archive. ``dirty_shards``: how many partitions marks of
-    slots are spread over. ``parallelism``: how many objects are worked on at once. ``read`` limits
-    read units and ``written`` write units a second.
+    ``retry_budget``: the time of the step. ``written`` limits write units a second.
     """
 
-    store: Table
-    stream: DescribesStream
-    archive: ArchiveReader | None
-    ledger: Ledger
-    now: Callable[[], dt.datetime]
-    dirty_shards: int
-    parallelism: int = 1
-    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+    on: TableDependencies
+    retry_budget: RetryBudget
     written: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+
+    @cached_property
+    def _closed(self) -> ItemCache:
+        """Marks of closed tenants. Threads share it."""
+        return ItemCache(self.on.now)
+
+    @property
+    def watcher(self) -> HeartbeatWatcher:
+        """Watches heartbeats until the archiver has passed them.
+
+        Then all that expired before a heartbeat was sent is in the archive, or in the failure
+        bucket. A run of heartbeats has an ``id`` that no other run of the archiver has.
+        """
+        on = self.on
+        return HeartbeatWatcher(on.store, on.stream, now=on.now, build_key=build_progress_key)
 
     def list_completable(self, state: BackfillState) -> frozenset[Instance]:
         """The incomplete aggregates that count expired items, and that can be completed."""
         return frozenset(
             instance
-            for instance in list_incomplete_kept(state, self.ledger)
-            if not has_expired_items(state.entity, instance, self.ledger)
-            or (self.archive is not None and is_in_archive(state.entity, instance, self.ledger))
+            for instance in list_incomplete_kept(state, self.on.ledger)
+            if not has_expired_items(state.entity, instance, self.on.ledger)
+            or (
+                self.on.archive is not None
+                and is_in_archive(state.entity, instance, self.on.ledger)
+            )
         )
 
     def list_filled(self, states: Iterable[BackfillState]) -> dict[str, frozenset[Instance]]:
@@ -115,103 +118,69 @@ class KeptParts:
             state.entity: frozenset(
                 instance
                 for instance in self.list_completable(state)
-                if has_expired_items(state.entity, instance, self.ledger)
+                if has_expired_items(state.entity, instance, self.on.ledger)
             )
             for state in states
         }
         return {entity: instances for entity, instances in filled.items() if instances}
 
-    def watch_archiver(
-        self, id: str, entities: Sequence[str], retry_budget: RetryBudget
-    ) -> HeartbeatProgress:
-        """Wait until the archiver has passed heartbeats of these entities; see the watcher.
-
-        ``id``: of a run of heartbeats, which no other run of the archiver has. Then all that
-        expired before this call is in the archive, or in the failure bucket.
-        """
-        return self._watcher.watch(HeartbeatRun(id, tuple(entities)), retry_budget)
-
-    def forget_heartbeats(self, id: str, entities: Sequence[str]) -> None:
-        """Remove a run that is over from the items of the archiver's shards.
-
-        Raises:
-            StoreError: it may not be removed from all of them.
-        """
-        self._watcher.forget(HeartbeatRun(id, tuple(entities)))
-
     def fill(
-        self,
-        filled: Mapping[str, frozenset[Instance]],
-        position: str,
-        retry_budget: RetryBudget,
-        on_progress: Callable[[FillReport], None] = lambda _: None,
-    ) -> FillReport:
+        self, filled: Mapping[str, frozenset[Instance]], position: str
+    ) -> Iterator[FillReport]:
         """Add archived rows to instances, as many objects as there is time for.
 
-        ``filled``: the instances by entity. ``position``: of an earlier report, behind which it
-        continues. ``on_progress`` receives the report after each round of objects. An object that
-        cannot be read ends the run before it.
+        Returns a report of each round of objects. ``filled``: the instances by entity.
+        ``position``: of an earlier report, behind which it continues. An object that cannot be
+        read ends the work before it.
 
         Raises:
             StoreError: a store fails; repeat it from the position of the last report.
         """
-        report = FillReport(position, finished=not filled)
-        if not filled:
-            return report
-        if self.archive is None:
+        archive = self.on.archive
+        if filled and archive is None:
             raise StoreError("the stack has no archive to read")
-        names = self._list_objects(self.archive, sorted(filled), position)
-        closed = _ClosedTenants(self.store, self.now)
-        map_all = make_mapper(self.parallelism)
-        while window := list(islice(names, self.parallelism)):
-            if not retry_budget.has_time_left:
-                return report
-            add = partial(self._add_object, self.archive, filled, closed, retry_budget)
-            for (_, name), result in zip(window, list(map_all(add, window)), strict=True):
-                if isinstance(result, CorruptObjectError):
-                    report.broken[name] = str(result)
-                    return report
-                report.position = name
-                report.rows += result.rows
-                report.left |= result.left
-            on_progress(report)
-        report.finished = True
-        return report
-
-    def _list_objects(
-        self, archive: ArchiveReader, entities: Sequence[str], position: str
-    ) -> Iterator[tuple[str, str]]:
-        """The objects of entities behind a position: entity and name, in order of name."""
-        for info in archive.list_selected(Selection(tuple(entities)), behind=position):
-            yield info.entity, info.name
+        if filled and archive is not None:
+            objects = archive.list_selected(Selection(tuple(sorted(filled))), behind=position)
+            map_all = make_mapper(self.on.parallelism)
+            add = partial(self._add_object, archive, filled)
+            while window := list(islice(objects, self.on.parallelism)):
+                if not self.retry_budget.has_time_left:
+                    return
+                report = FillReport(position)
+                for info, result in zip(window, list(map_all(add, window)), strict=True):
+                    if isinstance(result, CorruptObjectError):
+                        report.broken[info.name] = str(result)
+                        yield report
+                        return
+                    report.position = position = info.name
+                    report.rows += result.rows
+                    report.left |= result.left
+                yield report
+        yield FillReport(position, finished=True)
 
     def _add_object(
         self,
         archive: ArchiveReader,
         filled: Mapping[str, frozenset[Instance]],
-        closed: _ClosedTenants,
-        retry_budget: RetryBudget,
-        entry: tuple[str, str],
+        info: StoredObjectInfo,
     ) -> RowAmounts | CorruptObjectError:
-        entity, name = entry
+        entity, name = info.entity, info.name
         try:
             rows = archive.read(name).rows
         except CorruptObjectError as error:
             return error
         instances = filled[entity]
-        lacking = select_lacking_rows(rows, instances, self.ledger)
-        restored = self._read_restored(lacking, retry_budget)
-        plan = self.ledger.newest_generation(entity).plan
-        sums = sum_rows(lacking, restored, plan, instances, self.ledger)
+        lacking = select_lacking_rows(rows, instances, self.on.ledger)
+        restored = self._read_restored(lacking)
+        plan = self.on.ledger.newest_generation(entity).plan
+        sums = sum_rows(lacking, restored, plan, instances, self.on.ledger)
         for instance, amounts in sums.amounts.items():
             if amounts:
                 key = build_marker_key(entity, instance, name)
-                self._add_amounts(key, amounts, closed, retry_budget)
+                self._add_amounts(key, amounts)
         return sums
 
-    def _read_restored(
-        self, rows: Mapping[str, ArchivedRow], retry_budget: RetryBudget
-    ) -> dict[str, int]:
+    def _read_restored(self, rows: Mapping[str, ArchivedRow]) -> dict[str, int]:
         """The generation of the image that the first restore of each restored row wrote.
 
         The record of a row keeps it. No restore writes an older generation any more, so a record
@@ -223,8 +192,8 @@ class KeptParts:
         restored: dict[str, int] = {}
         keys_left = iter(record_keys)
         while chunk := list(islice(keys_left, RECORDS_PER_REQUEST)):
-            self.read.wait(len(chunk))
-            records = retry(partial(self._read_records, chunk), retry_budget)
+            self.on.read.wait(len(chunk))
+            records = retry(partial(self._read_records, chunk), self.retry_budget)
             restored |= {
                 record_keys[key]: attributes.get_integer(record, "gen") or 0
                 for key, record in records.items()
@@ -232,26 +201,19 @@ class KeptParts:
         return restored
 
     def _read_records(self, chunk: Collection[ItemKey]) -> Mapping[ItemKey, Image]:
-        result: BatchGetResult = self.store.batch_get(chunk, consistent=True)
-        return result.require_all()
+        return self.on.store.batch_get(chunk, consistent=True).require_all()
 
-    def _add_amounts(
-        self,
-        marker: ItemKey,
-        amounts: Mapping[str, Amount],
-        closed: _ClosedTenants,
-        retry_budget: RetryBudget,
-    ) -> None:
+    def _add_amounts(self, marker: ItemKey, amounts: Mapping[str, Amount]) -> None:
         """Add the amounts of one object to the tallies of an instance, from its marker on."""
         while True:
-            behind = self._read_marker(marker, retry_budget)
+            behind = self._read_marker(marker)
             tallies = sorted(tally for tally in amounts if tally > behind)
             if not tallies:
                 return
             added: list[Write] = []
             last = behind
             for tally in tallies:
-                if closed.contains(keys.parse(tally)[0], retry_budget):
+                if self._is_closed(keys.parse(tally)[0]):
                     last = tally
                     continue
                 updates = self._add_amount(tally, amounts[tally])
@@ -262,7 +224,7 @@ class KeptParts:
             writes: list[Write] = [_move_marker(marker, behind, last), *added]
             self.written.wait(TRANSACTION_UNITS * len(writes))
             try:
-                retry(partial(self.store.transact, writes), retry_budget)
+                retry(partial(self.on.store.transact, writes), self.retry_budget)
             except TransactionFailedError:
                 continue  # its answer was lost, or another step has added the same rows
 
@@ -274,48 +236,24 @@ class KeptParts:
             slots.add_redriven_delta(
                 slots.build_archived_key(tally, 0 if is_small else number),
                 piece,
-                dirty_shards=self.dirty_shards,
-                now=self.now(),
+                dirty_shards=self.on.dirty_shards,
+                now=self.on.now(),
             )
             for number, piece in enumerate(pieces, 1)
             if piece
         ]
 
-    def _read_marker(self, marker: ItemKey, retry_budget: RetryBudget) -> str:
+    def _read_marker(self, marker: ItemKey) -> str:
         """The last tally to which the rows of an object were added; empty if none were."""
-        item = retry(partial(self.store.get, marker, consistent=True), retry_budget)
+        item = retry(partial(self.on.store.get, marker, consistent=True), self.retry_budget)
         return "" if item is None else item["behind"]["S"]
 
-    @property
-    def _watcher(self) -> HeartbeatWatcher:
-        return HeartbeatWatcher(self.store, self.stream, now=self.now, build_key=build_progress_key)
-
-
-@dataclass
-class _ClosedTenants:
-    """Tenants that are closed for good: nobody reads their tallies, and a deletion removes them.
-
-    Threads may share it. ``checked``: by tenant, when its mark was read, and whether it is closed.
-    """
-
-    store: GetsItems
-    now: Callable[[], dt.datetime]
-    checked: dict[str, tuple[dt.datetime, bool]] = field(default_factory=dict)
-
-    def contains(self, tenant: str, retry_budget: RetryBudget) -> bool:
-        """Whether a tenant is closed.
-
-        Raises:
-            StoreError: the table does not answer.
-        """
-        now = self.now()
-        read_at, is_closed = self.checked.get(tenant, (None, False))
-        if is_closed or (read_at is not None and (now - read_at).total_seconds() < CLOSED_CACHE_S):
-            return is_closed
+    def _is_closed(self, tenant: str) -> bool:
+        """Whether a tenant is closed: nobody reads its tallies, and its deletion removes them."""
         key = build_closed_mark_key(tenant)
-        is_closed = retry(partial(self.store.get, key, consistent=True), retry_budget) is not None
-        self.checked[tenant] = (now, is_closed)
-        return is_closed
+        read = partial(self.on.store.get, key, consistent=True)
+        read_again = partial(retry, read, self.retry_budget)
+        return self._closed.get(key, CLOSED_CACHE_S, read_again, absence=True) is not None
 
 
 def build_marker_key(entity: str, instance: Instance, name: str) -> ItemKey:
@@ -325,10 +263,6 @@ def build_marker_key(entity: str, instance: Instance, name: str) -> ItemKey:
 
 def _move_marker(marker: ItemKey, before: str, tally: str) -> Update:
     """Move a marker to a tally, if it is as read."""
-    values: dict[str, attributes.AttributeValue] = {":tally": {"S": tally}}
-    if not before:
-        condition = "attribute_not_exists(behind)"
-    else:
-        condition = "behind = :before"
-        values[":before"] = {"S": before}
+    condition = "behind = :before" if before else "attribute_not_exists(behind)"
+    values = attributes.to_image({":tally": tally, ":before": before or None})
     return Update(marker, "SET behind = :tally", condition, values=values)

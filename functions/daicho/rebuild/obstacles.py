@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from daicho.plan import Ledger
-from daicho.rebuild.recounts import list_recounts, select_blocking
+from daicho.rebuild.recounts import list_recounts, render_aggregate, select_blocking
 from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
@@ -52,8 +52,8 @@ def find_obstacles(
         found.append("batches are in the failure bucket: daicho redrive applies them")
     waiting = select_blocking(list_recounts(store), ledger, entities)
     if waiting:
-        tallies = [entry.tally for entry in waiting][:MAX_NAMED]
-        aggregates = sorted({entry.aggregate for entry in waiting})[:MAX_NAMED]
+        tallies = waiting[:MAX_NAMED]
+        aggregates = sorted(set(map(render_aggregate, waiting)))[:MAX_NAMED]
         found.append(
             f"{len(waiting)} tallies wait for a recount ({', '.join(tallies)}): daicho generation "
             f"{' '.join(f'--recount {name}' for name in aggregates)} makes a new instance"

@@ -29,44 +29,19 @@ class PageCounts:
 
 
 @dataclass(frozen=True)
-class TouchRate:
-    """Writes touches at a limited rate. ``retry_budget``: the time of the step."""
-
-    limiter: RateLimiter
-    retry_budget: RetryBudget
-
-    def write(self, units: float, send: Callable[[], bool]) -> bool:
-        """Send a touch of so many write units; whether it changed an item.
-
-        One that is throttled lowers the rate and is sent again, alone.
-
-        Raises:
-            ThrottledError: it was throttled until the time was over.
-        """
-        failure: ThrottledError | None = None
-        for _ in self.retry_budget.count_attempts():
-            self.limiter.wait(units)
-            try:
-                return send()
-            except ThrottledError as error:
-                self.limiter.slow_down()
-                failure = error
-        raise failure or ThrottledError("no time was left for it")
-
-
-@dataclass(frozen=True)
 class PageTouch:
-    """The touches of a page of older items.
+    """The touches of a page of older items, at a limited rate.
 
-    ``targets``: the generation that the items of each entity get. ``record_finding`` is called
-    before anything is written.
+    ``targets``: the generation that the items of each entity get. ``retry_budget``: the time of the
+    step. ``record_finding`` is called before anything is written.
     """
 
     store: Table
     ledger: Ledger
     targets: Mapping[str, int]
     now: Callable[[], dt.datetime]
-    rate: TouchRate
+    limiter: RateLimiter
+    retry_budget: RetryBudget
     record_finding: Callable[[], None] = lambda: None
 
     def run(self, page: ItemPage) -> PageCounts:
@@ -86,16 +61,26 @@ class PageTouch:
         return counts
 
     def _touch_item(self, image: Image) -> bool:
-        """Touch an item; False if it has expired or changed since it was read."""
+        """Touch an item; False if it has expired or changed since it was read.
+
+        A touch that is throttled lowers the rate and is sent again, alone.
+
+        Raises:
+            ThrottledError: it was throttled until the time was over.
+        """
         touch = self._plan_touch(image)
         self.record_finding()
-
-        def send() -> bool:
-            # At a low rate, or while the table is throttled, the wait may have been long.
-            latest = self._plan_touch(image) if touch.is_outdated(self.now()) else touch
-            return not latest.is_late(self.now()) and latest.send(self.store)
-
-        return self.rate.write(touch.units, send)
+        failure: ThrottledError | None = None
+        for _ in self.retry_budget.count_attempts():
+            self.limiter.wait(touch.units)
+            try:
+                # At a low rate, or while the table is throttled, the wait may have been long.
+                latest = self._plan_touch(image) if touch.is_outdated(self.now()) else touch
+                return not latest.is_late(self.now()) and latest.send(self.store)
+            except ThrottledError as error:
+                self.limiter.slow_down()
+                failure = error
+        raise failure or ThrottledError("no time was left for it")
 
     def _plan_touch(self, image: Image) -> Touch:
         """Plan the touch of an item, and check that no other item has what belongs to it.

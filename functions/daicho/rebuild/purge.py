@@ -15,36 +15,26 @@ what was not deleted.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable
-from dataclasses import field
-
-from daicho.jobs.lease import JobStore, is_under_way
+from daicho.jobs.lease import is_under_way
 from daicho.jobs.step import JobStep
-from daicho.layout.backfill_state import (
-    BackfillState,
-    build_backfill_key,
-    purge_update,
-    render_instance,
-)
-from daicho.plan import Ledger
-from daicho.rebuild.job import BLOCKED_WAIT_S, DEPLOYMENT_WAIT_S, TableStep
-from daicho.rebuild.purge_job import PurgeJob, choose_instances, find_purge, list_unpurged
+from daicho.layout.backfill_state import purge_update, render_instance
+from daicho.rebuild.purge_job import PurgeJob, choose_instances, list_unpurged
 from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
-from daicho.rebuild.rebuild import SEGMENTS
 from daicho.rebuild.requests import find_job
-from daicho.rebuild.touches import MAX_PARALLELISM
+from daicho.rebuild.table_step import (
+    BLOCKED_WAIT_S,
+    DEPLOYMENT_WAIT_S,
+    TableDependencies,
+    TableStep,
+)
 from daicho.release.states import read_stage_states
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
-from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.item_key import get_key
-from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
+from daicho.storage.parallel_scan import ScanRound
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import ItemPage
-from daicho.storage.table import Table
 from daicho.tenants.item_remover import WRITES_PER_REQUEST
 
 REBUILD_WAIT_S = 120
@@ -52,76 +42,16 @@ REBUILD_WAIT_S = 120
 2,700 steps, and a rebuild of a large table takes days."""
 
 
-@dataclass(frozen=True)
-class Purge:
-    """The dependencies of a purge.
-
-    ``settle``: seconds after which every attempt has ended that ran when the last deployment was
-    over. ``read`` limits read units a second.
-    """
-
-    store: Table
-    ledger: Ledger
-    jobs: JobStore
-    now: Callable[[], dt.datetime]
-    settle: int
-    segments: int = SEGMENTS
-    parallelism: int = MAX_PARALLELISM
-    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
-
-    @classmethod
-    def build(
-        cls,
-        settings: Settings,
-        store: Table,
-        ledger: Ledger,
-        *,
-        threads: int,
-        now: Callable[[], dt.datetime],
-    ) -> Purge:
-        """Build the purge of a deployed stack."""
-        return cls(
-            store,
-            ledger,
-            JobStore(store, now),
-            now,
-            settle=settings.settle_seconds,
-            parallelism=min(MAX_PARALLELISM, threads),
-            read=RateLimiter(settings.scan_units),
-        )
-
-    def run_step(self, id: str, retry_budget: RetryBudget) -> JobStep:
-        """Do as much work as there is time for. ``id``: of the job; another one replaced it if not.
-
-        Raises:
-            StoreError: a store fails; the next step continues.
-        """
-        job = find_purge(self.store)
-        if job is None or job.id != id or job.state == "succeeded":
-            return JobStep(done=True)
-        if (wait := job.compute_wait(self.now())) > 0:
-            return JobStep(done=False, wait=wait)
-        return _Step(self, job, retry_budget).run()
-
-    def fail_job(self, id: str, reason: str) -> None:
-        """Record that nobody works on the purge any more. A new request begins it again."""
-        job = find_purge(self.store)
-        if job is not None and job.id == id and job.state != "succeeded":
-            job.state, job.reason = "failed", reason[:1000]
-            self.jobs.save(job)
-
-
-class _Step(TableStep):
+class PurgeStep(TableStep[PurgeJob]):
     """One step of a purge."""
 
-    def __init__(self, on: Purge, job: PurgeJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
-        self._on, self._job, self._budget = on, job, retry_budget
+    def __init__(self, on: TableDependencies, job: PurgeJob, retry_budget: RetryBudget) -> None:
+        super().__init__(on, job, retry_budget)
         self._written = RateLimiter(job.rate)
 
     def run(self) -> JobStep:
         """Continue the pass, or wait for what has to be over before it."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         job.state, job.waits, job.reason = "running", "", ""
         if (waiting := self._follow_release()) is not None:
             return waiting
@@ -141,7 +71,7 @@ class _Step(TableStep):
 
     def _follow_release(self) -> JobStep | None:
         """Wait for a rebuild, a deployment, or the end of what ran before it."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         for entity, instances in job.instances.items():
             disabled = set(map(render_instance, on.ledger.list_disabled(entity)))
             if not disabled.issuperset(instances):
@@ -154,39 +84,35 @@ class _Step(TableStep):
 
     def _delete_items(self) -> bool:
         """Scan and delete; whether the pass is at its end."""
-        on, job = self._on, self._job
-        position = ScanSegments.resume(job.segments, on.segments)
+        job = self.job
 
-        def save_round(scan_round: ScanRound[int]) -> None:
-            job.segments = position.to_json()
+        def count(scan_round: ScanRound[int]) -> dict[str, float]:
             job.seen += scan_round.scanned
-            read, written = on.store.units.take_total()
-            job.add_counts(deleted=sum(scan_round.results), read_units=read, write_units=written)
-            self.save_at_intervals()
+            return {"deleted": sum(scan_round.results)}
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_items_of(job.instances, consistent=job.passes > 1)
-        return ParallelScan(on.store, scan, self._delete_page, on.parallelism, on.read).run(
-            position, self._budget, save_round
-        )
+        return self.scan(scan, self._delete_page, count)
 
     def _delete_page(self, page: ItemPage) -> int:
         """Delete what a page has of the instances; returns the number of items."""
-        images = [image for image in page.items if is_item_of(self._job.instances, image)]
+        images = [image for image in page.items if is_item_of(self.job.instances, image)]
         if images:
             self.record_finding()
         for begin in range(0, len(images), WRITES_PER_REQUEST):
             some = images[begin : begin + WRITES_PER_REQUEST]
             self._written.wait(sum(map(estimate_units, some)))
-            self._on.store.batch_write(deletes=[get_key(image) for image in some])
+            self.on.store.batch_write(deletes=[get_key(image) for image in some])
         return len(images)
 
     def _finish(self) -> JobStep:
         """Record what is purged. What another release disabled meanwhile is purged then."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         for entity, instances in job.instances.items():
-            state = self._read_state(entity)
-            if state is not None and not try_update(on.store, purge_update(state, instances)):
+            state = self.find_state(entity)
+            if state is None:
+                continue
+            if not try_update(on.store, purge_update(state, instances)):
                 return self.wait(DEPLOYMENT_WAIT_S)
         if more := list_unpurged(on.ledger, read_stage_states(on.store).states):
             job.instances = choose_instances(more)
@@ -195,7 +121,3 @@ class _Step(TableStep):
         job.state, job.finished_at = "succeeded", keys.render_instant(on.now())
         self.save()
         return JobStep(done=True)
-
-    def _read_state(self, entity: str) -> BackfillState | None:
-        item = self._on.store.get(build_backfill_key(entity), consistent=True)
-        return None if item is None else BackfillState.parse(entity, item)

@@ -15,156 +15,59 @@ only what was not touched.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import replace
 
-from daicho.archive.reader import ArchiveReader
-from daicho.errors import StoreError
-from daicho.jobs.lease import JobStore, OvertakenError
 from daicho.jobs.step import SAVE_INTERVAL, JobStep
-from daicho.layout.backfill_state import (
-    BackfillState,
-    build_backfill_key,
-    complete_update,
-    progress_update,
-)
-from daicho.plan import Ledger, NewerGenerationError
-from daicho.rebuild.job import (
-    BLOCKED_WAIT_S,
-    DEPLOYMENT_WAIT_S,
-    MAX_NAMED,
-    RebuildJob,
-    SpeedMeter,
-    TableStep,
-)
-from daicho.rebuild.kept_parts import KeptParts
+from daicho.layout.backfill_state import complete_update, progress_update
+from daicho.plan import NewerGenerationError
+from daicho.rebuild.job import MAX_NAMED, RebuildJob, SpeedMeter
 from daicho.rebuild.kept_phase import KeptPhase
 from daicho.rebuild.obstacles import find_obstacles
-from daicho.rebuild.page_touch import PageCounts, PageTouch, TouchRate
+from daicho.rebuild.page_touch import PageCounts, PageTouch
 from daicho.rebuild.recounts import remove_replaced_recounts
-from daicho.rebuild.requests import find_job
-from daicho.rebuild.touches import MAX_PARALLELISM, select_older_items
+from daicho.rebuild.table_step import (
+    BLOCKED_WAIT_S,
+    DEPLOYMENT_WAIT_S,
+    TableDependencies,
+    TableStep,
+)
+from daicho.rebuild.touches import select_older_items
 from daicho.release.older_writers import LEASE_S
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
-from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.bucket import Bucket
-from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
-from daicho.storage.protocols import DescribesStream, try_update
-from daicho.storage.table import Table
+from daicho.storage.parallel_scan import ScanRound
+from daicho.storage.protocols import try_update
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
-SEGMENTS = 32
 OLDER_LOCK_FILE = "this function has an older lock file than the stage"
 QUIET_S = LEASE_S + 31.0
 """Longer than an announcement of older writers is valid and a request takes, in seconds."""
 
 
-@dataclass(frozen=True)
-class Rebuild:
-    """The dependencies of a rebuild.
-
-    ``settle``: seconds after which every writer has ended that was running when the rebuild was
-    requested. ``read`` limits read units a second. ``archive``: None without an archive.
-    ``dirty_shards``: how many partitions dirty marks are spread over.
-    """
-
-    store: Table
-    stream: DescribesStream
-    failures: Bucket
-    ledger: Ledger
-    jobs: JobStore
-    now: Callable[[], dt.datetime]
-    settle: int
-    segments: int = SEGMENTS
-    parallelism: int = MAX_PARALLELISM
-    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
-    archive: ArchiveReader | None = None
-    dirty_shards: int = 1
-
-    @classmethod
-    def build(
-        cls,
-        settings: Settings,
-        store: Table,
-        stream: DescribesStream,
-        failures: Bucket,
-        ledger: Ledger,
-        archive: ArchiveReader | None,
-        *,
-        threads: int,
-        now: Callable[[], dt.datetime],
-    ) -> Rebuild:
-        """Build the rebuild of a deployed stack."""
-        return cls(
-            store,
-            stream,
-            failures,
-            ledger,
-            JobStore(store, now),
-            now,
-            settle=settings.settle_seconds,
-            parallelism=min(MAX_PARALLELISM, threads),
-            read=RateLimiter(settings.scan_units),
-            archive=archive,
-            dirty_shards=settings.dirty_shards,
-        )
-
-    def run_step(self, retry_budget: RetryBudget, id: str | None = None) -> JobStep:
-        """Do as much work as there is time for.
-
-        ``id``: of the job that the caller works on. If there is another one, another caller does.
-
-        Raises:
-            StoreError: a store fails; the next step continues.
-        """
-        job = find_job(self.store)
-        if job is None or job.state in ("succeeded", "paused") or id not in (None, job.id):
-            return JobStep(done=True)
-        if (wait := job.compute_wait(self.now())) > 0:
-            return JobStep(done=False, wait=wait)
-        try:
-            return _Step(self, job, retry_budget).run()
-        except OvertakenError:
-            # The command changed it, for example its rate: the next step reads it.
-            return JobStep(done=False)
-
-    def build_page_touch(self, job: RebuildJob, retry_budget: RetryBudget) -> PageTouch:
-        """The work on a page of older items. It does not change the job."""
-        limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
-        rate = TouchRate(limiter, retry_budget)
-        return PageTouch(self.store, self.ledger, job.targets, self.now, rate)
-
-    def fail_job(self, reason: str, id: str | None = None) -> None:
-        """Record that nobody works on the rebuild any more. A new request continues it."""
-        job = find_job(self.store)
-        if job is not None and job.state in ("running", "blocked") and id in (None, job.id):
-            job.state, job.reason = "failed", reason[:1000]
-            self.jobs.save(job)
-
-
-class _Step(TableStep):
+class RebuildStep(TableStep[RebuildJob]):
     """One step of a rebuild."""
 
-    def __init__(self, on: Rebuild, job: RebuildJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
-        self._on, self._job, self._budget = on, job, retry_budget
+    def __init__(self, on: TableDependencies, job: RebuildJob, retry_budget: RetryBudget) -> None:
+        super().__init__(on, job, retry_budget)
         self._shown = on.now()
-        page_touch = on.build_page_touch(job, retry_budget)
-        self._page_touch = replace(page_touch, record_finding=self.record_finding)
-        self._limiter = page_touch.rate.limiter
+        self._limiter = RateLimiter(job.rate, effective=job.effective_rate or None)
+        self._page_touch = PageTouch(
+            store=on.store,
+            ledger=on.ledger,
+            targets=job.targets,
+            now=on.now,
+            limiter=self._limiter,
+            retry_budget=retry_budget,
+            record_finding=self.record_finding,
+        )
         self._speed = SpeedMeter(on.now)
-        kept = KeptParts(on.store, on.stream, on.archive, on.ledger, on.now, on.dirty_shards)
-        kept = replace(kept, parallelism=on.parallelism, read=on.read, written=self._limiter)
-        self._kept = KeptPhase(kept, job, self._read_state, self.save)
+        self._kept = KeptPhase(self, self._limiter)
 
     def run(self) -> JobStep:
         """Continue the pass or its proof."""
-        job = self._job
+        job = self.job
         job.state, job.waits, job.reason = "running", "", ""
         if (waiting := self._follow_release()) is not None:
             return waiting
@@ -183,8 +86,8 @@ class _Step(TableStep):
         Items get only a generation that was released: until then, an earlier ledger may come back.
         A function whose ledger is not released yet waits.
         """
-        job, ledger = self._job, self._on.ledger
-        newest = {entity: self._read_state(entity).newest for entity in job.targets}
+        job, ledger = self.job, self.on.ledger
+        newest = {entity: self.read_state(entity).newest for entity in job.targets}
         known = {entity: ledger.newest_generation(entity).number for entity in newest}
         if any(known[entity] < newest[entity] for entity in newest):
             return self.block(OLDER_LOCK_FILE)
@@ -205,55 +108,48 @@ class _Step(TableStep):
         Code that writes an older generation announces it. If none does from now until the end of
         the pass, the pass finds whatever older code has written.
         """
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         job.phase, job.passes = "touch", job.passes + 1
         job.began, job.segments, job.seen, job.items_per_second = "", None, 0, 0.0
-        job.older_seen = {entity: self._read_state(entity).older_seen for entity in job.targets}
+        job.older_seen = {entity: self.read_state(entity).older_seen for entity in job.targets}
         return self.wait(math.ceil(min(on.settle, QUIET_S)))
 
     # --- Touching -----------------------------------------------------------------------------
 
     def _begin_pass(self) -> None:
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         job.began, job.seen, job.segments, job.left = keys.render_instant(on.now()), 0, None, {}
         job.taken = 0
         self.save()
 
     def _touch_items(self) -> bool:
         """Scan and touch; whether the pass is at its end."""
-        on, job = self._on, self._job
-        position = ScanSegments.resume(job.segments, on.segments)
+        job = self.job
 
-        def save_round(scan_round: ScanRound[PageCounts]) -> None:
-            job.segments = position.to_json()
+        def count(scan_round: ScanRound[PageCounts]) -> dict[str, float]:
             job.seen += scan_round.scanned
-            read, written = on.store.units.take_total()
-            job.add_counts(
-                touched=sum(counts.touched for counts in scan_round.results),
-                read_units=read,
-                write_units=written,
-            )
             for counts in scan_round.results:
                 job.taken += counts.taken
                 for item, reason in counts.left.items():
                     if len(job.left) < MAX_NAMED:
                         job.left[item] = reason
-            job.effective_rate = self._limiter.effective or job.rate
-            self._speed.measure(job)
-            # A round is all that is repeated if this function is killed.
-            self.save()
-            if on.now() >= self._shown + SAVE_INTERVAL:
-                self._show_progress()
+            return {"touched": sum(counts.touched for counts in scan_round.results)}
 
         self._speed.begin(job)
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = select_older_items(job.targets, consistent=job.passes > 1)
-        return ParallelScan(on.store, scan, self._page_touch.run, on.parallelism, on.read).run(
-            position, self._budget, save_round
-        )
+        return self.scan(scan, self._page_touch.run, count)
+
+    def save_round(self) -> None:
+        """Save the job: a round is all that is repeated if this function is killed."""
+        self.job.effective_rate = self._limiter.effective or self.job.rate
+        self._speed.measure(self.job)
+        self.save()
+        if self.on.now() >= self._shown + SAVE_INTERVAL:
+            self._show_progress()
 
     def _finish_pass(self) -> JobStep:
-        job = self._job
+        job = self.job
         job.total = job.seen
         if job.passes > 1 and job.finding_pass < job.passes:
             job.phase = "prove"
@@ -264,7 +160,7 @@ class _Step(TableStep):
     # --- Proving ------------------------------------------------------------------------------
 
     def _prove(self) -> JobStep:
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         if job.left and (not job.without or job.taken):
             reason = _describe_left(job)
             step = self._restart()
@@ -276,9 +172,9 @@ class _Step(TableStep):
         # The event filter passes no heartbeat of an entity that derives nothing.
         derived = tuple(each for each in entities if each in on.ledger.derived_types)
         run = HeartbeatRun(f"{job.id}-{job.passes}", derived)
-        progress = watcher.watch(run, self._budget)
+        progress = watcher.watch(run, self.budget)
         waiting = "" if progress.has_passed else str(progress)
-        if waiting := waiting or self._kept.wait_for_archiver(run.id, self._budget):
+        if waiting := waiting or self._kept.wait_for_archiver(run.id):
             job.reason = waiting
             self.save()
             return JobStep(done=False)
@@ -290,16 +186,13 @@ class _Step(TableStep):
 
     def _fill_kept_parts(self) -> JobStep:
         """Complete aggregates that keep what expired; then switch the readers."""
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         try:
-            outcome = self._kept.fill(self._budget)
+            step = self._kept.fill()
         except NewerGenerationError:  # a release came meanwhile, and its rows are archived
             return self.block(OLDER_LOCK_FILE)
-        if outcome.blocked:
-            return self.block(outcome.blocked)
-        if not outcome.finished:
-            job.reason = outcome.waiting
-            return self.wait(outcome.wait)
+        if step is not None:
+            return step
         if {self._complete(entity) for entity in job.targets} != {True}:
             # Older code wrote meanwhile, or another deployment came.
             return self._restart()
@@ -310,30 +203,22 @@ class _Step(TableStep):
 
     def _complete(self, entity: str) -> bool:
         """Switch the readers of an entity; False if it has to be touched again."""
-        job = self._job
+        job = self.job
         generation = job.targets[entity]
-        state = self._read_state(entity)
+        state = self.read_state(entity)
         lacking = self._kept.record_lacking(state)
         if state.oldest >= generation and state.lacking == lacking:
             return True
         began = replace(state, older_seen=job.older_seen[entity])
-        return try_update(
-            self._on.store, complete_update(began, generation, lacking, self._on.now())
-        )
+        return try_update(self.on.store, complete_update(began, generation, lacking, self.on.now()))
 
     # --- The job's item -----------------------------------------------------------------------
 
-    def _read_state(self, entity: str) -> BackfillState:
-        item = self._on.store.get(build_backfill_key(entity), consistent=True)
-        if item is None:
-            raise StoreError(f"{entity} has no backfill item: deploy the stack first")
-        return BackfillState.parse(entity, item)
-
     def _show_progress(self) -> None:
         """Let readers say in a 503 how far the rebuild is."""
-        self._shown = self._on.now()
-        for entity in self._job.targets:
-            try_update(self._on.store, progress_update(entity, self._job.percent))
+        self._shown = self.on.now()
+        for entity in self.job.targets:
+            try_update(self.on.store, progress_update(entity, self.job.percent))
 
 
 def _describe_left(job: RebuildJob) -> str:

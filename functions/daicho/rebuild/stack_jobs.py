@@ -2,65 +2,50 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable
-
-from daicho.archive.reader import ArchiveReader
+from daicho.jobs.lease import OvertakenError
 from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.jobs.step import JobStep
-from daicho.plan import Ledger
-from daicho.rebuild.purge import Purge
-from daicho.rebuild.rebuild import Rebuild
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.purge import PurgeStep
+from daicho.rebuild.purge_job import PurgeJob, find_purge
+from daicho.rebuild.rebuild import RebuildStep
+from daicho.rebuild.requests import find_job
+from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.retry import RetryBudget
-from daicho.runtime.settings import Settings
-from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import DescribesStream
-from daicho.storage.table import Table
 
 
-@dataclass(frozen=True)
-class StackJobs:
+class StackJobs(TableDependencies):
     """The rebuild, and the purge. A job is named as in the input of the state machine."""
 
-    rebuild: Rebuild
-    purge: Purge
-
-    @classmethod
-    def build(
-        cls,
-        settings: Settings,
-        store: Table,
-        stream: DescribesStream,
-        failures: Bucket,
-        ledger: Ledger,
-        archive: ArchiveReader | None,
-        *,
-        threads: int,
-        now: Callable[[], dt.datetime],
-    ) -> StackJobs:
-        """Build the jobs of a deployed stack, with the field migrations of its code."""
-        ledger = ledger.with_migrations(settings.migration_package)
-        return cls(
-            Rebuild.build(
-                settings, store, stream, failures, ledger, archive, threads=threads, now=now
-            ),
-            Purge.build(settings, store, ledger, threads=threads, now=now),
-        )
-
-    def run_step(self, job: str, retry_budget: RetryBudget) -> JobStep:
-        """Do as much work on a job as there is time for.
+    def run_step(self, name: str, retry_budget: RetryBudget) -> JobStep:
+        """Do as much work on a job as there is time for. Nothing if another job has replaced it.
 
         Raises:
             StoreError: a store fails; the next step continues.
         """
-        if job.startswith(PURGE_PREFIX):
-            return self.purge.run_step(job.removeprefix(PURGE_PREFIX), retry_budget)
-        return self.rebuild.run_step(retry_budget, job)
+        job = self._find_job(name)
+        if job is None or job.state in ("succeeded", "paused"):
+            return JobStep(done=True)
+        if (wait := job.compute_wait(self.now())) > 0:
+            return JobStep(done=False, wait=wait)
+        if isinstance(job, PurgeJob):
+            return PurgeStep(self, job, retry_budget).run()
+        try:
+            return RebuildStep(self, job, retry_budget).run()
+        except OvertakenError:
+            # The command changed it, for example its rate: the next step reads it.
+            return JobStep(done=False)
 
-    def fail_job(self, job: str, reason: str) -> None:
+    def fail_job(self, name: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
-        if job.startswith(PURGE_PREFIX):
-            self.purge.fail_job(job.removeprefix(PURGE_PREFIX), reason)
-        else:
-            self.rebuild.fail_job(reason, job)
+        job = self._find_job(name)
+        if job is not None and job.state in ("running", "blocked"):
+            job.state, job.reason = "failed", reason[:1000]
+            self.jobs.save(job)
+
+    def _find_job(self, name: str) -> RebuildJob | PurgeJob | None:
+        """The job of this name; None if the table has another one by now."""
+        job: RebuildJob | PurgeJob | None = find_job(self.store)
+        if name.startswith(PURGE_PREFIX):
+            name, job = name.removeprefix(PURGE_PREFIX), find_purge(self.store)
+        return job if job is not None and job.id == name else None

@@ -13,11 +13,11 @@ from daicho.layout.backfill_state import BackfillState, is_complete, render_inst
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, ListingPlan, UniquePlan
 from daicho.plan.instances import (
     DeclarationPlan,
-    DerivedPlan,
     can_answer_for,
     list_declarations,
     list_retiring,
 )
+from daicho.plan.model import DerivedPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 
 DeclarationKind = Literal["search", "listing", "aggregate", "counter", "unique", "migration"]

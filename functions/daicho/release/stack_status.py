@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from botocore.config import Config
-
-from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.sessions import open_client
+from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.sessions import build_config, open_client
 
 
 def is_going_back(stack: str) -> bool:
@@ -14,12 +12,7 @@ def is_going_back(stack: str) -> bool:
     Raises:
         StoreError: CloudFormation does not answer.
     """
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=1.0, read_timeout=5.0
-    )
-    client = open_client("cloudformation", config)
-    try:
+    client = open_client("cloudformation", build_config(attempts=5))
+    with translate_errors(f"describe the stack {stack}"):
         (found,) = client.describe_stacks(StackName=stack)["Stacks"]
-    except AWS_ERRORS as error:
-        raise translate_error(error, f"describe the stack {stack}") from error
     return "ROLLBACK" in found["StackStatus"]

@@ -4,8 +4,6 @@ A module assigns the result of `lazy_attributes` or `lazy_imports` to its ``__ge
 
 - ``daicho``, because its public names load Pydantic and the declarations. A stream function must
   load neither, and it imports ``daicho`` with each module of it.
-- ``daicho.web.openapi`` and ``daicho.web.routes``, because the API rarely describes itself, and
-  most commands need neither. They take from 65 ms to half a second of CPU.
 - Each module of ``handlers``. Lambda accesses ``handler`` in its init phase, right after the
   import, and it is wired then; an import alone reads no environment and opens no client.
 """

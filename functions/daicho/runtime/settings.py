@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from daicho.errors import SettingsError
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.token_claims import (
-    GROUPS_CLAIM,
-    MACHINE_ROLES_CLAIM,
-    SUBJECT_CLAIM,
-    TENANT_CLAIM,
-)
+from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 
 Stage = Literal["local", "dev", "prod"]
 MAX_DIRTY_SHARDS = 256
@@ -25,7 +20,18 @@ LOCK_FILE = CODE / LOCK_FILE_NAME
 UPLOAD_SECONDS = 15 * 60
 """The longest time for which a URL to upload an object is valid."""
 _CONSOLE = "CONSOLE_"
-
+_TEXTS = (
+    *("ARCHIVE_BUCKET", "FAILURE_BUCKET", "OBJECT_BUCKET", "JOB_MACHINE", "API_URL", "DASHBOARD"),
+    *("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION"),
+    *("DOMAIN_PACKAGE", "MIGRATION_PACKAGE"),
+)
+"""The variables that are texts. Each is the setting of its name in lower case, as numbers are."""
+_NUMBERS = {
+    "DIRTY_SHARDS": MAX_DIRTY_SHARDS,
+    **dict.fromkeys(("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS")),
+    **dict.fromkeys(("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS")),
+}
+"""The variables that are whole numbers, and the highest value that this module checks, if any."""
 
 MIN_FILTER_SPREAD_S = 90
 """Seconds for which Lambda may apply a changed event filter to some invocations only. Rule 28
@@ -47,8 +53,8 @@ class Settings:
     figures have an ``as_of``; 0: they have none.
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
-    migrations, empty for none. ``tenant_claim``, ``groups_claims``, ``subject_claim``: the names of
-    claims of a token. ``dashboard``: the address of the dashboard.
+    migrations, empty for none. ``claim_names``: those of a token. ``dashboard``: the address of the
+    dashboard.
     ``lock_file``: the generations; a relative path begins at the folder of the function's code,
     which holds the package `daicho`.
     ``console``: the stage and the variables ``CONSOLE_*``, by the rest of their lower-case names;
@@ -77,9 +83,7 @@ class Settings:
     heartbeat_seconds: int = 0
     domain_package: str = "domains"
     migration_package: str = ""
-    tenant_claim: str = TENANT_CLAIM
-    groups_claims: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
-    subject_claim: str = SUBJECT_CLAIM
+    claim_names: ClaimNames = COGNITO_CLAIMS
     lock_file: Path = LOCK_FILE
     console: Mapping[str, str] | None = None
 
@@ -100,62 +104,21 @@ class Settings:
         if emulated == "true" and stage != "local":
             wrong.append("EMULATED_STREAM is for STAGE local only")
         console = _parse_one_of(environ, "CONSOLE", ("true", "false"), "true", wrong)
-        shards = _parse_dirty_shards(environ, wrong)
-        numbers = {name: _parse_whole_number(environ, name, wrong) for name in _NUMBERS}
-        upload = numbers["UPLOAD_SECONDS"]
+        given: dict[str, Any] = {name: environ.get(name) for name in ("TABLE_NAME", *_TEXTS)}
+        for name, most in _NUMBERS.items():
+            given[name] = _parse_number(environ, name, most, wrong)
+        upload = given["UPLOAD_SECONDS"]
         if upload > UPLOAD_SECONDS:
             wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
         if wrong:
             raise SettingsError("; ".join(wrong))
-        return cls._read(
-            environ,
-            stage,
-            shards,
-            numbers,
-            is_emulated=emulated == "true",
-            has_console=console == "true",
-        )
-
-    @classmethod
-    def _read(
-        cls,
-        environ: Mapping[str, str],
-        stage: str,
-        shards: int,
-        numbers: Mapping[str, int],
-        *,
-        is_emulated: bool,
-        has_console: bool,
-    ) -> Settings:
-        """The settings of an environment that was checked."""
         return cls(
-            table_name=environ["TABLE_NAME"],
+            **{name.lower(): value for name, value in given.items() if value},
             stage=stage,  # type: ignore[arg-type]  # checked against Stage before
-            dirty_shards=shards,
-            emulated_stream=is_emulated,
-            archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
-            failure_bucket=environ.get("FAILURE_BUCKET", ""),
-            object_bucket=environ.get("OBJECT_BUCKET", ""),
-            project_function=environ.get("PROJECT_FUNCTION", ""),
-            archive_function=environ.get("ARCHIVE_FUNCTION", ""),
-            job_machine=environ.get("JOB_MACHINE", ""),
-            audit_function=environ.get("AUDIT_FUNCTION", ""),
-            dashboard=environ.get("DASHBOARD", ""),
-            settle_seconds=numbers["SETTLE_SECONDS"],
-            scan_units=numbers["SCAN_UNITS"],
-            rebuild_units=numbers["REBUILD_UNITS"],
-            upload_seconds=numbers["UPLOAD_SECONDS"] or UPLOAD_SECONDS,
-            filter_spread_seconds=numbers["FILTER_SPREAD_SECONDS"],
-            retirement_seconds=numbers["RETIREMENT_SECONDS"],
-            heartbeat_seconds=numbers["HEARTBEAT_SECONDS"],
-            api_url=environ.get("API_URL", ""),
-            domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
-            migration_package=environ.get("MIGRATION_PACKAGE", ""),
-            tenant_claim=environ.get("TENANT_CLAIM") or cls.tenant_claim,
-            groups_claims=tuple(environ.get("GROUPS_CLAIMS", "").split()) or cls.groups_claims,
-            subject_claim=environ.get("SUBJECT_CLAIM") or cls.subject_claim,
+            emulated_stream=emulated == "true",
+            claim_names=_read_claim_names(environ),
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
-            console=_read_console(environ) if has_console else None,
+            console=_read_console(environ) if console == "true" else None,
         )
 
     def check_filter_spread(self) -> int:
@@ -173,6 +136,14 @@ class Settings:
         return spread
 
 
+def _read_claim_names(environ: Mapping[str, str]) -> ClaimNames:
+    return ClaimNames(
+        environ.get("TENANT_CLAIM") or COGNITO_CLAIMS.tenant,
+        tuple(environ.get("GROUPS_CLAIMS", "").split()) or COGNITO_CLAIMS.groups,
+        environ.get("SUBJECT_CLAIM") or COGNITO_CLAIMS.subject,
+    )
+
+
 def _read_console(environ: Mapping[str, str]) -> Mapping[str, str]:
     names = [name for name in environ if name.startswith(_CONSOLE)]
     given = {name.removeprefix(_CONSOLE).lower(): environ[name] for name in names}
@@ -188,27 +159,13 @@ def _parse_one_of(
     return value
 
 
-_NUMBERS = (
-    *("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS"),
-    *("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS"),
-)
-"""The variables that are whole numbers."""
-
-
-def _parse_dirty_shards(environ: Mapping[str, str], wrong: list[str]) -> int:
-    shards = environ.get("DIRTY_SHARDS") or "16"
-    if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
-        wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        return 0
-    return int(shards)
-
-
-def _parse_whole_number(environ: Mapping[str, str], name: str, wrong: list[str]) -> int:
-    """A number from 1; 0 if the variable is not set."""
+def _parse_number(environ: Mapping[str, str], name: str, most: int | None, wrong: list[str]) -> int:
+    """A number from 1; 0 if the variable is not set, or is wrong."""
     value = environ.get(name)
     if not value:
         return 0
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        wrong.append(f"{name} is {value!r}, not a number from 1")
-        return 0
-    return int(value)
+    is_number = value.isascii() and value.isdigit()
+    if is_number and int(value) >= 1 and (most is None or int(value) <= most):
+        return int(value)
+    wrong.append(f"{name} is {value!r}, not a number from 1{f' to {most}' if most else ''}")
+    return 0

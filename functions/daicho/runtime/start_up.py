@@ -9,9 +9,9 @@ the process ends.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from daicho.runtime.lazy_names import lazy_attributes
@@ -29,14 +29,16 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def build_on_access(module: str, build: Callable[[], Any]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a handler's module: ``handler`` is built when Lambda accesses it."""
-    makers: Mapping[str, Callable[[], Any]] = {"handler": partial(_build_handler, build)}
-    return lazy_attributes(module, makers)
+def build_on_access(module: str, build: Callable[[Mapping[str, str]], Any]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a handler's module: ``handler`` is built when Lambda accesses it.
 
+    ``build`` gets the environment.
+    """
 
-def _build_handler(build: Callable[[], Any]) -> Any:
-    with pause_garbage_collection():
-        handler = build()
-        gc.freeze()
-        return handler
+    def build_handler() -> Any:
+        with pause_garbage_collection():
+            handler = build(os.environ)
+            gc.freeze()
+            return handler
+
+    return lazy_attributes(module, {"handler": build_handler})

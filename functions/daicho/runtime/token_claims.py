@@ -15,6 +15,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from daicho.runtime.frozen_dataclasses import dataclass
+
 TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 """A tenant's name, as a token contains it."""
 ROLE = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
@@ -26,6 +28,22 @@ MACHINE_ROLES_CLAIM = "custom:role"
 """A trigger cannot add a claim that begins with ``cognito:``, so machines have this one."""
 SUBJECT_CLAIM = "sub"
 """The claims of the stack's user pool by default."""
+
+
+@dataclass(frozen=True)
+class ClaimNames:
+    """The names of the claims that the API reads.
+
+    ``groups``: the roles of a caller are the groups of all these claims.
+    """
+
+    tenant: str = TENANT_CLAIM
+    groups: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
+    subject: str = SUBJECT_CLAIM
+
+
+COGNITO_CLAIMS = ClaimNames()
+"""Those of the stack's own user pool."""
 OPERATOR = "operator"
 """The group of those who operate a stack: they may call the routes under ``/ops``."""
 
@@ -43,19 +61,21 @@ def list_machine_scopes(tenant: str, roles: Sequence[str]) -> list[str]:
     return [f"{TENANT_SCOPE}{tenant}", *(f"{ROLE_SCOPE}{role}" for role in roles)]
 
 
-def add_claims(event: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def add_claims(event: Mapping[str, Any], names: ClaimNames) -> dict[str, Any]:
     """The event with the claims of the access token in its response.
 
-    ``names``: the claims that the API reads, the tenant's first. The ID token stays as it is.
+    ``names``: the claims that the API reads. The ID token stays as it is.
     """
     request = event.get("request") or {}
     if event.get("triggerSource") == CLIENT_CREDENTIALS_SOURCE:
-        claims = _read_scopes(request.get("scopes") or (), names[0])
+        claims = _read_scopes(request.get("scopes") or (), names.tenant)
     else:
         attributes = request.get("userAttributes") or {}
         # An access token has its subject and Cognito's groups already.
         added = [
-            name for name in names if name != SUBJECT_CLAIM and not name.startswith("cognito:")
+            name
+            for name in (names.tenant, *names.groups, names.subject)
+            if name != SUBJECT_CLAIM and not name.startswith("cognito:")
         ]
         claims = {name: attributes[name] for name in added if attributes.get(name)}
     changes = {"accessTokenGeneration": {"claimsToAddOrOverride": claims}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from botocore.exceptions import (
@@ -54,6 +56,15 @@ REFUSALS = frozenset(
 )
 """Bugs of the request. All other errors are temporary, also denied access: somebody may repair a
 grant within minutes, and a quick failure would use up the retries of the event source mapping."""
+
+
+@contextmanager
+def translate_errors(action: str) -> Iterator[None]:
+    """Raise our errors instead of botocore's; ``action`` is what the requests are to do."""
+    try:
+        yield
+    except AWS_ERRORS as error:
+        raise translate_error(error, action) from error
 
 
 def translate_error(error: ClientError | BotoCoreError, action: str) -> StoreError:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.errors import UnavailableError
-from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.botocore_errors import AWS_ERRORS, translate_error, translate_errors
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
-from daicho.storage.sessions import open_on_first_use
+from daicho.storage.sessions import build_config, open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -43,10 +42,8 @@ class Bucket:
 
     def get_metadata(self, key: str) -> Mapping[str, str]:
         """The metadata that an object was created with."""
-        try:
+        with translate_errors(f"look at {key}"):
             return self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"look at {key}") from error
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
@@ -88,12 +85,10 @@ class Bucket:
     ) -> Iterator[ListedObject]:
         """Like `list_names`, with sizes and times; ``most``: the page size of one request."""
         while True:
-            try:
+            with translate_errors(f"list {prefix}"):
                 page = self._client.list_objects_v2(
                     Bucket=self.name, Prefix=prefix, StartAfter=behind, MaxKeys=most
                 )
-            except AWS_ERRORS as error:
-                raise translate_error(error, f"list {prefix}") from error
             for entry in page.get("Contents", ()):
                 behind = entry["Key"]
                 yield ListedObject(behind, entry["Size"], entry["LastModified"])
@@ -130,10 +125,8 @@ class Bucket:
         self, prefix: str, after: Mapping[str, Any]
     ) -> tuple[list[ObjectVersion], dict[str, Any] | None]:
         """A page of versions, and the parameters of the next one; None if there is none."""
-        try:
+        with translate_errors(f"list versions of {prefix}"):
             page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"list versions of {prefix}") from error
         versions = []
         for kind in ("Versions", "DeleteMarkers"):
             entries: Any = page.get(kind, ())
@@ -167,12 +160,10 @@ class Bucket:
         return self._sign_url("get_object", key, seconds, {})
 
     def _sign_url(self, doing: str, key: str, seconds: int, parameters: Mapping[str, Any]) -> str:
-        try:
+        with translate_errors(f"sign for {key}"):
             return self._client.generate_presigned_url(
                 doing, Params={"Bucket": self.name, "Key": key, **parameters}, ExpiresIn=seconds
             )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"sign for {key}") from error
 
     def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
         """Remove versions permanently, in their order, 1,000 a request; missing ones are ignored.
@@ -183,23 +174,19 @@ class Bucket:
         for begin in range(0, len(versions), MAX_REMOVALS_PER_REQUEST):
             some = versions[begin : begin + MAX_REMOVALS_PER_REQUEST]
             objects: Any = [{"Key": version.name, "VersionId": version.id} for version in some]
-            try:
+            with translate_errors(f"remove {len(some)} versions"):
                 answer = self._client.delete_objects(
                     Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
                 )
-            except AWS_ERRORS as error:
-                raise translate_error(error, f"remove {len(some)} versions") from error
             if errors := answer.get("Errors"):
                 first = errors[0]
                 raise UnavailableError(f"{len(errors)} not removed: {first.get('Message')}")
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name; nothing happens if there is none any more."""
-        try:
+        with translate_errors(f"move {key}"):
             if self._copy(key, to):
                 self._client.delete_object(Bucket=self.name, Key=key)
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"move {key}") from error
 
     def _copy(self, key: str, to: str) -> bool:
         """Copy an object; False if there is none of that name."""
@@ -251,10 +238,9 @@ def open_bucket(
 
     ``endpoint`` and ``region`` are for programs outside Lambda; the environment is the default.
     """
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": attempts},
-        connect_timeout=1.0,
-        read_timeout=timeout,
+    config = build_config(
+        attempts,
+        timeout,
         # A signed URL names the host of the bucket's Region. S3 redirects requests to its global
         # host, and the signature covers the host (Amazon S3 User Guide, "Virtual hosting of
         # buckets"). An endpoint that is an address, as the local one, keeps the path style.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import AttributeValue, Image, to_image
 from daicho.storage.item_key import ItemKey, get_key
 
 _HIGHEST_CHARACTER = "\U0010ffff"
@@ -80,6 +80,16 @@ Returns = Literal["ALL_OLD", "ALL_NEW"]
 NO_NAMES: Mapping[str, Any] = {}
 MAX_TRANSACTION_WRITES = 100
 """The limit of one transaction."""
+_BOUNDS = ("prefix", "low", "high", "below")
+_KEY_CONDITIONS: Mapping[tuple[str, ...], str] = {
+    (): "",
+    ("prefix",): " AND begins_with(#sk, :prefix)",
+    ("low", "high"): " AND #sk BETWEEN :low AND :high",
+    ("low",): " AND #sk >= :low",
+    ("high",): " AND #sk <= :high",
+    ("below",): " AND #sk < :below",
+}
+"""The condition of the sort key, by the bounds that a query has."""
 
 
 @dataclass(frozen=True)
@@ -127,27 +137,11 @@ class Query:
         return request | {name: value for name, value in optional.items() if value is not None}
 
     def _key_condition(self) -> tuple[str, dict[str, AttributeValue]]:
-        bounds = (self.prefix is not None, self.low is not None, self.high is not None)
-        values: dict[str, AttributeValue] = {
-            f":{name}": {"S": value}
-            for name in ("prefix", "low", "high", "below")
-            if (value := getattr(self, name)) is not None
-        }
-        match (*bounds, self.below is not None):
-            case (False, False, False, False):
-                return "", values
-            case (True, False, False, False):
-                return " AND begins_with(#sk, :prefix)", values
-            case (False, True, True, False):
-                return " AND #sk BETWEEN :low AND :high", values
-            case (False, True, False, False):
-                return " AND #sk >= :low", values
-            case (False, False, True, False):
-                return " AND #sk <= :high", values
-            case (False, False, False, True):
-                return " AND #sk < :below", values
-            case _:
-                raise ValueError("a query has a prefix, or low and high, or below")
+        bounds = {name: value for name in _BOUNDS if (value := getattr(self, name)) is not None}
+        condition = _KEY_CONDITIONS.get(tuple(bounds))
+        if condition is None:
+            raise ValueError("a query has a prefix, or low and high, or below")
+        return condition, {f":{name}": {"S": value} for name, value in bounds.items()}
 
 
 @dataclass(frozen=True)
@@ -253,10 +247,8 @@ class Delete:
 
     def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {
-            "Key": to_key_image(self.key),
-            **build_expressions(self.condition, self.names, self.values),
-        }
+        more = build_expressions(self.condition, self.names, self.values)
+        return {"Key": to_key_image(self.key), **more}
 
 
 @dataclass(frozen=True)
@@ -270,10 +262,8 @@ class ConditionCheck:
 
     def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {
-            "Key": to_key_image(self.key),
-            **build_expressions(self.condition, self.names, self.values),
-        }
+        more = build_expressions(self.condition, self.names, self.values)
+        return {"Key": to_key_image(self.key), **more}
 
 
 Write = Put | Update | Delete | ConditionCheck
@@ -308,6 +298,38 @@ def read_insert_outcome(response: Mapping[str, Any]) -> InsertOutcome:
 def get_write_key(write: Write) -> ItemKey:
     """The key of the item that a write refers to."""
     return get_key(write.item) if isinstance(write, Put) else write.key
+
+
+def build_change(
+    key: ItemKey,
+    changes: Mapping[str, Any],
+    condition: str | None = None,
+    compared: Mapping[str, Any] = NO_NAMES,
+) -> Update:
+    """Set attributes to plain values, and remove those that are None.
+
+    ``condition`` may use ``#name`` and ``:name`` of each of them, and of those that are only
+    ``compared``.
+    """
+    sets = [f"#{name} = :{name}" for name, value in changes.items() if value is not None]
+    removes = [f"#{name}" for name, value in changes.items() if value is None]
+    update = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
+    operands = {**changes, **compared}
+    names = {f"#{name}": name for name in operands}
+    values = to_image({f":{name}": value for name, value in operands.items()})
+    return Update(key, update, condition, names, values)
+
+
+def require_same(
+    image: Image, names: Sequence[str]
+) -> tuple[str, dict[str, str], dict[str, AttributeValue]]:
+    """The condition that attributes of an item are as in an image, with its names and values."""
+    terms = [
+        f"#{name} = :{name}" if name in image else f"attribute_not_exists(#{name})"
+        for name in names
+    ]
+    values = {f":{name}": image[name] for name in names if name in image}
+    return " AND ".join(terms), {f"#{name}": name for name in names}, values
 
 
 def to_key_image(key: ItemKey) -> dict[str, dict[str, str]]:

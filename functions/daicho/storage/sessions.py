@@ -8,12 +8,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
+from botocore.config import Config
 from botocore.handlers import BUILTIN_HANDLERS
 
 from daicho.storage.sdk_data import make_loader
 
 if TYPE_CHECKING:
-    from botocore.config import Config
     from botocore.session import Session
 
 
@@ -28,6 +28,15 @@ def get_session() -> Session:
     so there is a new session after that.
     """
     return _open_session(len(BUILTIN_HANDLERS))
+
+
+def build_config(attempts: int, timeout: float = 5.0, **options: Any) -> Config:
+    """How a client sends: at most so many attempts, each of a second and ``timeout`` at most.
+
+    botocore 1.44 changed the default number of attempts. ``options``: further ones of a client.
+    """
+    retries: Any = {"mode": "standard", "total_max_attempts": attempts}
+    return Config(retries=retries, connect_timeout=1.0, read_timeout=timeout, **options)
 
 
 def open_client(

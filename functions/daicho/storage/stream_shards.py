@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from botocore.config import Config
-
-from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.botocore_errors import translate_errors
 from daicho.storage.protocols import StreamShard
-from daicho.storage.sessions import open_on_first_use
+from daicho.storage.sessions import build_config, open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,12 +31,10 @@ class StreamDescriber:
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         """All shards that the stream still has; none if the table has no stream."""
-        try:
+        with translate_errors(f"describe the stream of {self._table}"):
             table = self._dynamodb.describe_table(TableName=self._table)["Table"]
             arn = table.get("LatestStreamArn")
             return tuple(self._iterate_shards(arn)) if arn else ()
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"describe the stream of {self._table}") from error
 
     def _iterate_shards(self, arn: str) -> Iterator[StreamShard]:
         start: dict[str, Any] = {}
@@ -57,11 +53,7 @@ def open_stream_describer(
     table: str, *, endpoint: str | None = None, region: str | None = None
 ) -> StreamDescriber:
     """A describer with clients whose attempts and timeouts are bounded, opened on first use."""
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": 3},
-        connect_timeout=1.0,
-        read_timeout=5.0,
-    )
+    config = build_config(attempts=3)
     dynamodb = open_on_first_use("dynamodb", config, endpoint=endpoint, region=region)
     streams = open_on_first_use("dynamodbstreams", config, endpoint=endpoint, region=region)
     return StreamDescriber(dynamodb, streams, table)

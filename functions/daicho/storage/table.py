@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from botocore.config import Config
-
 from daicho.errors import UnprocessedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.capacity import CapacityUnits, MeteredResult
+from daicho.storage.capacity import WRITES, CapacityUnits, MeteredResult
 from daicho.storage.direct.client import DirectClient
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
@@ -37,7 +35,7 @@ from daicho.storage.requests import (
     read_insert_outcome,
     to_key_image,
 )
-from daicho.storage.sessions import get_session, open_client
+from daicho.storage.sessions import build_config, get_session, open_client
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -76,24 +74,17 @@ class Table:
         self.name = name
         self.units = units or CapacityUnits()
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-        try:
-            answer = self._client.get_item(
-                TableName=self.name, Key=to_key_image(key), ConsistentRead=consistent
-            )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"get {key}") from error
-        return answer.get("Item")
-
-    def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
-        """Read some attributes of one item, consistently: less data, but as many units."""
+    def get(
+        self, key: ItemKey, *, consistent: bool = False, attributes: Sequence[str] = ()
+    ) -> Image | None:
+        """Read one item, or some attributes of it: less data, but as many units."""
+        projection = build_projection(attributes) if attributes else NO_NAMES
         try:
             answer = self._client.get_item(
                 TableName=self.name,
                 Key=to_key_image(key),
-                ConsistentRead=True,
-                **build_projection(names),
+                ConsistentRead=consistent,
+                **projection,
             )
         except AWS_ERRORS as error:
             raise translate_error(error, f"get {key}") from error
@@ -253,8 +244,9 @@ class Table:
         return [read_insert_outcome(response) for response in answer["Responses"]]
 
     def with_announcement(self, announce: Callable[[], None]) -> Table:
-        """The same table; ``announce`` is called before each write."""
-        return _AnnouncingTable(self._client, self.name, self.units, announce)
+        """The same table; ``announce`` is called before each request that writes."""
+        client: Any = _AnnouncingClient(self._client, announce)
+        return Table(client, self.name, self.units)
 
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
@@ -311,48 +303,24 @@ class Table:
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
 
 
-class _AnnouncingTable(Table):
-    """A table that calls a function before each write."""
+class _AnnouncingClient:
+    """A client of DynamoDB that calls a function before each write."""
 
-    def __init__(
-        self,
-        client: DynamoDBClient,
-        name: str,
-        units: CapacityUnits,
-        announce: Callable[[], None],
-    ) -> None:
-        super().__init__(client, name, units)
-        self._announce = announce
+    def __init__(self, client: Any, announce: Callable[[], None]) -> None:
+        self._client, self._announce = client, announce
 
-    def put(self, *given: Any, **named: Any) -> Image | None:
-        """See `Table.put`."""
-        self._announce()
-        return super().put(*given, **named)
+    def __getattr__(self, name: str) -> Any:
+        if name == "_client":  # a copy is made without `__init__`, and asked for its hooks
+            raise AttributeError(name)
+        request = getattr(self._client, name)
+        if name not in WRITES:
+            return request
 
-    def update(self, *given: Any, **named: Any) -> Image | None:
-        """See `Table.update`."""
-        self._announce()
-        return super().update(*given, **named)
+        def announced(**parameters: Any) -> Any:
+            self._announce()
+            return request(**parameters)
 
-    def delete(self, *given: Any, **named: Any) -> Image | None:
-        """See `Table.delete`."""
-        self._announce()
-        return super().delete(*given, **named)
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        """See `Table.transact`."""
-        self._announce()
-        super().transact(writes)
-
-    def insert_batch(self, items: Sequence[Image]) -> list[InsertOutcome]:
-        """See `Table.insert_batch`."""
-        self._announce()
-        return super().insert_batch(items)
-
-    def batch_write(self, *given: Any, **named: Any) -> None:
-        """See `Table.batch_write`."""
-        self._announce()
-        super().batch_write(*given, **named)
+        return announced
 
 
 def open_table(
@@ -366,14 +334,12 @@ def open_table(
 ) -> Table:
     """A table with a client whose attempts and timeouts are bounded.
 
-    One call takes at most ``attempts`` × (1 + ``timeout``) seconds, and the SDK's pauses between
-    (botocore 1.44 changed the default number of attempts, so it is set here). ``endpoint`` and
-    ``region`` are for programs outside Lambda; the environment is the default.
+    One call takes at most ``attempts`` × (1 + ``timeout``) seconds, and the SDK's pauses between.
+    ``endpoint`` and ``region`` are for programs outside Lambda; the environment is the default.
     """
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": attempts},
-        connect_timeout=1.0,
-        read_timeout=timeout,
+    config = build_config(
+        attempts,
+        timeout,
         max_pool_connections=connections,
         parameter_validation=False,  # the requests are ours; it costs a third of a call's CPU
     )

@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
-from daicho.storage.requests import Update
+from daicho.storage.requests import Update, build_change
 from daicho.tally import slots, total_items
 
 CLEANED_MARK = "*"
@@ -243,16 +244,11 @@ def write_total(tally: str, votes: int, turn: int, place: ItemKey | None) -> Upd
 
     A later turn read the slots later, and their votes only rise.
     """
-    values: dict[str, AttributeValue] = {
-        ":items": attributes.to_value(votes),
-        ":turn": attributes.to_value(turn),
-    }
-    update = "SET #items = :items, #total = :items, rev = :turn"
+    changes: dict[str, Any] = {"items": votes, "total": votes, "rev": turn}
     if place is not None:
-        update += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
-        values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
-    condition = "attribute_not_exists(rev) OR rev < :turn"
-    return Update(total_items.build_total_key(tally), update, condition, slots.AMOUNT_NAMES, values)
+        changes |= {"GSI3PK": place.pk, "GSI3SK": place.sk}
+    condition = "attribute_not_exists(rev) OR rev < :rev"
+    return build_change(total_items.build_total_key(tally), changes, condition)
 
 
 def clear_dirty_mark(slot: Image) -> Update:

@@ -28,12 +28,11 @@ from math import ceil
 
 from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
-from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger
+from daicho.plan import CounterPlan, EntityPlan, Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image, get_integer, measure_image
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import (
     try_put,
     try_update,
@@ -42,7 +41,8 @@ from daicho.storage.requests import Query
 from daicho.tally import counter_head, counter_items, counter_slots, slots
 from daicho.tally.counter_items import CounterName, CounterReading, CounterSums
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, TallyTurn
-from daicho.tally.limited_table import WritableTable
+from daicho.tally.limited_table import TallyTable
+from daicho.tally.rankings import build_ranking_key
 from daicho.tally.slots import TallyName
 
 _log = logging.getLogger(__name__)
@@ -54,21 +54,18 @@ The next run finds the rest."""
 MAX_BLOCK_BYTES = 300_000
 """The largest block that is stored. A counter with more groups is read whole, each time."""
 
-RankingPlacer = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
-
 
 def roll_up_counter(
-    store: WritableTable,
+    store: TallyTable,
     ledger: Ledger,
     tally: DirtyTally,
     now: Callable[[], dt.datetime],
-    place: RankingPlacer,
     retry_budget: RetryBudget,
     dirty_shards: int,
 ) -> TallyTurn:
     """Bring the totals of a counter up to its slots, or do the next part of that.
 
-    ``place`` gives a total's place. Slots that are done are removed from ``tally.marked_slots``.
+    Slots that are done are removed from ``tally.marked_slots``.
 
     Raises:
         StoreError: what is not done stays marked.
@@ -76,7 +73,7 @@ def roll_up_counter(
     """
     name = CounterName.parse(tally.partition)
     plan, counter = ledger.find_counter(name.entity, name.counter, name.since)
-    rollup = CounterRollup(store, name, plan, counter, now, place, retry_budget, dirty_shards)
+    rollup = CounterRollup(store, name, plan, counter, now, retry_budget, dirty_shards)
     known = max((number + 1 for number in tally.marked_slots), default=1)
     for _ in range(MAX_STARTS):
         head = store.get(name.head_key, consistent=True)
@@ -95,12 +92,11 @@ def roll_up_counter(
 class CounterRollup:
     """The parts of a turn. They return None if another rollup was at the counter meanwhile."""
 
-    store: WritableTable
+    store: TallyTable
     name: CounterName
     plan: EntityPlan
     counter: CounterPlan
     now: Callable[[], dt.datetime]
-    place: RankingPlacer
     retry_budget: RetryBudget
     dirty_shards: int
 
@@ -216,7 +212,7 @@ class CounterRollup:
         tally_name = TallyName(name.tenant, name.entity, name.counter, name.since, (*within, *by))
         aggregate = self.counter.tally
         tally = item_keys.render_tally_partition(name.tenant, self.plan, aggregate, within, by)
-        ranked = self.place(tally_name, self.plan, aggregate, Amount(votes, Decimal(votes)))
+        ranked = build_ranking_key(tally_name, self.plan, aggregate, Amount(votes, Decimal(votes)))
         try_update(self.store, counter_items.write_total(tally, votes, turn, ranked))
 
     def _clear_marks(self, dirty: Sequence[Image]) -> None:

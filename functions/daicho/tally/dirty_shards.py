@@ -11,7 +11,7 @@ from __future__ import annotations
 from daicho.storage import attributes, keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_update
-from daicho.storage.requests import Update
+from daicho.storage.requests import build_change
 from daicho.storage.table import Table
 
 MAX_REMEMBERED = ItemKey(keys.render("", "dirty"), "shards")
@@ -24,19 +24,12 @@ def remember_shards(store: Table, shards: int) -> int:
     Raises:
         StoreError: the number cannot be read at this moment.
     """
+    condition = "attribute_not_exists(#shards) OR #shards < :shards"
+    raised = build_change(MAX_REMEMBERED, {"shards": shards}, condition)
     while (shard_count := _read_shards(store)) < shards:
-        try_update(store, _raise_shards(shards))  # refused: another rollup has stored more
+        try_update(store, raised)  # refused: another rollup has stored more
     return shard_count
 
 
 def _read_shards(store: Table) -> int:
     return attributes.get_integer(store.get(MAX_REMEMBERED, consistent=True) or {}, "shards") or 0
-
-
-def _raise_shards(shards: int) -> Update:
-    return Update(
-        MAX_REMEMBERED,
-        "SET shards = :shards",
-        "attribute_not_exists(shards) OR shards < :shards",
-        values={":shards": attributes.to_value(shards)},
-    )

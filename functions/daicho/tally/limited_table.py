@@ -22,24 +22,20 @@ class OutOfTimeError(UnavailableError):
     """The time is used up. Tallies that are not done keep their marks."""
 
 
-class TotalsTable(GetsItems, QueriesItems, PutsItems, Protocol):
-    """The operations of the table that a tally's total needs."""
-
-
-class WritableTable(TotalsTable, UpdatesItems, Protocol):
-    """The operations of the table that a tally's rollup needs."""
+class TallyTable(GetsItems, QueriesItems, PutsItems, UpdatesItems, Protocol):
+    """The operations of the table that a rollup needs."""
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none."""
 
 
-class LimitedTotalsTable:
+class LimitedTable:
     """A table with a time limit. ``request_count``: the requests that were begun.
 
     Every method raises `OutOfTimeError` instead of beginning a request too late.
     """
 
-    def __init__(self, store: TotalsTable, retry_budget: RetryBudget) -> None:
+    def __init__(self, store: TallyTable, retry_budget: RetryBudget) -> None:
         self.store = store
         self.request_count = 0
         self._retry_budget = retry_budget
@@ -63,17 +59,6 @@ class LimitedTotalsTable:
         self._begin()
         return self.store.put(item, **arguments)
 
-    def _begin(self) -> None:
-        if not self._retry_budget.has_time_left:
-            raise OutOfTimeError("its time is up; the next rollup does the rest")
-        self.request_count += 1
-
-
-class LimitedTable(LimitedTotalsTable):
-    """The same with the writes of a scheduled rollup."""
-
-    store: WritableTable
-
     def update(self, key: ItemKey, update: str, **arguments: Any) -> Image | None:
         """See `UpdatesItems.update`."""
         self._begin()
@@ -83,3 +68,8 @@ class LimitedTable(LimitedTotalsTable):
         """See `Table.transact`."""
         self._begin()
         self.store.transact(writes)
+
+    def _begin(self) -> None:
+        if not self._retry_budget.has_time_left:
+            raise OutOfTimeError("its time is up; the next rollup does the rest")
+        self.request_count += 1

@@ -7,14 +7,14 @@ from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.requests import Query
 from daicho.tally import slots, total_items
-from daicho.tally.limited_table import TotalsTable
+from daicho.tally.limited_table import TallyTable
 
 MAX_STARTS = 10
 """Scheduled rollups of one tally are a minute apart: a live reading starts over once, if ever. If
 the tally is rolled up at once, the reading starts over for each batch that arrives meanwhile."""
 
 
-def read_slots(table: TotalsTable, tally: str) -> tuple[Image, ...]:
+def read_slots(table: TallyTable, tally: str) -> tuple[Image, ...]:
     """All slots of a tally, strongly consistent."""
     # One range from "kept#" to "slot#" and the total behind it: cheaper than two queries.
     query = Query(tally, consistent=True)
@@ -22,7 +22,7 @@ def read_slots(table: TotalsTable, tally: str) -> tuple[Image, ...]:
     return tuple(item for item in items if slots.is_slot(item["SK"]["S"]))
 
 
-def read_live_amount(table: TotalsTable, tally: str) -> Amount:
+def read_live_amount(table: TallyTable, tally: str) -> Amount:
     """The amount that the stream has counted so far: the base and the sum of the slots (rule 12).
 
     Base and revision are read before the slots and again after them. If the revision changed, a
@@ -42,7 +42,7 @@ def read_live_amount(table: TotalsTable, tally: str) -> Amount:
     raise UnavailableError(f"the total of {tally} moves as often as it is read")
 
 
-def read_rolled_up_amount(table: TotalsTable, tally: str, *, consistent: bool = False) -> Amount:
+def read_rolled_up_amount(table: TallyTable, tally: str, *, consistent: bool = False) -> Amount:
     """The total as of the last rollup: one item."""
     return slots.read_amount(table.get(total_items.build_total_key(tally), consistent=consistent))
 
@@ -52,5 +52,5 @@ def sum_slots(slot_items: tuple[Image, ...]) -> Amount:
     return sum((slots.read_amount(slot) for slot in slot_items), Amount())
 
 
-def _read_total(table: TotalsTable, tally: str) -> Image | None:
+def _read_total(table: TallyTable, tally: str) -> Image | None:
     return table.get(total_items.build_total_key(tally), consistent=True)

@@ -125,16 +125,9 @@ def read_as_of(table: GetsItems, cache: ItemCache, *, rolled_up: bool) -> dt.dat
 
 def store_watermark(watermark: Watermark) -> Put:
     """The put of a watermark, if the stored one is its predecessor: two runs may overlap."""
-    item: Image = {
-        **to_key_image(WATERMARK_KEY),
-        "live": {"S": watermark.live},
-        "rolled_up": {"S": watermark.rolled_up},
-        "live_before": {"S": watermark.live_before},
-        "rolled_up_before": {"S": watermark.rolled_up_before},
-        "since": {"S": keys.render_instant(watermark.since)},
-        "read_at": {"S": keys.render_instant(watermark.read_at)},
-        "rev": attributes.to_value(watermark.revision),
-    }
+    times = {name: value for name, value in vars(watermark).items() if name != "revision"}
+    values = attributes.to_image({**times, "rev": watermark.revision})
+    item: Image = {**to_key_image(WATERMARK_KEY), **values}
     if watermark.revision == 1:
         return Put(item, "attribute_not_exists(rev)")
     return Put(item, "rev = :rev", values={":rev": attributes.to_value(watermark.revision - 1)})

@@ -16,60 +16,50 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import field
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
 
 from daicho.archive import forget_requests
-from daicho.jobs.lease import JobStore
-from daicho.jobs.step import JobStep, PassStep
-from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.jobs.pass_step import MAX_PARALLELISM, PassDependencies, PassStep
+from daicho.jobs.step import JobStep
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
-from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
-from daicho.storage.protocols import ObjectVersion, try_update
+from daicho.storage.parallel_scan import ScanRound
+from daicho.storage.protocols import try_update
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream.recount_list import LIST
 from daicho.tenants.deletion_job import PHASES, DeletionJob, find_deletion
 from daicho.tenants.failed_records import FailedRecordRemover
-from daicho.tenants.item_remover import ItemRemover, RemovalCounts, is_of_tenant
+from daicho.tenants.item_remover import ItemRemover, is_of_tenant
 
 UPLOAD_MARGIN_S = 40
 """A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
 more seconds, and a request takes at most 29."""
 VERSIONS_PER_REQUEST = 1_000
-MAX_PARALLELISM = 4
-"""Segments at once. A page of each may hold some thousands of items to remove."""
 WRITES_PER_SECOND = 1_000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class DeletionWorker:
+@dataclass(frozen=True, kw_only=True)
+class DeletionWorker(PassDependencies):
     """The dependencies of a deletion.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
-    ``settle`` and ``uploads``: seconds before each further pass, and at least before the second
-    one, when every upload URL has expired. ``segments``: the number of segments of the table, of
-    which ``parallelism`` are scanned at the same time. ``read`` limits units and ``written`` items
-    a second.
+    ``uploads``: seconds at least before the second pass, when every upload URL has expired.
+    ``written`` limits items written a second.
     """
 
-    store: Table
     failures: Bucket
     objects: Bucket | None
-    jobs: JobStore
-    now: Callable[[], dt.datetime]
-    settle: int
     uploads: int
-    segments: int = 32
-    parallelism: int = 4
-    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
-    written: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+    written: RateLimiter
 
     @classmethod
     def build(
@@ -84,13 +74,12 @@ class DeletionWorker:
     ) -> DeletionWorker:
         """Build the deletion job of a deployed stack."""
         return cls(
-            store,
-            failures,
-            objects,
-            JobStore(store, now),
-            now,
-            settings.settle_seconds,
-            settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
+            store=store,
+            failures=failures,
+            objects=objects,
+            now=now,
+            settle=settings.settle_seconds,
+            uploads=settings.upload_seconds + UPLOAD_MARGIN_S if objects else 0,
             parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
             written=RateLimiter(WRITES_PER_SECOND),
@@ -123,18 +112,14 @@ class DeletionWorker:
         return max(self.settle, self.uploads) if passes == 1 else self.settle
 
 
-class _Deletion(PassStep):
+class _Deletion(PassStep[DeletionWorker, DeletionJob]):
     """One step of a deletion."""
-
-    def __init__(self, on: DeletionWorker, job: DeletionJob, retry_budget: RetryBudget) -> None:
-        super().__init__(on, job)
-        self._on, self._job, self._patience = on, job, retry_budget
 
     def run_phases(self) -> JobStep:
         """Run the phases in order, as far as there is time, or up to a wait."""
-        job = self._job
+        job = self.job
         job.state, job.waits = "running", ""
-        job.began = job.began or keys.render_instant(self._on.now())
+        job.began = job.began or keys.render_instant(self.on.now())
         phases = {
             "items": self._remove_items,
             "objects": self._remove_all_objects,
@@ -148,28 +133,28 @@ class _Deletion(PassStep):
                 return self._finish_pass()
             job.phase = PHASES[next_phase]
             self.save()
-            if not self._patience.has_time_left:
+            if not self.budget.has_time_left:
                 break
         self.save()
         return JobStep(done=False)
 
     def _finish_pass(self) -> JobStep:
-        job = self._job
+        job = self.job
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.finding_pass < job.passes:
-            job.finished_at = keys.render_instant(self._on.now())
+            job.finished_at = keys.render_instant(self.on.now())
             return self.finish()
-        wait = self._on.compute_pause(job.passes)
+        wait = self.on.compute_pause(job.passes)
         job.passes, job.began, job.seen = job.passes + 1, "", {}
         return self.wait(wait)
 
     def finish(self) -> JobStep:
         """Request that the archived rows are forgotten, if the job includes it; end the job."""
-        job, now = self._job, self._on.now()
+        job, now = self.job, self.on.now()
         if job.archive == "forget":
             # Covers all rows that TTL ever deleted: no item is left that could expire.
-            try_update(self._on.store, forget_requests.request_update(job.tenant, now, again=now))
+            try_update(self.on.store, forget_requests.request_update(job.tenant, now, again=now))
         job.state = "succeeded"
         self.save()
         return JobStep(done=True)
@@ -177,61 +162,40 @@ class _Deletion(PassStep):
     # --- Phases: each returns whether it is complete ------------------------------------------
 
     def _remove_items(self) -> bool:
-        on, job = self._on, self._job
-        position = ScanSegments.resume(job.segments, on.segments)
+        on, job = self.on, self.job
         first = job.passes == 1
         remover = ItemRemover(
             on.store, self.record_finding, on.now, fences=not first, pace=on.written
         )
 
-        def save_round(scan_round: ScanRound[RemovalCounts]) -> None:
-            job.segments = position.to_json()
-            read, written = on.store.units.take_total()
-            job.add_counts(
-                items=sum(counts.removed for counts in scan_round.results),
-                fenced=sum(counts.fenced for counts in scan_round.results),
-                tombstones=sum(counts.tombstones for counts in scan_round.results),
-                waiting=sum(counts.waiting for counts in scan_round.results),
-                looked_at=scan_round.scanned,
-                read_units=read,
-                write_units=written,
-            )
-            self.save_at_intervals()
+        def count(scan_round: ScanRound[Counter[str]]) -> dict[str, float]:
+            counts = sum(scan_round.results, Counter[str]())
+            return {**counts, "looked_at": scan_round.scanned}
 
         # The first pass proves nothing, so it may use reads that cost half as much.
-        scan = is_of_tenant(job.tenant, consistent=not first)
-        return ParallelScan(on.store, scan, remover, on.parallelism, on.read).run(
-            position, self._patience, save_round
-        )
+        return self.scan(is_of_tenant(job.tenant, consistent=not first), remover, count)
 
     def _remove_all_objects(self) -> bool:
-        if self._on.objects is None:
+        objects = self.on.objects
+        if objects is None:
             return True
-        batch: list[ObjectVersion] = []
-        for version in self._on.objects.list_versions(f"{self._job.tenant}/"):
-            batch.append(version)
-            if len(batch) == VERSIONS_PER_REQUEST:
-                if not self._patience.has_time_left:
-                    return False
-                self._remove_objects(self._on.objects, batch)
-                batch = []
-        self._remove_objects(self._on.objects, batch)
-        return True
-
-    def _remove_objects(self, objects: Bucket, batch: Sequence[ObjectVersion]) -> None:
-        if batch:
+        versions = objects.list_versions(f"{self.job.tenant}/")
+        while batch := list(islice(versions, VERSIONS_PER_REQUEST)):
+            if not self.budget.has_time_left:
+                return False
             self.record_finding()
             objects.remove_versions(batch)
-            self._job.add_counts(objects=sum(not version.removal for version in batch))
+            self.job.add_counts(objects=sum(not version.removal for version in batch))
             self.save_at_intervals()
+        return True
 
     def _remove_payloads(self) -> bool:
-        job, on = self._job, self._on
+        job, on = self.job, self.on
         remover = FailedRecordRemover(
             on.store, on.failures, job.tenant, on.now, before_removal=self.record_finding
         )
         for name, versions in remover.list_objects(job.behind):
-            if not self._patience.has_time_left:
+            if not self.budget.has_time_left:
                 return False
             if records := remover.remove_all(name, versions):
                 job.add_counts(payloads=records)
@@ -240,10 +204,10 @@ class _Deletion(PassStep):
         return True
 
     def _remove_recounts(self) -> bool:
-        query = Query(LIST, prefix=keys.render_prefix(self._job.tenant), consistent=True)
-        for page in self._on.store.query_pages(query):
+        query = Query(LIST, prefix=keys.render_prefix(self.job.tenant), consistent=True)
+        for page in self.on.store.query_pages(query):
             if page.items:
                 self.record_finding()
-                self._on.store.batch_write(deletes=[get_key(item) for item in page.items])
-                self._job.add_counts(recounts=len(page.items))
+                self.on.store.batch_write(deletes=[get_key(item) for item in page.items])
+                self.job.add_counts(recounts=len(page.items))
         return True

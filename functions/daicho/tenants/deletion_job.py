@@ -14,16 +14,13 @@ from typing import ClassVar, Literal
 
 from daicho.jobs.record import PassRecord
 from daicho.layout.tenant_items import (
-    CLOSED_SORT_KEY,
     build_job_index_key,
     build_job_key,
-    render_tenant_partition,
 )
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import GetsItems, QueriesItems
-from daicho.storage.requests import Query
+from daicho.storage.protocols import GetsItems
 
 Archive = Literal["keep", "forget"]
 """What is to become of a deleted tenant's archived rows."""
@@ -75,19 +72,3 @@ def find_deletion(store: GetsItems, tenant: str, id: str) -> DeletionJob | None:
     """A tenant's deletion; None if there is no job of that id, or it is a restore."""
     image = store.get(build_job_key(tenant, id), consistent=True)
     return None if image is None or KIND in image else DeletionJob.from_image(image)
-
-
-def list_job_images(
-    store: QueriesItems, tenant: str, limit: int, below: str | None
-) -> tuple[list[Image], bool]:
-    """A page of a tenant's jobs of all kinds, newest first, and whether there are more.
-
-    ``below``: the sort key of the last job of the previous page; None for the first page.
-    """
-    query = Query(
-        render_tenant_partition(tenant), below=below, forward=False, limit=limit, consistent=True
-    )
-    page = next(iter(store.query_pages(query)))
-    # The mark of a closed tenant is the last item in this order.
-    images = [image for image in page.items if image["SK"]["S"] != CLOSED_SORT_KEY]
-    return images, page.last is not None and len(images) == len(page.items)

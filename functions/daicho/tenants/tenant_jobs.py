@@ -1,4 +1,4 @@
-"""The jobs of one tenant: their list, and restores of archived items."""
+"""The jobs of one tenant: its deletion, restores of archived items, and the list of all."""
 
 from __future__ import annotations
 
@@ -7,19 +7,33 @@ from collections.abc import Sequence
 
 from ulid import ULID
 
-from daicho.errors import NotFound, StoreError, refuse
-from daicho.jobs.lease import JobStore, is_under_way
+from daicho.errors import ConditionFailedError, NotFound, StoreError, UnavailableError, refuse
+from daicho.jobs.lease import JobStore, OvertakenError, is_under_way
 from daicho.jobs.record import JOB_ID
 from daicho.jobs.state_machine import RESTORE_PREFIX
-from daicho.layout.tenant_items import build_job_key
+from daicho.layout.tenant_items import (
+    CLOSED_SORT_KEY,
+    build_closed_mark_key,
+    build_job_key,
+    render_tenant_partition,
+)
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import keys
+from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.tenants.deletion_job import KIND, DeletionJob, list_job_images
+from daicho.storage.requests import Put, Query, to_key_image
+from daicho.tenants.deletion_job import (
+    KIND,
+    Archive,
+    DeletionJob,
+    find_deletion,
+)
 from daicho.tenants.lifecycle import Tenants
 from daicho.tenants.restore_job import RestoreJob
 
+PROVEN_FOR = dt.timedelta(days=1)
+"""For this time after its end a deletion is not repeated: each pass reads the table of all."""
+ATTEMPTS = 4
 MAX_LISTED = 100
 """Among so many of the newest jobs of a tenant, a restore that is under way is looked for."""
 
@@ -39,8 +53,8 @@ class RestoreRequest:
 
 
 @dataclass(frozen=True)
-class TenantJobList:
-    """The jobs of a tenant, on behalf of its administrator ``by``."""
+class TenantJobs:
+    """The jobs of a tenant, on behalf of its administrator ``by``. A closed tenant has them too."""
 
     tenants: Tenants
     tenant: str
@@ -49,6 +63,24 @@ class TenantJobList:
     @property
     def _jobs(self) -> JobStore:
         return JobStore(self.tenants.store, self.tenants.now)
+
+    def delete(self, archive: Archive = "keep") -> DeletionJob:
+        """Close the tenant for good, and start a job that removes everything of it.
+
+        A repeated call returns the same job. A job that has failed or stalled is started again. A
+        job that has been done for a day goes through everything once more; before, it reads nothing
+        again. A later call may add that the archived rows are to be forgotten. This cannot be
+        withdrawn.
+
+        Raises:
+            UnavailableError: the tenant may be closed already; call it again.
+        """
+        mark = self.tenants.find_closed_mark(self.tenant)
+        job = self._close(archive) if mark is None else self._restart(_get_job_id(mark), archive)
+        self.tenants.item_cache.forget(build_closed_mark_key(self.tenant))
+        machine_input = {"tenant": job.tenant, "job": job.id}
+        self.tenants.machine.start(f"{job.id}-{job.starts}", machine_input)
+        return job
 
     def get(self, id: str) -> AnyJob:
         """A job of the tenant.
@@ -66,7 +98,17 @@ class TenantJobList:
 
     def list(self, limit: int, below: str | None = None) -> tuple[Sequence[AnyJob], str | None]:
         """A page of jobs, newest first, and the ``below`` of the next page; None at the end."""
-        images, has_more = list_job_images(self.tenants.store, self.tenant, limit, below)
+        query = Query(
+            render_tenant_partition(self.tenant),
+            below=below,
+            forward=False,
+            limit=limit,
+            consistent=True,
+        )
+        page = self.tenants.store.query(query)
+        # The mark of a closed tenant is the last item in this order.
+        images = [image for image in page.items if image["SK"]["S"] != CLOSED_SORT_KEY]
+        has_more = page.last is not None and len(images) == len(page.items)
         next_below = images[-1]["SK"]["S"] if has_more and images else None
         return [_read_job(image) for image in images], next_below
 
@@ -112,6 +154,55 @@ class TenantJobList:
             self._jobs.save(job)
             raise
         return job
+
+    def _close(self, archive: Archive) -> DeletionJob:
+        now = self.tenants.now()
+        at = keys.render_instant(now)
+        job = DeletionJob(str(ULID.from_datetime(now)), self.tenant, self.by, at, archive)
+        values = attributes.to_image({"job": job.id, "at": at, "by": self.by or None})
+        mark = {**to_key_image(build_closed_mark_key(self.tenant)), **values}
+        writes = [Put(mark, "attribute_not_exists(PK)"), self._jobs.build_put(job)]
+        try:
+            self.tenants.store.transact(writes)
+        except ConditionFailedError:  # another request, or an earlier attempt, was faster
+            existing = self.tenants.find_closed_mark(self.tenant)
+            if existing is None:
+                raise UnavailableError("the tenant's mark is in an unknown state") from None
+            return self._restart(_get_job_id(existing), archive)
+        return job
+
+    def _restart(self, id: str, archive: Archive) -> DeletionJob:
+        for _ in range(ATTEMPTS):
+            job = find_deletion(self.tenants.store, self.tenant, id)
+            if job is None:
+                raise NotFound(f"no job {id}")
+            now = self.tenants.now()
+            is_working = is_under_way(job, now)
+            is_proven = job.state == "succeeded" and _is_proven(job, now)
+            if (is_working or is_proven) and archive in ("keep", job.archive):
+                return job
+            if archive == "forget":
+                job.archive = archive
+            if not is_working:
+                if job.state == "succeeded" and not is_proven:
+                    job.passes, job.began, job.finished_at, job.seen = job.passes + 1, "", "", {}
+                job.state, job.error = "running", ""
+                job.starts += 1
+            try:
+                self._jobs.save(job)
+            except OvertakenError:
+                continue  # another request or a step has saved it: read it again
+            return job
+        raise UnavailableError(f"job {id} is changed by others again and again")
+
+
+def _is_proven(job: DeletionJob, now: dt.datetime) -> bool:
+    return now <= dt.datetime.fromisoformat(job.finished_at) + PROVEN_FOR
+
+
+def _get_job_id(mark: Image) -> str:
+    """The job that closed a tenant, by its mark."""
+    return str(mark["job"]["S"])
 
 
 def _read_job(image: Image) -> AnyJob:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, cast
 
 from daicho.declare.rules.caller import Caller
 from daicho.query.access import Access
+from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.console.pages import ConsolePages
 from daicho.web.http.pattern_examples import collect_pattern_examples
-from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
+from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
 from daicho.web.openapi.pages import PUBLIC_FOLDERS, PUBLIC_PATHS, ApiPages
+from daicho.web.openapi.static_page import serve_page
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
-from daicho.web.routes.tenant.session import ReadableArchive, TenantSession
+from daicho.web.routes.tenant.session import TenantSession
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
     from daicho.web.http.endpoint import BookOpener
-
-ARCHIVE_SECONDS = 10.0
-"""How long the read of an object of the archive is retried. A request has 29 seconds."""
 
 
 def is_public(path: str) -> bool:
@@ -61,22 +60,17 @@ class Api(HttpApi):
         administered = build_admin_operations(daicho) if tenants else []
         self.operations = [*served, *administered]
         self._tenants, self._open_caller_book = tenants, open_book
-        self._archive_source = archive
+        self._archive = archive
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_session))
-        pages = ApiPages(
-            self.operations,
-            server,
-            daicho.examples,
-            title,
-            has_console=console is not None,
-        )
+        has_console = console is not None
+        pages = ApiPages(self.operations, server, daicho.examples, title, has_console=has_console)
         routes = dict(pages.list_routes())
         if console is not None:
             routes |= ConsolePages(console, title, claim_names).list_routes()
-        for path, page in routes.items():
-            self.routes.add("GET", path, page)
+        for path, find in routes.items():
+            self.routes.add("GET", path, serve_page(find))
 
     def check_access(self, incoming: HttpRequest) -> None:
         """Refuse a token without a tenant; the description of the API needs no token."""
@@ -99,13 +93,4 @@ class Api(HttpApi):
         if self._tenants is None:
             raise AssertionError("an API without tenants has no route of their administrators")
         access = Access(caller, self._access_rules)
-        return TenantSession(self._tenants, access, caller.subject, lambda: self._archive)
-
-    @cached_property
-    def _archive(self) -> ReadableArchive | None:
-        if self._archive_source is None:
-            return None
-        from daicho.archive.reader import ArchiveReader  # noqa: PLC0415  # most requests need none
-
-        reader = ArchiveReader(self._archive_source.open_bucket(), seconds=ARCHIVE_SECONDS)
-        return ReadableArchive(reader, self._archive_source.ledger)
+        return TenantSession(self._tenants, access, caller.subject, self._archive)

@@ -9,15 +9,23 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from daicho.errors import BeingBuilt, CheckFailed, Raced, Refusal, ThrottledError, UnavailableError
+from daicho.errors import (
+    CheckFailed,
+    Refusal,
+    ThrottledError,
+    UnavailableError,
+    UnmigratableError,
+    UnreadableError,
+)
+from daicho.runtime.metrics import emit_unreadable
+from daicho.runtime.token_claims import ClaimNames
 from daicho.web.http import problems
 from daicho.web.http.endpoint import BookOpener, Endpoint, InvalidRequest
 from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
-from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames, HttpRequest
+from daicho.web.http.request import HttpRequest
 from daicho.web.http.routing import Routes
 
-RETRY_AT_ONCE = {"Retry-After": "1"}
 DEFAULT_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 """Of every answer that states nothing else: data is stored by no cache, and is never a page."""
 
@@ -32,7 +40,7 @@ class HttpApi:
 
     request_type: ClassVar[type[HttpRequest]] = HttpRequest
 
-    def __init__(self, server: str = "", claim_names: ClaimNames = COGNITO_CLAIMS) -> None:
+    def __init__(self, server: str, claim_names: ClaimNames) -> None:
         self.routes = Routes()
         self._server, self._claim_names = server, claim_names
 
@@ -75,7 +83,10 @@ class HttpApi:
             if found is None:
                 raise self._make_not_found(request.path)
             answer, variables = found
-            return answer(request, **variables)
+            reply = answer(request, **variables)
+            if reply.unreadable:
+                emit_unreadable(len(reply.unreadable))
+            return reply
         except Exception as error:
             problem = self._explain(error, request)
             return Reply(
@@ -94,16 +105,16 @@ class HttpApi:
                 return problems.from_validation(error.failures, self.pattern_examples, error.total)
             case ValidationError():
                 return problems.from_validation(error.errors(), self.pattern_examples)
-            case Raced():
-                return _to_raced(error)
-            case BeingBuilt():
-                return _to_being_built(error)
             case Refusal():
                 return _to_refused(error)
             case ThrottledError():
                 return _to_busy(429, error)
             case UnavailableError():
                 return _to_busy(503, error)
+            case UnreadableError() | UnmigratableError():
+                logger.error("an item cannot be read", exc_info=error)
+                emit_unreadable(1)
+                return _to_unreadable(error)
         logger.error("unexpected error", exc_info=error, extra={"request_id": request.id})
         return HttpError(500, f"unexpected error; request {request.id}")
 
@@ -118,19 +129,18 @@ class HttpApi:
 def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
     named = list(error.failures) if isinstance(error, CheckFailed) else named
-    return HttpError(error.status, error.detail, named, type=error.type)
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return HttpError(error.status, error.detail, named, headers, error.type)
 
 
-def _to_being_built(error: BeingBuilt) -> HttpError:
-    headers = {"Retry-After": str(error.retry_after)}
-    return HttpError(error.status, error.detail, headers=headers, type=error.type)
-
-
-def _to_raced(error: Raced) -> HttpError:
-    return HttpError(error.status, error.detail, headers=RETRY_AT_ONCE, type=error.type)
+def _to_unreadable(error: UnreadableError | UnmigratableError) -> HttpError:
+    if isinstance(error, UnmigratableError):
+        return HttpError(409, "a migration of the item's fields fails", type="unreadable")
+    named = [(error.field, error.fault)] if error.field else []
+    return HttpError(409, str(error), named, type="unreadable")
 
 
 def _to_busy(status: int, error: UnavailableError) -> HttpError:
     logger.warning("the table did not answer: %s", error)
     detail = "too many requests at once; try again" if status == 429 else "try again"
-    return HttpError(status, detail, headers=RETRY_AT_ONCE)
+    return HttpError(status, detail, headers={"Retry-After": "1"})

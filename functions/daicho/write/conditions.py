@@ -10,7 +10,7 @@ from daicho.layout.base_item import to_seconds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ConditionCheck, Delete, Put, Update
+from daicho.storage.requests import ConditionCheck, Delete, Put, Update, require_same
 
 
 @dataclass(frozen=True)
@@ -160,16 +160,10 @@ def if_absent() -> ConditionalWrite:
     return write
 
 
-def if_unchanged(image: Image, *more: str) -> ConditionalWrite:
-    """The condition that the item still has the version, creation and expiry of ``image``.
-
-    ``more``: names of further attributes.
-    """
-    write = ConditionalWrite()
-    names = ("version", "created_at", "ttl", *more)
-    equalities = [_equals(write, name, image.get(name)) for name in names]
-    write.condition = " AND ".join(equalities)
-    return write
+def if_unchanged(image: Image) -> ConditionalWrite:
+    """The condition that the item still has the version, creation and expiry of ``image``."""
+    condition, names, values = require_same(image, ("version", "created_at", "ttl"))
+    return ConditionalWrite("", condition, names, values)
 
 
 def _is_alive(write: ConditionalWrite, now: int) -> str:

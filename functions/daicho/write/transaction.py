@@ -24,7 +24,7 @@ from daicho.layout.migrations import read_migrated
 from daicho.layout.reservation_writer import ItemChange, ReservationWriter
 from daicho.layout.reservations import is_held
 from daicho.query.key_resolver import build_not_found
-from daicho.query.unique_finder import UniqueFinder
+from daicho.query.unique_finder import find_by_value
 from daicho.query.version_history import VersionHistory
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
@@ -245,13 +245,10 @@ class Transaction:
         reservations = ReservationWriter.build(
             self._planner.ledger, self._table, self._list_changes(), to_seconds(self._clock())
         )
-        written = set() if reservations is None else reservations.list_keys()
+        written = reservations.list_keys()
         writes += [check for key, check in self._vacant_values.items() if key not in written]
         try:
-            if reservations is None:
-                self._send(writes)
-            else:
-                reservations.send(writes, self._send)
+            reservations.send(writes, self._send)
         except TransactionFailedError as error:
             raise Raced(CHANGED_MEANWHILE) from error
 
@@ -261,7 +258,7 @@ class Transaction:
 
     def _find_by_value(self, ref: UniqueRef[E]) -> E | None:
         """The item that has a unique value; the commit fails if another one has it by then."""
-        image, check = UniqueFinder(self._key_resolver).find(ref)
+        image, check = find_by_value(self._key_resolver, ref)
         if image is not None:  # the commit depends on the item
             image = self._read_image(ref.entity, get_key(image))
             now = to_seconds(self._clock())

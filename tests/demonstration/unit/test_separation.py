@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ DEMONSTRATION = (
     *("bench.", "demonstration.", "tests.demonstration.", "examples.book_queries."),
     *("examples.clients.", *(f"domains.{name}." for name in SYSTEMS)),
 )
+NAMED = re.compile(r"\b(?:bench|demonstration|examples|domains)\b")
 
 
 def list_others() -> dict[str, Path]:
@@ -30,8 +32,9 @@ def list_others() -> dict[str, Path]:
 
 
 def find_imports(modules: dict[str, Path]) -> Iterator[Import]:
-    """Their imports of the demonstration."""
-    for each in read_imports(modules):
+    """Their imports of the demonstration. A module that names no part of it is not parsed."""
+    named = {k: path for k, path in modules.items() if NAMED.search(path.read_text("utf-8"))}
+    for each in read_imports(named):
         if f"{each.imported}.".startswith(DEMONSTRATION):
             yield each
 

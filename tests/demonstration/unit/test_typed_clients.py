@@ -9,6 +9,7 @@ import pytest
 
 from supply_chain.locks import read_pins
 from tests.support.repository import ROOT
+from tests.support.trials import IS_TRIAL
 from tests.support.typed_clients import (
     NODE_FILES,
     REQUIREMENTS,
@@ -33,6 +34,7 @@ def test_the_page_names_the_versions_that_are_tested() -> None:
     assert named == {name: pinned[name] for name in ("openapi-python-client", "openapi-typescript")}
 
 
+@pytest.mark.skipif(not IS_TRIAL, reason="type checkers of two languages: make trials")
 def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
     generate_python(tmp_path, DOCUMENT)
     copy_examples(tmp_path, EXAMPLES / "contacts.py")
@@ -44,6 +46,7 @@ def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
     assert str(failure.value).count(": error:") == 1
 
 
+@pytest.mark.skipif(not IS_TRIAL, reason="type checkers of two languages: make trials")
 def test_typescript_changes_the_numbers_that_the_page_names(tmp_path: Path) -> None:
     generate_typescript(tmp_path, DOCUMENT)
     copy_examples(tmp_path, EXAMPLES / "contacts.mts", EXAMPLES / "places.mts", NUMBERS)

@@ -41,10 +41,7 @@ def write_item(
     write: Put | Delete = condition.to_delete(key) if item is None else condition.to_put(item)
     reserving = ReservationWriter.build(ledger, table, [(stored, item)], int(now.timestamp()))
     try:
-        if reserving is None:
-            table.transact([write])
-        else:
-            reserving.send([write], table.transact)
+        reserving.send([write], table.transact)
     except (Conflict, ContendedError, TransactionFailedError):
         return False
     return True

@@ -256,11 +256,7 @@ class Rebuilds:
             threads=1,
             now=dependencies.now,
         )
-        jobs = replace(
-            jobs,
-            rebuild=replace(jobs.rebuild, segments=SEGMENTS),
-            purge=replace(jobs.purge, segments=SEGMENTS),
-        )
+        jobs = replace(jobs, segments=SEGMENTS)
         try:
             return jobs.run_step(job, make_retry_budget(process, dependencies)).to_json()
         except StoreError as error:

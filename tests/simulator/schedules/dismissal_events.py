@@ -60,7 +60,7 @@ class DismissalEvents(EventOwner):
         super().__init__(parts)
         self._versions = versions
         self._waiting = WaitingProcesses(
-            parts.deployment, parts.simulated_lambda, parts.choices, (300.0, 100.0)
+            parts.deployment, parts.simulated_lambda, parts.deployment.choices, (300.0, 100.0)
         )
         self._cursor: str | None = None
         parts.deployment.clock.before_advance.append(self._end_outlived)
@@ -151,7 +151,7 @@ class DismissalEvents(EventOwner):
 
     def dispute(self) -> None:
         """One code computes a bad image. Other code claims its record, and dismisses it."""
-        running, codes = self._lambda, _DISPUTES.get(self._parts.mark_kinds[:1])
+        running, codes = self._lambda, _DISPUTES.get(self._writer.mark_kinds[:1])
         if codes is None or running.is_crowded:
             return
         claiming, computing = codes
@@ -186,7 +186,7 @@ class DismissalEvents(EventOwner):
         late: SimulatedProcess | None = None
         for consumer, shard in self._lambda.list_ready_shards():
             if consumer == "project" and self._lambda.invoke(consumer, shard, LARGE_BATCH):
-                process = self._lambda.polled[-1].process
+                process = list(self._lambda.polled)[-1]
                 writes = self._choices.pick((1, 1, 2))
                 late = process if stop_before_write(self._lambda, process, writes) else late
         self._deploy(claiming)

@@ -90,6 +90,7 @@ class ProofProfile(Profile):
         """Races, of requests too if there are any."""
         if self.requests is None:
             return (RaceEvents(parts, self.overtakers, None),)
-        sets = (parts.entity_names, parts.max_items, parts.mark_kinds)
-        source = self.requests(parts.deployment, parts.choices, *sets)
+        writer, deployment = parts.writer, parts.deployment
+        sets = (writer.names, writer.max_items, writer.mark_kinds)
+        source = self.requests(deployment, deployment.choices, *sets)
         return (RequestEvents(parts, source), RaceEvents(parts, self.overtakers, source))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forgetter import ForgetReport, ForgetScheduler, Forgetter
-from daicho.errors import UnavailableError
+from daicho.archive.forgetter import ForgetReport, Forgetter
 from tests.support.memory_archive import Kept, render_link_name, render_side_name
+from tests.support.mortal_stores import Killed, Life, Mortal
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_dry_run_changes_nothing(kept: Kept) -> None:
     report = forget(kept, dry_run=True)
     assert (report.objects, report.rows, report.complete) == (3, 4, False)
     assert dict(kept.bucket.objects) == before
-    assert ForgetScheduler(kept.table, kept.bucket).list_waiting() == []
+    assert Forgetter(kept.table, kept.bucket).list_waiting() == []
 
 
 def test_versions_under_a_mark_of_deletion_go_too(kept: Kept) -> None:
@@ -86,30 +86,13 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
         kept.append(4, tenant="u")
         kept.rejoin(3)
         kept.grow_old()
-        left = itertools.count(stop, -1)
-
-        class Fragile:
-            """A store whose n-th call fails when it is done."""
-
-            def __init__(self, real: Any, left: Any = left) -> None:
-                self._real, self._left = real, left
-
-            def __getattr__(self, name: str) -> Any:
-                call = getattr(self._real, name)
-
-                def done(*given: Any, **more: Any) -> Any:
-                    found = call(*given, **more)
-                    if next(self._left) == 0:
-                        raise UnavailableError(name)
-                    return found
-
-                return done
-
-        table: Any = Fragile(kept.table)
-        fragile = Forgetter(table, Fragile(kept.bucket), now=lambda k=kept: k.now)  # type: ignore[misc]
+        life = Life(stop)
+        table: Any = Mortal(kept.table, life)
+        bucket: Any = Mortal(kept.bucket, life)
+        mortal = Forgetter(table, bucket, now=lambda k=kept: k.now)  # type: ignore[misc]
         try:
-            fragile.forget("t")
-        except UnavailableError:
+            mortal.forget("t")
+        except Killed:
             assert forget(kept).complete
         else:
             break

@@ -29,7 +29,7 @@ def restore(expires: ExpiryPlan, **fields: Any) -> Any:
         }
     )
     row = ArchivedRow("t", "Bill", 1, NOW, "1", raw=False, item=item)
-    return build_restored_image(row, append_generations([plan], Ledger()), NOW)
+    return build_restored_image(row, append_generations([plan], Ledger()), NOW)[0]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restored_image import (
-    build_restored_image,
-    to_storable,
-)
+from daicho.archive.restored_image import build_restored_image, to_storable
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnansweredError
@@ -177,7 +174,7 @@ def test_binary_values_are_bytes_again() -> None:
 def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
     (expired,) = build_expired_batch(1).records
     row = ArchivedRow.from_record(expired, LEDGER)
-    new = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
+    new, _ = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
 
     def deltas(old: Any, new: Any) -> dict[Any, int]:
         changed = {**vars(expired), "old": old, "new": new, "expired": False}

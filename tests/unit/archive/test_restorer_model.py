@@ -38,20 +38,13 @@ class ArchiveOfRows:
 
     rows: Sequence[ArchivedRow]
 
-    def list_selected(self, selection: Selection, *, behind: str = "") -> Iterator[Any]:
-        yield from (_StoredRow(row.seq, [row]) for row in self.rows)
+    def read_objects(
+        self, selection: Selection, _broken: object, *, behind: str = ""
+    ) -> Iterator[tuple[str, list[ArchivedRow]]]:
+        yield from ((row.seq, [row]) for row in self.rows if row in selection)
 
     def read_rows(self, selection: Selection, _broken: object) -> Iterator[ArchivedRow]:
         yield from (row for row in self.rows if row in selection)
-
-    def read(self, name: str) -> Any:
-        return next(_StoredRow(name, [row]) for row in self.rows if row.seq == name)
-
-
-@dataclass
-class _StoredRow:
-    name: str
-    rows: Sequence[ArchivedRow]
 
 
 @dataclass(frozen=True)

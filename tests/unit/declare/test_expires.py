@@ -55,16 +55,3 @@ def test_a_wrong_rule_is_refused(rule: dict[str, Any], message: str) -> None:
 def test_no_other_declaration_reads_the_last_change() -> None:
     with pytest.raises(DeclarationError, match=r"Bill.recent reads changed_at, which only Expires"):
         compile_with(lambda _: {"recent": Listing(order=changed_at)})
-
-
-def test_retentions_that_differ_in_one_argument_are_not_alike() -> None:
-    """An entity and its copy must expire alike."""
-    status, due = field(), field()
-    status.name, due.name = "status", "due"
-    rules: list[dict[str, Any]] = [
-        *({}, {"archive": True}, {"of": changed_at}, {"of": due}),
-        *({"where": one_of(status, "a")}, {"where": one_of(status, "a", "b")}),
-    ]
-    retentions = [Expires(HOUR, **rule).retention for rule in rules]
-    assert len({*retentions, Expires(2 * HOUR).retention}) == len(rules) + 1
-    assert Expires(HOUR, where=one_of(status, "b", "a")).retention == retentions[-1]

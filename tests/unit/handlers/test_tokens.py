@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from daicho.handlers import tokens
+from daicho.runtime.token_claims import COGNITO_CLAIMS
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import COGNITO_CLAIMS, HttpRequest
+from daicho.web.http.request import HttpRequest
 from tests.support.api_client import flatten_claims, write_token
 from tests.support.stream_pump import Context
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from daicho.plan import Condition, ExpiryPlan
+from daicho.plan import Condition, EntityPlan, ExpiryPlan
 from daicho.plan.expiry import is_kept_as_long
+from tests.support.sample_plans import SONG
 
 HOUR = ExpiryPlan(3_600, archive=False)
 VOID, BOTH = Condition("status", ("void",)), Condition("status", ("void", "paid"))
 
 
 def test_default_values_are_left_out_of_the_lock_file() -> None:
-    assert HOUR.to_json() == {"seconds": 3_600, "archive": False}
     rule = ExpiryPlan(-60, archive=True, of="due", where=VOID)
-    assert rule.to_json() == {
+    plans = [replace(SONG, expires=each) for each in (HOUR, rule)]
+    stored = [each.to_json() for each in plans]
+    assert stored[0]["expires"] == {"seconds": 3_600, "archive": False}
+    assert stored[1]["expires"] == {
         **{"seconds": -60, "archive": True, "of": "due"},
         "where": {"field": "status", "one_of": ["void"]},
     }
-    assert [ExpiryPlan.from_json(each.to_json()) for each in (HOUR, rule)] == [HOUR, rule]
+    assert [EntityPlan.from_json(each) for each in stored] == plans
     assert [sorted(each.fields) for each in (HOUR, rule)] == [[], ["due", "status"]]
     assert (HOUR.is_fixed, rule.is_fixed) == (True, False)
 

@@ -193,4 +193,4 @@ def test_the_jobs_of_a_stack_have_the_migrations_of_its_code(
     ledger = replace(make_ledger(write_label), functions={})
     store = cast(Any, MemoryTable())
     jobs = StackJobs.build(settings, store, store, store, ledger, None, threads=1, now=lambda: NOW)
-    assert list(jobs.rebuild.ledger.functions) == ["Member.fill"]
+    assert list(jobs.ledger.functions) == ["Member.fill"]

@@ -13,16 +13,15 @@ import pytest
 from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnansweredError
-from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
 from daicho.rebuild.purged_items import is_item_of, select_items_of
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import request_rebuild
 from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
+from daicho.rebuild.stack_jobs import StackJobs
+from daicho.rebuild.table_step import TableDependencies
 from daicho.release.states import build_deployed_update, build_record_update
-from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
@@ -83,12 +82,27 @@ class Stage:
         raise AssertionError("not used")
 
     @property
-    def parts(self) -> KeptParts:
-        archive = ArchiveReader(self.bucket)
-        return KeptParts(self.table, self, archive, LEDGER, lambda: NOW, dirty_shards=2)
+    def dependencies(self) -> TableDependencies:
+        unused: Any = None
+        return TableDependencies(
+            store=self.table,
+            stream=self,
+            failures=unused,
+            ledger=LEDGER,
+            now=lambda: NOW,
+            settle=60,
+            parallelism=1,
+            archive=ArchiveReader(self.bucket),
+            dirty_shards=2,
+        )
 
-    def fill(self, position: str = "", budget: RetryBudget = PATIENCE) -> FillReport:
-        return self.parts.fill(FILLED, position, budget)
+    @property
+    def parts(self) -> KeptParts:
+        return KeptParts(self.dependencies, PATIENCE)
+
+    def fill(self, position: str = "") -> FillReport:
+        *_, last = self.parts.fill(FILLED, position)
+        return last
 
     @property
     def figures(self) -> Counter[str]:
@@ -151,11 +165,11 @@ def test_without_an_archive_nothing_is_complete_that_expired() -> None:
     state = BackfillState("Download", 1, 2)
     assert stage.parts.list_completable(state) == FILLED["Download"]
     assert stage.parts.list_filled([state]) == FILLED
-    without = KeptParts(stage.table, stage, None, LEDGER, lambda: NOW, dirty_shards=2)
+    without = KeptParts(replace(stage.dependencies, archive=None), PATIENCE)
     assert without.list_completable(state) == frozenset()
-    assert without.fill({}, "", PATIENCE).finished
+    assert [report.finished for report in without.fill({}, "")] == [True]
     with pytest.raises(StoreError, match="no archive"):
-        without.fill(FILLED, "", PATIENCE)
+        next(without.fill(FILLED, ""))
 
 
 def test_tallies_are_dirty_until_their_totals_include_the_rows() -> None:
@@ -193,13 +207,13 @@ def test_an_aggregate_that_lacked_expired_items_is_complete_after_another_rebuil
     apply_update(table, build_record_update("arn", frozenset({"Download"})))
     apply_update(table, build_deployed_update("arn", NOW - dt.timedelta(days=1)))
     now = [NOW]
-    empty, jobs = MemoryBucket(lambda: NOW), JobStore(table, lambda: now[0])
-    rebuild = Rebuild(table, stage, empty, LEDGER, jobs, lambda: now[0], 60, parallelism=1)
-    rebuild = replace(rebuild, archive=ArchiveReader(stage.bucket))
+    failures: Any = MemoryBucket(lambda: NOW)
+    dependencies = replace(stage.dependencies, failures=failures, now=lambda: now[0])
+    jobs = StackJobs(**vars(dependencies))
     job = request_rebuild(table, {"Download": 2}, NOW, rate=1e9)
     job.phase, job.older_seen = "fill", {"Download": 0}
-    jobs.save(job)
-    while not (step := rebuild.run_step(PATIENCE)).done:
+    jobs.jobs.save(job)
+    while not (step := jobs.run_step(job.id, PATIENCE)).done:
         now[0] += dt.timedelta(seconds=step.wait)
         for key, item in [*table.items.items()]:  # as a rollup does it
             if key.sk.startswith("kept#"):

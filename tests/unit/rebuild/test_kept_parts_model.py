@@ -19,6 +19,7 @@ from daicho.archive.restorer import Restorer
 from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
 from daicho.rebuild.kept_parts import KeptParts
+from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -53,6 +54,12 @@ class ArchiveOfRows:
 
     def list_selected(self, selection: Selection, *, behind: str = "") -> Iterator[StoredRow]:
         yield from (each for each in self.objects if each.name > behind)
+
+    def read_objects(
+        self, selection: Selection, _broken: object, *, behind: str = ""
+    ) -> Iterator[tuple[str, list[ArchivedRow]]]:
+        for each in self.objects:
+            yield each.name, [row for row in each.rows if row in selection]
 
     def read_rows(self, selection: Selection, _broken: object) -> Iterator[ArchivedRow]:
         yield from (row for each in self.objects for row in each.rows)
@@ -202,10 +209,22 @@ def fill(world: World) -> World | None:
         return None
     table = world.open_table()
     archive: Any = ArchiveOfRows(world.objects[: world.read + 1])
-    parts = KeptParts(table, Silent(), archive, LEDGER, lambda: world.now, 1)
+    unused: Any = None
+    dependencies = TableDependencies(
+        store=table,
+        stream=Silent(),
+        failures=unused,
+        ledger=LEDGER,
+        now=lambda: world.now,
+        settle=0,
+        parallelism=1,
+        archive=archive,
+    )
     behind = world.objects[world.read - 1].name if world.read else ""
-    report = parts.fill({"Download": frozenset({PLAYED})}, behind, BUDGET)
-    assert (report.finished, report.left) == (True, {})
+    parts = KeptParts(dependencies, BUDGET)
+    reports = [*parts.fill({"Download": frozenset({PLAYED})}, behind)]
+    assert reports[-1].finished
+    assert not any(report.left for report in reports)
     after = world.commit(dict(table.items), "fill")
     return replace(after, read=world.read + 1)
 

@@ -18,8 +18,8 @@ from daicho.rebuild import rebuild as rebuild_module
 from daicho.rebuild import touches
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.kept_phase import KeptPhase
-from daicho.rebuild.rebuild import Rebuild
 from daicho.rebuild.requests import change_job, find_job, pause_job, request_rebuild, resume_job
+from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image, to_image
@@ -101,14 +101,21 @@ class Stage:
     def __init__(self) -> None:
         self.table = WatchedTable()
         self.now = BEGIN
-        table, jobs = self.table, JobStore(self.table, lambda: self.now)
+        table = self.table
         table.batch_write(make_member(n) for n in range(ITEMS))
         table.batch_write(to_image({"PK": f"t#~row#{n}", "SK": "-"}) for n in range(ROWS))
         table.batch_write([BackfillState("Member", 1, 2).to_item()])
         apply_update(table, build_record_update("arn", frozenset({"Member"})))
         apply_update(table, build_deployed_update("arn", BEGIN - dt.timedelta(hours=1)))
-        self.rebuild = Rebuild(
-            table, self, MemoryBucket(), LEDGER, jobs, lambda: self.now, 60, SEGMENTS, PARALLELISM
+        self.jobs = StackJobs(
+            store=table,
+            stream=self,
+            failures=MemoryBucket(),
+            ledger=LEDGER,
+            now=lambda: self.now,
+            settle=60,
+            segments=SEGMENTS,
+            parallelism=PARALLELISM,
         )
         self.job = request_rebuild(table, {"Member": 2}, self.now, rate=1e9)
         table.faults.writes = 0
@@ -128,7 +135,7 @@ class Stage:
             self.sleep,
             lambda: 0.5,
         )
-        step = self.rebuild.run_step(budget, id)
+        step = self.jobs.run_step(id or self.find_job().id, budget)
         self.sleep(step.wait)
         return step.done
 
@@ -275,7 +282,7 @@ def test_a_function_waits_until_its_lock_file_is_released() -> None:
 def test_an_archived_row_of_a_newer_release_blocks_a_function_with_an_older_lock_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fill(_phase: KeptPhase, _budget: RetryBudget) -> None:
+    def fill(_phase: KeptPhase) -> None:
         raise NewerGenerationError("Member generation 3")
 
     stage = Stage()
@@ -296,7 +303,7 @@ def test_items_whose_unique_value_is_taken_block_a_rebuild_that_accepts_what_is_
 ) -> None:
     job = stage.find_job()
     job.phase, job.without, job.taken, job.left = "prove", True, 1, {"t#Member#1 #": "taken"}
-    stage.rebuild.jobs.save(job)
+    stage.jobs.jobs.save(job)
     assert not stage.step()
     job = stage.find_job()
     assert (job.state, job.phase, job.passes) == ("blocked", "touch", 2)

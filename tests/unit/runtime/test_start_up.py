@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -20,7 +20,7 @@ def unfrozen() -> Iterator[None]:
 def test_the_handler_is_built_once_and_its_objects_are_left_out_of_collections() -> None:
     built: list[bool] = []
 
-    def build() -> str:
+    def build(_environ: Mapping[str, str]) -> str:
         built.append(gc.isenabled())
         return "handler"
 

@@ -175,7 +175,7 @@ def test_only_what_was_released_stops_a_shard() -> None:
 
 def test_an_unknown_generation_waits_while_the_table_does_not_answer() -> None:
     class Unavailable(MemoryTable):
-        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
             if key == RECORDED_KEY:
                 raise UnavailableError("no answer")
             return super().get(key, consistent=consistent)

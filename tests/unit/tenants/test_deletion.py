@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 
 from daicho.cdk.settings import STAGES
+from daicho.jobs.pass_step import MAX_PARALLELISM
 from daicho.jobs.step import SAVE_INTERVAL
 from daicho.layout.tenant_items import CLOSED_CACHE_S
 from daicho.runtime.retry import END_RESERVE_S
 from daicho.runtime.settings import Settings
-from daicho.tenants.deletion import (
-    MAX_PARALLELISM,
-    WRITES_PER_SECOND,
-    DeletionWorker,
-)
+from daicho.tenants.deletion import WRITES_PER_SECOND, DeletionWorker
 from daicho.tenants.item_remover import is_of_tenant
 
 REQUEST_S = 29

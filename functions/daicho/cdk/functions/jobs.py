@@ -17,7 +17,12 @@ from constructs import Construct
 
 from daicho.cdk.conventions import name_log_group, suppress_finding
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
+from daicho.cdk.functions.python_function import (
+    PythonFunction,
+    SharedResources,
+    build_invoker_role,
+    forbid_retries,
+)
 from daicho.cdk.settings import Settings
 
 # All that Lambda gives. An invocation stops by itself when little of it is left, says that it is
@@ -53,10 +58,8 @@ class Redrive(Construct):
             permissions=grants.REDRIVE,
             timeout=REDRIVE_TIMEOUT,
             environment={
-                "FAILURE_BUCKET": shared.failures.bucket_name,
                 "PROJECT_FUNCTION": projector.function_name,
                 "ARCHIVE_FUNCTION": archiver.function_name,
-                "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "EMULATED_STREAM": str(settings.is_local).lower(),
@@ -99,9 +102,6 @@ class Jobs(Construct):
             permissions=grants.JOBS,
             timeout=TIMEOUT,
             environment={
-                "FAILURE_BUCKET": shared.failures.bucket_name,
-                "OBJECT_BUCKET": shared.objects.bucket_name,
-                "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
@@ -112,10 +112,11 @@ class Jobs(Construct):
         self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         function = self.python.function
         forbid_retries(self, function)
+        role = self._create_role((function, redrive), settings)
         self.state_machine = stepfunctions.CfnStateMachine(
             self,
             "Machine",
-            role_arn=self._role((function, redrive), settings).role_arn,
+            role_arn=role.role_arn,
             definition_string=Stack.of(self).to_json_string(
                 build_definition(function.function_arn, redrive.function_arn)
             ),
@@ -124,7 +125,7 @@ class Jobs(Construct):
                 enabled=True
             ),
         )
-        self.state_machine.node.add_dependency(self.role)
+        self.state_machine.node.add_dependency(role)
 
     def _configure_log(
         self, shared: SharedResources
@@ -141,30 +142,18 @@ class Jobs(Construct):
             include_execution_data=True,
         )
 
-    def _role(self, functions: Sequence[lambda_.Function], settings: Settings) -> iam.Role:
+    def _create_role(self, functions: Sequence[lambda_.Function], settings: Settings) -> iam.Role:
         """The role of the machine: call the functions, and write its own log and traces."""
-        self.role = iam.Role(
-            self,
-            "MachineRole",
-            assumed_by=iam.ServicePrincipal("states.amazonaws.com").with_conditions(
-                {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
-            ),
-            description=f"{settings.title}: the state machine of jobs",
-        )
-        self.role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["lambda:InvokeFunction"],
-                resources=[function.function_arn for function in functions],
-            )
-        )
-        self.role.add_to_policy(iam.PolicyStatement(actions=[*grants.MACHINE], resources=["*"]))
+        description = f"{settings.title}: the state machine of jobs"
+        role = build_invoker_role(self, "MachineRole", "states", functions, description)
+        role.add_to_policy(iam.PolicyStatement(actions=[*grants.MACHINE], resources=["*"]))
         suppress_finding(
-            self.role,
+            role,
             rule="IAM5[Resource::*]",
             reason="Neither X-Ray's actions nor those that deliver a state machine's log to "
             "CloudWatch know any resources.",
         )
-        return self.role
+        return role
 
     def _log_group(self, shared: SharedResources) -> logs.LogGroup:
         settings = shared.settings

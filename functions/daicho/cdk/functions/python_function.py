@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aws_cdk import CfnElement, Duration, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnElement, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -24,6 +24,7 @@ from daicho.cdk.functions.assets import (
 )
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.settings import MEMORY_MB, Settings
+from daicho.cdk.stores import Buckets
 from daicho.errors import SettingsError
 from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
@@ -61,9 +62,7 @@ class SharedResources:
     layer: lambda_.ILayerVersion | None
     ledger_source: str
     table: dynamodb.Table
-    archive: s3.Bucket
-    failures: s3.Bucket
-    objects: s3.Bucket
+    buckets: Buckets
     key: kms.Key | None
 
     @property
@@ -126,8 +125,25 @@ def forbid_retries(scope: Construct, function: lambda_.Function) -> None:
     )
 
 
+def build_invoker_role(
+    scope: Construct, id: str, service: str, functions: Sequence[lambda_.Function], description: str
+) -> iam.Role:
+    """A role with which a service of AWS may invoke these functions for this account."""
+    principal = iam.ServicePrincipal(f"{service}.amazonaws.com").with_conditions(
+        {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+    )
+    role = iam.Role(scope, id, assumed_by=principal, description=description)
+    role.add_to_policy(
+        iam.PolicyStatement(
+            actions=["lambda:InvokeFunction"],
+            resources=[function.function_arn for function in functions],
+        )
+    )
+    return role
+
+
 class PythonFunction(Construct):
-    """One function of the project's package of handlers, with its log group and its role."""
+    """One function of the project's package of handlers, with its log group and its ``role``."""
 
     def __init__(
         self,
@@ -138,14 +154,17 @@ class PythonFunction(Construct):
         shared: SharedResources,
         permissions: Grants,
         timeout: Duration,
-        environment: dict[str, str] | None = None,
+        environment: Mapping[str, str],
     ) -> None:
-        """Create the function of the module ``name``, which may do what ``permissions`` lists."""
+        """Create the function of the module ``name``, which may do what ``permissions`` lists.
+
+        ``environment``: its variables other than those of all functions and its buckets.
+        """
         super().__init__(scope, id)
         self.name = name
         self.settings = settings = shared.settings
         self._shared = shared
-        log_group, self._role = self._create_log_and_role()
+        log_group, self.role = self._create_log_and_role()
         self._grant(permissions)
         is_wrapped = settings.is_local and name in LOCAL_FUNCTIONS
         self.function = lambda_.Function(
@@ -159,24 +178,27 @@ class PythonFunction(Construct):
             layers=self._list_layers(),
             memory_size={**MEMORY_MB, **settings.memory}[name],
             timeout=timeout,
-            role=self._role,
+            role=self.role,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
             application_log_level_v2=lambda_.ApplicationLogLevel[LOG_LEVEL],
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             tracing=lambda_.Tracing.ACTIVE,
-            environment=self._build_environment(environment or {}, is_wrapped=is_wrapped),
+            environment={
+                **self._build_environment(is_wrapped=is_wrapped),
+                **self._name_buckets(permissions),
+                **environment,
+            },
         )
         self._accept_tracing(permissions)
 
     def _accept_tracing(self, permissions: Grants) -> None:
         """Acknowledge that some actions know no resources."""
         suppress_finding(
-            self._role,
+            self.role,
             rule="IAM5[Resource::*]",
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
-            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "")
-            + ("" if permissions.stream else "."),
+            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "."),
         )
 
     def _create_log_and_role(self) -> tuple[logs.LogGroup, iam.Role]:
@@ -197,29 +219,31 @@ class PythonFunction(Construct):
         log_group.grant_write(role)
         return log_group, role
 
-    def _build_environment(self, own: Mapping[str, str], *, is_wrapped: bool) -> dict[str, str]:
-        """The variables that all functions have, and the function's ``own``."""
+    def _build_environment(self, *, is_wrapped: bool) -> dict[str, str]:
+        """The variables that all functions have."""
         settings, shared = self.settings, self._shared
+        ledger_folder = shared.ledger_source if settings.is_local else LAYERS
         return {
             "TABLE_NAME": shared.table.table_name,
             "STAGE": settings.stage,
             "POWERTOOLS_SERVICE_NAME": self.name,
             "POWERTOOLS_METRICS_NAMESPACE": settings.name,
             "POWERTOOLS_LOG_LEVEL": LOG_LEVEL,
-            "LOCK_FILE": f"{self._ledger_folder}/{LOCK_FILE_NAME}",
+            "LOCK_FILE": f"{ledger_folder}/{LOCK_FILE_NAME}",
             **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
             **({PROJECT_HANDLERS: shared.project.handlers} if is_wrapped else {}),
-            **own,
         }
 
-    @property
-    def role(self) -> iam.Role:
-        """The function's own role."""
-        return self._role
-
-    @property
-    def _ledger_folder(self) -> str:
-        return self._shared.ledger_source if self.settings.is_local else LAYERS
+    def _name_buckets(self, permissions: Grants) -> dict[str, str]:
+        """The variables with the names of the buckets that the function may use."""
+        buckets = self._shared.buckets
+        of_failures = permissions.failures or permissions.failure_bucket
+        used = {
+            "ARCHIVE_BUCKET": (buckets.archive, permissions.archive),
+            "FAILURE_BUCKET": (buckets.failures, of_failures),
+            "OBJECT_BUCKET": (buckets.objects, permissions.objects),
+        }
+        return {name: bucket.bucket_name for name, (bucket, actions) in used.items() if actions}
 
     def _list_layers(self) -> list[lambda_.ILayerVersion]:
         if self._shared.layer is None:
@@ -230,8 +254,9 @@ class PythonFunction(Construct):
 
     def _grant(self, permissions: Grants) -> None:
         """Grant exactly the listed actions, each on exactly one kind of resource."""
-        shared = self._shared
-        table, archive, failures = shared.table, shared.archive, shared.failures
+        shared, table = self._shared, self._shared.table
+        archive, failures = shared.buckets.archive, shared.buckets.failures
+        objects = shared.buckets.objects
         statements: list[tuple[str, Actions, str | _ObjectNames]] = [
             ("dynamodb", permissions.table, table.table_arn),
             *(
@@ -245,8 +270,8 @@ class PythonFunction(Construct):
                 for pattern, actions in permissions.failures.items()
             ),
             ("s3", permissions.failure_bucket, failures.bucket_arn),
-            ("s3", permissions.objects, _ObjectNames(shared.objects, "*", _OBJECT_NAMES)),
-            ("s3", permissions.object_bucket, shared.objects.bucket_arn),
+            ("s3", permissions.objects, _ObjectNames(objects, "*", _OBJECT_NAMES)),
+            ("s3", permissions.object_bucket, objects.bucket_arn),
         ]
         if permissions.stream:
             batches = _ObjectNames(failures, grants.DISCARDED, _BATCH_NAMES)
@@ -273,7 +298,7 @@ class PythonFunction(Construct):
         """Grant actions of a service on one resource; with a pattern of partition keys, if any."""
         arn = resource if isinstance(resource, str) else resource.arn
         condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": leading_keys}}
-        self._role.add_to_policy(
+        self.role.add_to_policy(
             iam.PolicyStatement(
                 actions=[f"{service}:{action}" for action in actions],
                 resources=[arn],
@@ -281,7 +306,7 @@ class PythonFunction(Construct):
             )
         )
         if isinstance(resource, _ObjectNames):
-            suppress_finding(self._role, rule=resource.nag_rule, reason=resource.reason)
+            suppress_finding(self.role, rule=resource.nag_rule, reason=resource.reason)
 
 
 @dataclass(frozen=True)

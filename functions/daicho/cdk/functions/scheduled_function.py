@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aws_cdk import Aws, Duration
-from aws_cdk import aws_iam as iam
+from aws_cdk import Duration
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
+from daicho.cdk.functions.python_function import (
+    PythonFunction,
+    SharedResources,
+    build_invoker_role,
+    forbid_retries,
+)
+from daicho.cdk.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledFunctionProps:
-    """One scheduled function. ``environment``: its variables other than the table.
+    """One scheduled function. ``environment``: its variables other than the table and buckets.
 
     ``describes_stream``: whether it may describe the table's stream. ``starts_jobs``: whether it
     may start executions of the state machine of jobs.
@@ -30,7 +35,7 @@ class ScheduledFunctionProps:
     rate: Duration
     timeout: Duration
     permissions: grants.Grants
-    environment: Callable[[SharedResources], dict[str, str]]
+    environment: Callable[[Settings], dict[str, str]] = lambda _settings: {}
     describes_stream: bool = False
     starts_jobs: bool = False
 
@@ -39,16 +44,10 @@ HEARTBEAT_AGE = Duration.seconds(45)
 """Less than the rate of the rollup: a shard without records gets a heartbeat at each run."""
 
 
-def _archive(shared: SharedResources) -> dict[str, str]:
-    return {"ARCHIVE_BUCKET": shared.archive.bucket_name}
-
-
-def _rollup(shared: SharedResources) -> dict[str, str]:
-    settings = shared.settings
+def _rollup(settings: Settings) -> dict[str, str]:
     environment = {
         "DIRTY_SHARDS": str(settings.dirty_shards),
         "EMULATED_STREAM": str(settings.is_local).lower(),
-        "FAILURE_BUCKET": shared.failures.bucket_name,
         "HEARTBEAT_SECONDS": str(HEARTBEAT_AGE.to_seconds()),
     }
     if not settings.is_local:  # its one shard is never closed, so none is retired
@@ -56,12 +55,8 @@ def _rollup(shared: SharedResources) -> dict[str, str]:
     return environment
 
 
-def _sweep(shared: SharedResources) -> dict[str, str]:
-    units = shared.settings.rebuild_units
-    return {
-        "OBJECT_BUCKET": shared.objects.bucket_name,
-        **({"REBUILD_UNITS": str(units)} if units else {}),
-    }
+def _sweep(settings: Settings) -> dict[str, str]:
+    return {"REBUILD_UNITS": str(settings.rebuild_units)} if settings.rebuild_units else {}
 
 
 RECURRING = (
@@ -83,7 +78,6 @@ RECURRING = (
         rate=Duration.hours(1),
         timeout=Duration.minutes(15),
         permissions=grants.AUDIT,
-        environment=_archive,
     ),
     # Removes forgotten tenants from the archive when that is due. Mostly nothing is due, and a run
     # is one query.
@@ -92,7 +86,6 @@ RECURRING = (
         rate=Duration.hours(1),
         timeout=Duration.minutes(15),
         permissions=grants.FORGET,
-        environment=_archive,
     ),
     # Removes what requests that ended half-way have left behind, and starts a rebuild if an item of
     # an older generation was found. Mostly there is nothing either.
@@ -107,72 +100,54 @@ RECURRING = (
 )
 
 
-class ScheduledFunction(Construct):
-    """A function, and the schedule that starts it."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        recurring: ScheduledFunctionProps,
-        shared: SharedResources,
-        state_machine: str,
-    ) -> None:
-        """Create both. ``state_machine``: the ARN of the one that executes jobs."""
-        super().__init__(scope, id)
-        name = recurring.name
-        self.python = PythonFunction(
-            self,
-            id,
-            name=name,
-            shared=shared,
-            permissions=recurring.permissions,
-            timeout=recurring.timeout,
-            environment={
-                **recurring.environment(shared),
-                **({"JOB_MACHINE": state_machine} if recurring.starts_jobs else {}),
-            },
-        )
-        if recurring.describes_stream:
-            self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
-        if recurring.starts_jobs:
-            self.python.allow("states", grants.START, state_machine)
-        add_schedule(self, python=self.python, name=name, rate=recurring.rate)
-
-
 LATE = Duration.seconds(60)
 
 
-def add_schedule(
-    scope: Construct, *, python: PythonFunction, name: str, rate: Duration
-) -> scheduler.CfnSchedule:
-    """Run ``python`` at a rate. A run that fails or is late is not repeated: the next one is near.
-
-    The schedule's role may start this function, and nothing else.
-    """
-    function = python.function
-    forbid_retries(scope, function)
-    title = python.settings.title
-    role = iam.Role(
-        scope,
-        "ScheduleRole",
-        assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com").with_conditions(
-            {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
-        ),
-        description=f"{title}: the schedule of {name}",
+def build_scheduled_function(
+    scope: Construct,
+    *,
+    recurring: ScheduledFunctionProps,
+    shared: SharedResources,
+    state_machine: str,
+) -> PythonFunction:
+    """A function, and its schedule. ``state_machine``: the ARN of the one that executes jobs."""
+    name = recurring.name
+    construct = Construct(scope, name.capitalize())
+    python = PythonFunction(
+        construct,
+        name.capitalize(),
+        name=name,
+        shared=shared,
+        permissions=recurring.permissions,
+        timeout=recurring.timeout,
+        environment={
+            **recurring.environment(shared.settings),
+            **({"JOB_MACHINE": state_machine} if recurring.starts_jobs else {}),
+        },
     )
-    role.add_to_policy(
-        iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[function.function_arn])
+    if recurring.describes_stream:
+        python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
+    if recurring.starts_jobs:
+        python.allow("states", grants.START, state_machine)
+    forbid_retries(construct, python.function)
+    _add_schedule(construct, python, recurring.rate)
+    return python
+
+
+def _add_schedule(scope: Construct, python: PythonFunction, rate: Duration) -> None:
+    """Run a function at a rate. The schedule's role may start this function, and nothing else."""
+    title, described = python.settings.title, f"the schedule of {python.name}"
+    role = build_invoker_role(
+        scope, "ScheduleRole", "scheduler", [python.function], f"{title}: {described}"
     )
     schedule = scheduler.CfnSchedule(
         scope,
         "Schedule",
-        description=f"{title}: {name}",
+        description=f"{title}: {python.name}",
         schedule_expression=_render_expression(rate),
         flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
         target=scheduler.CfnSchedule.TargetProperty(
-            arn=function.function_arn,
+            arn=python.function.function_arn,
             role_arn=role.role_arn,
             input="{}",
             retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
@@ -181,7 +156,6 @@ def add_schedule(
         ),
     )
     schedule.node.add_dependency(role)
-    return schedule
 
 
 def _render_expression(rate: Duration) -> str:

@@ -98,7 +98,7 @@ class StreamConsumer(Construct):
             maximum_record_age_in_seconds=int(MAXIMUM_AGE.to_seconds()),
             destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
                 on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
-                    destination=shared.failures.bucket_arn
+                    destination=shared.buckets.failures.bucket_arn
                 )
             ),
         )
@@ -122,7 +122,6 @@ def build_projector(scope: Construct, *, ledger: Ledger, shared: SharedResources
         permissions=grants.PROJECT,
         environment={
             "DIRTY_SHARDS": str(settings.dirty_shards),
-            "FAILURE_BUCKET": shared.failures.bucket_name,
             **({"FAULTS": str(settings.faults)} if settings.faults else {}),
         },
         patterns=project_filters(ledger.derived_types),
@@ -144,7 +143,7 @@ def build_archiver(scope: Construct, *, ledger: Ledger, shared: SharedResources)
         name="archive",
         shared=shared,
         permissions=grants.ARCHIVE,
-        environment={"ARCHIVE_BUCKET": shared.archive.bucket_name},
+        environment={},
         patterns=archive_filters(ledger.archived_types, emulated=settings.is_local),
         batches=BatchLimits(ARCHIVER_BATCH, Duration.seconds(settings.archive_window_seconds)),
     )

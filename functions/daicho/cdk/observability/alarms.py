@@ -57,6 +57,10 @@ REMEDIES: Mapping[str, str] = {
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."
     ),
+    "items are unreadable": (
+        "Find the items in the log of api. Replace them by PUT or remove them, then redrive or "
+        "dismiss their records."
+    ),
     "api is slow": "Look for throttling of the table and of api, then read the traces.",
 }
 
@@ -86,15 +90,15 @@ BREACHING = cloudwatch.TreatMissingData.BREACHING
 class AlarmProps:
     """One alarm.
 
-    ``section``: the heading of its section in docs/how-to/respond-to-alarms.md. ``missing``: a
-    period without data is one without anything to report, unless a function emits the metric in
-    each run.
+    ``section``: the heading of its section in docs/how-to/respond-to-alarms.md; None if it is the
+    name. ``missing``: a period without data is one without anything to report, unless a function
+    emits the metric in each run.
     """
 
     name: str
-    section: str
     metric: cloudwatch.IMetric
     text: str
+    section: str | None = None
     threshold: float = 1
     periods: int = 1
     comparison: cloudwatch.ComparisonOperator = AT_LEAST
@@ -106,9 +110,14 @@ class AlarmProps:
         return "".join(word.capitalize() for word in self.name.split())
 
     @property
+    def heading(self) -> str:
+        """The heading of its section."""
+        return self.section or self.name
+
+    @property
     def anchor(self) -> str:
         """The anchor of the section."""
-        return self.section.replace(",", "").replace(" ", "-")
+        return self.heading.replace(",", "").replace(" ", "-")
 
 
 def list_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
@@ -197,26 +206,22 @@ def _list_rollup_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
 def _list_failure_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="failure bucket",
-        section="failure bucket",
         metric=metrics.discarded_batches,
         text="Records were discarded after all retries: fix the cause, then redrive.",
     )
     yield AlarmProps(
         name="records quarantined",
-        section="records quarantined",
         metric=metrics.get_custom("RecordsQuarantined", "project", "Sum"),
         text="Records cannot be computed and were set aside: fix, deploy, then redrive.",
     )
     yield AlarmProps(
         name="claims wait",
-        section="claims wait",
         metric=metrics.open_claims,
         periods=12,
         text="Quarantined records have waited for an hour: fix, deploy, then redrive.",
     )
     yield AlarmProps(
         name="too many claims",
-        section="too many claims",
         metric=metrics.open_claims,
         threshold=MAX_CLAIMS,
         text="A shard has as many open claims as it may: its projection waits for a fix.",
@@ -226,13 +231,11 @@ def _list_failure_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
 def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="archive does not add up",
-        section="archive does not add up",
         metric=metrics.get_custom("ArchiveMismatches", "audit", "Maximum", HOUR),
         text="Deletions and rows differ, or objects are damaged: read the findings.",
     )
     yield AlarmProps(
         name="archive is not audited",
-        section="archive is not audited",
         metric=metrics.get_custom("ArchiveAuditAge", "audit", "Maximum", HOUR),
         threshold=MAX_AUDIT_AGE.to_seconds(),
         periods=2,
@@ -241,13 +244,11 @@ def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
     yield AlarmProps(
         name="a forgetting fails",
-        section="a forgetting fails",
         metric=metrics.get_custom("ForgettingsFailed", "forget", "Maximum", HOUR),
         text="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
     )
     yield AlarmProps(
         name="a forgetting is overdue",
-        section="a forgetting is overdue",
         metric=metrics.get_custom("ForgettingOverdue", "forget", "Maximum", HOUR),
         threshold=MAX_FORGETTING_TIME.to_seconds(),
         periods=2,
@@ -291,13 +292,11 @@ def _list_table_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
 def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="a job failed",
-        section="a job failed",
         metric=metrics.failed_executions,
         text="A tenant's deletion, a rebuild or a purge has stopped: see its reason.",
     )
     yield AlarmProps(
         name="a rebuild is blocked",
-        section="a rebuild is blocked",
         metric=metrics.get_custom("JobsBlocked", "jobs", "Sum", HOUR),
         text="A rebuild or a purge waits until somebody removes the cause.",
     )
@@ -306,7 +305,6 @@ def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
 def _list_generation_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="older generation written",
-        section="older generation written",
         # Longer than the five minutes between two runs, so that no period is without one.
         metric=metrics.get_custom("OldGenerationWritten", "sweep", "Maximum", QUARTER_OF_AN_HOUR),
         text="Older code wrote an item without notice after a rebuild: another one is necessary.",
@@ -316,21 +314,23 @@ def _list_generation_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
 def _list_api_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="api answers 5xx",
-        section="api answers 5xx",
         metric=metrics.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),
         text="Invalid input is never answered with 5xx, so the cause is in the stack.",
     )
     yield AlarmProps(
         name="api answers 429",
-        section="api answers 429",
         metric=metrics.responses_429,
         threshold=MAX_RESPONSES_429,
         periods=3,
         text="The API Gateway or the table refuses requests for a quarter of an hour.",
     )
     yield AlarmProps(
+        name="items are unreadable",
+        metric=metrics.get_custom("ItemsUnreadable", "api", "Sum"),
+        text="Stored items do not have the form of their entities, so lists leave them out.",
+    )
+    yield AlarmProps(
         name="api is slow",
-        section="api is slow",
         metric=metrics.api.metric_latency(period=FIVE_MINUTES, statistic="p95"),
         threshold=MAX_LATENCY.to_milliseconds(),
         periods=3,

@@ -1,7 +1,7 @@
 """The metrics that alarms and the dashboard watch.
 
 AWS emits most of them. The functions emit the ledger's custom metrics, under the dimensions
-``stage`` and ``service`` (`daicho.handlers.wiring.metrics`), so that stages of one account share
+``stage`` and ``service`` (`daicho.runtime.metrics`), so that stages of one account share
 none.
 """
 
@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_s3 as s3
 
+from daicho.cdk.functions.python_function import SharedResources
 from daicho.cdk.settings import Settings
 from daicho.cdk.stores import DISCARDED
 
@@ -33,24 +32,22 @@ class LedgerMetrics:
     ``functions``: by name. ``state_machine``: the ARN of the state machine of jobs.
     """
 
-    settings: Settings
+    shared: SharedResources
     functions: Mapping[str, lambda_.Function]
-    table: dynamodb.Table
-    failures: s3.Bucket
     api: apigateway.HttpApi
     state_machine: str
+
+    @property
+    def settings(self) -> Settings:
+        """The stage."""
+        return self.shared.settings
 
     def get_custom(
         self, name: str, service: str, statistic: str, period: Duration = FIVE_MINUTES
     ) -> cloudwatch.Metric:
         """A custom metric, which the ledger emits; ``service``: the name of the function."""
-        return cloudwatch.Metric(
-            namespace=self.settings.name,
-            metric_name=name,
-            dimensions_map={"stage": self.settings.stage, "service": service},
-            statistic=statistic,
-            period=period,
-        )
+        dimensions = {"stage": self.settings.stage, "service": service}
+        return _build_metric(self.settings.name, name, dimensions, statistic, period)
 
     def get_of_function(self, name: str, metric: str, statistic: str = "Sum") -> cloudwatch.Metric:
         """A metric that Lambda emits for one function."""
@@ -64,34 +61,19 @@ class LedgerMetrics:
         what other functions have reserved. Source: "Working with the ClaimedAccountConcurrency
         metric", AWS Lambda Developer Guide.
         """
-        return cloudwatch.Metric(
-            namespace="AWS/Lambda",
-            metric_name="ClaimedAccountConcurrency",
-            statistic="Maximum",
-            period=FIVE_MINUTES,
-        )
+        return _build_metric("AWS/Lambda", "ClaimedAccountConcurrency", {}, "Maximum")
 
     @property
     def discarded_batches(self) -> cloudwatch.Metric:
         """Objects that Lambda has written to the failure bucket, or a tenant's deletion again."""
-        return cloudwatch.Metric(
-            namespace="AWS/S3",
-            metric_name="PutRequests",
-            dimensions_map={"BucketName": self.failures.bucket_name, "FilterId": DISCARDED},
-            statistic="Sum",
-            period=FIVE_MINUTES,
-        )
+        dimensions = {"BucketName": self.shared.buckets.failures.bucket_name, "FilterId": DISCARDED}
+        return _build_metric("AWS/S3", "PutRequests", dimensions)
 
     @property
     def failed_executions(self) -> cloudwatch.Metric:
         """Executions of the state machine of jobs that have failed."""
-        return cloudwatch.Metric(
-            namespace="AWS/States",
-            metric_name="ExecutionsFailed",
-            dimensions_map={"StateMachineArn": self.state_machine},
-            statistic="Sum",
-            period=FIVE_MINUTES,
-        )
+        dimensions = {"StateMachineArn": self.state_machine}
+        return _build_metric("AWS/States", "ExecutionsFailed", dimensions)
 
     @property
     def ttl_deletions(self) -> cloudwatch.Metric:
@@ -138,10 +120,21 @@ class LedgerMetrics:
     def _get_of_table(
         self, metric: str, dimensions: Mapping[str, str], period: Duration = FIVE_MINUTES
     ) -> cloudwatch.Metric:
-        return cloudwatch.Metric(
-            namespace="AWS/DynamoDB",
-            metric_name=metric,
-            dimensions_map={"TableName": self.table.table_name, **dimensions},
-            statistic="Sum",
-            period=period,
-        )
+        dimensions = {"TableName": self.shared.table.table_name, **dimensions}
+        return _build_metric("AWS/DynamoDB", metric, dimensions, period=period)
+
+
+def _build_metric(
+    namespace: str,
+    name: str,
+    dimensions: Mapping[str, str],
+    statistic: str = "Sum",
+    period: Duration = FIVE_MINUTES,
+) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=namespace,
+        metric_name=name,
+        dimensions_map=dimensions or None,
+        statistic=statistic,
+        period=period,
+    )

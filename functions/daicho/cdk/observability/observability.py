@@ -137,7 +137,7 @@ class Observability(Construct):
             comparison_operator=props.comparison,
             treat_missing_data=props.missing,
             alarm_description=f"{self._settings.name}: {props.name}. {props.text} "
-            f"To do: {REMEDIES[props.section]} {link}",
+            f"To do: {REMEDIES[props.heading]} {link}",
         )
 
     def _list_topics(self) -> list[sns.ITopic]:

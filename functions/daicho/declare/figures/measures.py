@@ -24,36 +24,33 @@ class Count:
     """Count items."""
 
 
-@dataclass(frozen=True, eq=False)
-class Sum:
+class FieldFigure:
+    """A figure of a field of numbers."""
+
+    def __init__(self, field: Any) -> None:
+        self.field = field
+
+
+class Sum(FieldFigure):
     """Add up a field of whole numbers or exact decimals."""
 
-    field: Any
 
-
-@dataclass(frozen=True, eq=False)
-class Mean:
+class Mean(FieldFigure):
     """The mean of a field of numbers, over the items that have a value.
 
     It is computed from the exact sum, and rounded half to even to 12 places behind the point.
     """
 
-    field: Any
 
-
-@dataclass(frozen=True, eq=False)
-class Variance:
+class Variance(FieldFigure):
     """The variance of a field of numbers, over all items of the group that have a value.
 
     It is computed from exact sums, and rounded half to even to 12 places behind the point. A value
     may have at most 14 digits. The standard deviation is its square root.
     """
 
-    field: Any
 
-
-@dataclass(frozen=True, eq=False)
-class Min:
+class Min(FieldFigure):
     """The smallest value of a field of numbers; exact, also after edits and deletions.
 
     Each item has a row in order of its value: two write units when it is inserted or deleted,
@@ -62,17 +59,12 @@ class Min:
     expire, or the aggregate subtracts what expires.
     """
 
-    field: Any
 
-
-@dataclass(frozen=True, eq=False)
-class Max:
+class Max(FieldFigure):
     """The largest value of a field of numbers; see `Min`."""
 
-    field: Any
 
-
-class Percentiles:
+class Percentiles(FieldFigure):
     """Percentiles of a field of numbers, by buckets.
 
     A percentile is answered by the bounds of the bucket that has it. So it is exact to the width
@@ -89,10 +81,11 @@ class Percentiles:
                 f"percentiles take buckets, not {buckets!r}; write linear(0, 100, 5), "
                 "logarithmic(1, 10_000, 10) or explicit(1, 5, 30)"
             )
-        self.field, self.buckets = field, buckets
+        super().__init__(field)
+        self.buckets = buckets
 
 
-Figure = Count | Sum | Mean | Variance | Percentiles | Min | Max
+Figure = Count | FieldFigure
 KINDS: dict[type[Any], FigureKind] = {
     Count: "count",
     Sum: "sum",
@@ -168,7 +161,7 @@ def _resolve(figure: Any) -> Figure:
         return figure
     if isinstance(figure, Percentiles):
         return Percentiles(get_spec(figure.field), figure.buckets)
-    if isinstance(figure, Sum | Mean | Variance | Min | Max):
+    if isinstance(figure, FieldFigure):
         return type(figure)(get_spec(figure.field))
     raise DeclarationError(
         f"an Aggregate takes figures, not {figure!r}; write Count(), Sum(field), Mean(field), "

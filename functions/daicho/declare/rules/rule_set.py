@@ -52,25 +52,6 @@ def check_function(where: str, function: Any, inputs: Sequence[Any]) -> tuple[Fi
     return specs
 
 
-def check_inputs(reader: object, entity: str, specs: Sequence[FieldSpec]) -> None:
-    """Check that a function reads fields that every write of an item of ``entity`` has.
-
-    Raises:
-        DeclarationError: a field of another entity, or one that is stored apart from the item.
-    """
-    for spec in specs:
-        if spec.entity != entity:
-            raise DeclarationError(
-                f"{reader} reads {spec}, which is no field of {entity}. Copy it: "
-                f"{spec.name}: ... = copied(..., {spec})"
-            )
-        if spec.role == "object":
-            raise DeclarationError(
-                f"{reader} reads {spec}, an object, which is uploaded after the item is written: "
-                "remove it from the fields of the function"
-            )
-
-
 def _get_input(where: str, name: str, value: Any) -> FieldSpec:
     if isinstance(value, FieldSpec):
         return value
@@ -116,21 +97,6 @@ def computed(
     )
 
 
-def check_computed(entity: str, spec: FieldSpec) -> None:
-    """Check what can be checked when the whole entity is known.
-
-    Raises:
-        DeclarationError: the function reads what the item does not have when it is computed.
-    """
-    computation: Computation = spec.target
-    if created_at in computation.inputs:
-        raise DeclarationError(
-            f"{spec} reads created_at, which is set after it is computed: declare a field of the "
-            "entity for the moment, moment: dt.datetime = field(factory=now, frozen=True)"
-        )
-    check_inputs(spec, entity, computation.inputs)
-
-
 class Check(Declaration):
     """A rule over fields of an item, which every write of the item must keep.
 
@@ -151,19 +117,6 @@ class Check(Declaration):
     def __init__(self, function: Callable[..., str | None], *inputs: Any) -> None:
         self.inputs = check_function("Check", function, inputs)
         self.function = function
-
-    def check_declaration(self) -> None:
-        """Check what can be checked when the whole entity is known.
-
-        Raises:
-            DeclarationError: the function reads what an item does not have when it is written.
-        """
-        if created_at in self.inputs:
-            raise DeclarationError(
-                f"{self} reads created_at, which is set after the check: declare a field of the "
-                "entity for the moment, moment: dt.datetime = field(factory=now, frozen=True)"
-            )
-        check_inputs(self, self.entity, self.inputs)
 
 
 @dataclass(frozen=True)
@@ -196,22 +149,16 @@ def collect_rules(
     key_fields = [spec for each in declared for spec in each.key_fields]
     split_fields = [each.split_field for each in declared if each.split_field is not None]
     for spec in computed:
-        check_computed(entity, spec)
         if spec in key_fields:
             raise DeclarationError(
                 f"{spec} is computed, so it may change, and a key cannot: take it out of the key, "
                 "and list items by it: by_value = Listing(...)"
             )
+        for read in spec.target.inputs:
+            _check_input(spec, "it is computed", entity, read, split_fields)
     for check in checks:
-        check.check_declaration()
-    readers = [(spec, spec.target.inputs) for spec in computed]
-    for reader, inputs in (*readers, *((check, check.inputs) for check in checks)):
-        for spec in inputs:
-            if spec in split_fields:
-                raise DeclarationError(
-                    f"{reader} reads {spec}, whose sections are separate items: remove it from the "
-                    "fields of the function"
-                )
+        for read in check.inputs:
+            _check_input(check, "the check", entity, read, split_fields)
     moving = [getattr(each, "moves", None) for each in declared]
     fixed = [spec for spec in key_fields if spec not in moving]
     transitions = tuple(
@@ -220,3 +167,35 @@ def collect_rules(
         if spec.transitions is not None
     )
     return RuleSet(computed, checks, transitions) if computed or checks or transitions else NO_RULES
+
+
+def _check_input(
+    reader: object, moment: str, entity: str, spec: FieldSpec, split_fields: Sequence[FieldSpec]
+) -> None:
+    """Check that every write of an item of ``entity`` has a field that a function reads.
+
+    ``moment``: that of the call, after which ``created_at`` is set.
+
+    Raises:
+        DeclarationError: a field of another entity, or one that is set or stored apart from it.
+    """
+    if spec is created_at:
+        raise DeclarationError(
+            f"{reader} reads created_at, which is set after {moment}: declare a field of the "
+            "entity for the moment, moment: dt.datetime = field(factory=now, frozen=True)"
+        )
+    if spec.entity != entity:
+        raise DeclarationError(
+            f"{reader} reads {spec}, which is no field of {entity}. Copy it: "
+            f"{spec.name}: ... = copied(..., {spec})"
+        )
+    if spec.role == "object":
+        raise DeclarationError(
+            f"{reader} reads {spec}, an object, which is uploaded after the item is written: "
+            "remove it from the fields of the function"
+        )
+    if spec in split_fields:
+        raise DeclarationError(
+            f"{reader} reads {spec}, whose sections are separate items: remove it from the "
+            "fields of the function"
+        )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E, Entity
 from daicho.declare.fields import MISSING, FieldSpec, created_at
-from daicho.declare.parts import check_value_count, get_spec
-from daicho.declare.queries import UniqueRef
+from daicho.declare.parts import check_value_count, read_specs
+from daicho.declare.queries import DeclaredQueries, UniqueRef
 from daicho.errors import DeclarationError
-from daicho.plan import FIRST_FOLD, NEWEST_FOLD, Folding, UniquePlan
+from daicho.plan import Folding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KINDS = ("str", "int", "bool", "date", "datetime")
-UNNUMBERED = 0
 _FOLDINGS: Mapping[object, Folding] = {
     False: "none",
     True: "full",
@@ -46,9 +44,7 @@ class Unique(Declaration):
         within: Any = (),
         fold: bool | Literal["case", "full"] = False,
     ) -> None:
-        self.fields = tuple(get_spec(each) for each in fields)
-        scope = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(get_spec(each) for each in scope)
+        self.fields, self.within = read_specs(fields), read_specs(within)
         if not self.fields:
             raise DeclarationError("a Unique takes at least one field: Unique(number)")
         if fold not in _FOLDINGS:
@@ -62,11 +58,8 @@ class Unique(Declaration):
         return UniqueQueries(owner, self)
 
 
-class UniqueQueries(Generic[E]):
+class UniqueQueries(DeclaredQueries[E, Unique]):
     """The query of a unique value."""
-
-    def __init__(self, entity: type[E], unique: Unique) -> None:
-        self.entity, self.declaration = entity, unique
 
     def __call__(self, *values: Any) -> UniqueRef[E]:
         """The item that has these values: those of ``within`` first, then of the fields."""
@@ -75,19 +68,12 @@ class UniqueQueries(Generic[E]):
         return UniqueRef(self.entity, values, unique=self.declaration.name, names=names)
 
 
-def compile_uniques(entity: type[Entity]) -> tuple[UniquePlan, ...]:
-    """What an entity declares to be unique, in order of name.
+def check_unique(entity: type[Entity], unique: Unique) -> None:
+    """Refuse what cannot be reserved in the transactions that write the items of an entity.
 
     Raises:
-        DeclarationError: its values cannot be reserved in the transactions that write its items.
+        DeclarationError: it names the declaration.
     """
-    declared = (each for each in entity.declarations_.values() if isinstance(each, Unique))
-    return tuple(
-        _compile_unique(entity, each) for each in sorted(declared, key=lambda each: each.name)
-    )
-
-
-def _compile_unique(entity: type[Entity], unique: Unique) -> UniquePlan:
     if entity.split_field_ is not None:
         raise DeclarationError(
             f"{unique}: {entity.__name__} is split, so its items are not written together with "
@@ -100,38 +86,17 @@ def _compile_unique(entity: type[Entity], unique: Unique) -> UniquePlan:
         )
     specs = (*unique.within, *unique.fields)
     for spec in specs:
-        _check_field(unique, entity, spec)
+        if spec is created_at:
+            raise DeclarationError(
+                f"{unique} reads created_at, which the library sets; use a field of "
+                f"{entity.__name__}"
+            )
         if specs.count(spec) > 1:
             raise DeclarationError(f"{unique} names {spec} twice; remove one")
     if unique.fold != "none" and not any(spec.kind == "str" for spec in unique.fields):
         raise DeclarationError(f"{unique} folds texts, but none of its fields is str; remove fold=")
     if len(unique.fields) == 1:
         _check_default(unique, unique.fields[0])
-    return UniquePlan(
-        unique.name,
-        UNNUMBERED,
-        tuple(spec.name for spec in unique.fields),
-        tuple(spec.name for spec in unique.within),
-        unique.fold,
-        NEWEST_FOLD if unique.fold == "full" else FIRST_FOLD,
-    )
-
-
-def _check_field(unique: Unique, entity: type[Entity], spec: FieldSpec) -> None:
-    if spec is created_at:
-        raise DeclarationError(
-            f"{unique} reads created_at, which the library sets; use a field of {entity.__name__}"
-        )
-    if spec.entity != entity.__name__:
-        raise DeclarationError(
-            f"{unique} reads {spec}, which is no field of {entity.__name__}. Copy it: "
-            f"{spec.name}: ... = copied(..., {spec})"
-        )
-    if spec.kind not in KINDS:
-        raise DeclarationError(
-            f"{unique} reads {spec}, which is {spec.kind}; it takes {' or '.join(KINDS)}; "
-            "use another field"
-        )
 
 
 def _check_default(unique: Unique, spec: FieldSpec) -> None:

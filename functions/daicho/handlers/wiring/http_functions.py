@@ -7,21 +7,15 @@ fifth of the processor time of the API's start (ADR 0158).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import correlation_paths, utils
 
 from daicho.handlers.wiring.invocation import Context, Handler
 from daicho.runtime.start_up import pause_garbage_collection
-
-if TYPE_CHECKING:
-    from daicho.book.book import Book
-    from daicho.declare.registry import Daicho
-    from daicho.query.access import Access
-    from daicho.web.api import Api
 
 TRACE_HEADER = "_X_AMZN_TRACE_ID"
 """The variable in which Lambda's runtime gives the trace header of an invocation."""
@@ -66,30 +60,15 @@ def _trace(handler: Handler) -> Handler:
     return traced
 
 
-class ApiOnFirstRequest:
-    """An `Api` that is built when it answers its first request."""
+def build_on_first_request(build: Callable[[], Handler]) -> Handler:
+    """A handler that ``build`` returns when the first request comes: it loads the routes."""
 
-    def __init__(
-        self,
-        daicho: Daicho,
-        open_book: Callable[[Access], Book],
-        claims: Sequence[Any] = (),
-        **settings: Any,
-    ) -> None:
-        """See `Api`. ``claims``: the arguments of `ClaimNames`, which the start does not load."""
-        self._daicho, self._open_book = daicho, open_book
-        self._claims, self._settings = claims, settings
-
-    def __call__(self, event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        """Answer an event."""
-        return self._api(event, context)
-
-    @cached_property
-    def _api(self) -> Api:
+    @cache
+    def get_handler() -> Handler:
         with pause_garbage_collection():
-            from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
-            from daicho.web.http.request import ClaimNames  # noqa: PLC0415
+            return build()
 
-            if self._claims:
-                self._settings["claim_names"] = ClaimNames(*self._claims)
-            return Api(self._daicho, self._open_book, **self._settings)
+    def answer(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        return get_handler()(event, context)
+
+    return answer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
 
@@ -22,11 +22,6 @@ class FigurePlan:
     kind: FigureKind
     field: str | None = None
     edges: tuple[str, ...] = ()
-
-    @classmethod
-    def parse(cls, data: Mapping[str, Any]) -> FigurePlan:
-        """Read a figure of a lock file."""
-        return cls(data["kind"], data.get("field"), tuple(data.get("edges", ())))
 
 
 @dataclass(frozen=True)

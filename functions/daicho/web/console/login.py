@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from daicho.web.http.request import ClaimNames
+from daicho.runtime.token_claims import ClaimNames
 
 SCOPE = "openid"
 OPERATOR_GROUP, ADMIN_GROUP = "operator", "admin"
@@ -40,9 +39,3 @@ def make_config(
         "admin_group": settings.get("admin_group") or ADMIN_GROUP,
         "demo": settings.get("stage") == "local",
     }
-
-
-def list_login_origins(settings: Mapping[str, str]) -> list[str]:
-    """The origins of the issuer's endpoints, which the page calls besides its own."""
-    parts = [urlsplit(settings.get(name, "")) for name in ("authorize", "token", "revoke")]
-    return sorted({f"{each.scheme}://{each.netloc}" for each in parts if each.netloc})

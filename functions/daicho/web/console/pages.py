@@ -10,13 +10,16 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from daicho.web import console, openapi
-from daicho.web.http.operation import Reply
+from daicho.runtime.token_claims import ClaimNames
+from daicho.web.console.files import ConsoleFiles
+from daicho.web.console.login import make_config
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import ClaimNames, HttpRequest
-from daicho.web.openapi.pages import CONSOLE_PATH, HTML
+from daicho.web.openapi.pages import CONSOLE_PATH
+from daicho.web.openapi.static_page import StaticPage, build_application
 
 CONFIG = "config.json"
+LOGIN_ENDPOINTS = ("authorize", "token", "revoke")
+"""The settings with the addresses of the issuer that the page calls besides its own."""
 MAX_NAME = 100
 """Characters of a name that a problem repeats."""
 
@@ -32,54 +35,39 @@ class ConsolePages:
     ) -> None:
         self._settings, self._title, self._claims = settings, title, claims
 
-    def list_routes(self) -> Mapping[str, Callable[..., Reply]]:
-        """The functions that answer GET, by path."""
-        return {CONSOLE_PATH: self.show_page, f"{CONSOLE_PATH}/{{file}}": self.show_file}
+    def list_routes(self) -> Mapping[str, Callable[..., StaticPage]]:
+        """The functions that find the pages, by path."""
+        return {CONSOLE_PATH: lambda: self._page, f"{CONSOLE_PATH}/{{file}}": self.find_file}
 
     @cached_property
-    def _files(self) -> console.ConsoleFiles:
-        return console.ConsoleFiles()
+    def _files(self) -> ConsoleFiles:
+        return ConsoleFiles()
 
     @cached_property
-    def _page(self) -> openapi.StaticPage:
-        called = " ".join(("'self'", *console.list_login_origins(self._settings)))
-        policy = (
-            f"default-src 'none'; script-src 'self' {self._files.import_map_hash}; "
-            f"style-src 'self'; img-src 'self' data:; connect-src {called}; base-uri 'none'; "
-            "form-action 'none'; frame-ancestors 'none'"
-        )
-        headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
-        return openapi.StaticPage(self._files.render_index(), HTML, headers=headers)
+    def _page(self) -> StaticPage:
+        called = [self._settings.get(name, "") for name in LOGIN_ENDPOINTS]
+        scripts = f"'self' {self._files.import_map_hash}"
+        return build_application(self._files.render_index(), called, scripts=scripts)
 
     @cached_property
-    def _config(self) -> openapi.StaticPage | None:
-        config = console.make_config(self._settings, self._title, self._claims)
-        return (
-            None if config is None else openapi.StaticPage(json.dumps(config), "application/json")
-        )
+    def _config(self) -> StaticPage | None:
+        config = make_config(self._settings, self._title, self._claims)
+        return None if config is None else StaticPage(json.dumps(config), "application/json")
 
-    def show_page(self, request: HttpRequest) -> Reply:
-        """The page itself."""
-        return self._page.answer(request.headers)
-
-    def show_file(self, request: HttpRequest, file: str) -> Reply:
+    def find_file(self, file: str) -> StaticPage:
         """A module or a style of the page, or the settings of the login.
 
         Raises:
             HttpError: 404, the page has no such file, or has another version of it; or the login
                 is not set.
         """
+        page = self._config if file == CONFIG else self._files.assets.get(file)
+        if page is not None:
+            return page
         if file == CONFIG:
-            if self._config is None:
-                raise HttpError(
-                    404,
-                    "the login of the console is not set: give OwnIssuer console_client, "
-                    "authorize_url and token_url",
-                )
-            return self._config.answer(request.headers)
-        page = self._files.assets.get(file)
-        if page is None:
             raise HttpError(
-                404, f"{CONSOLE_PATH} has no file {file[:MAX_NAME]}; load the page again"
+                404,
+                "the login of the console is not set: give OwnIssuer console_client, "
+                "authorize_url and token_url",
             )
-        return page.answer(request.headers)
+        raise HttpError(404, f"{CONSOLE_PATH} has no file {file[:MAX_NAME]}; load the page again")

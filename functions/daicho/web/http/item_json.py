@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.scales import NO_PLACES, SCALES, pad_decimal, read_scales
 from daicho.web.schema import models
+from daicho.web.schema.wire_types import list_union_members
 
 NULL = "null"
 NO_SCALES: Mapping[str, int] = {}
@@ -148,7 +148,7 @@ def _make_field_json(entity: type[Entity], spec: FieldSpec) -> FieldJson | None:
     """How a field is written; None if it is not plain."""
     if not PLAIN_LIMITS.issuperset(spec.limits or ()):
         return None
-    members = [each for each in _list_members(spec.annotation) if each is not type(None)]
+    members = [each for each in list_union_members(spec.annotation) if each is not type(None)]
     if len(members) != 1:
         return None
     (plain,) = members
@@ -175,12 +175,6 @@ def _make_field_json(entity: type[Entity], spec: FieldSpec) -> FieldJson | None:
         _render_absent(spec, from_object),
         _render_null(spec),
     )
-
-
-def _list_members(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; any other type alone."""
-    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
-    return typing.get_args(annotation) if is_union else (annotation,)
 
 
 def _render_absent(spec: FieldSpec, from_object: Callable[[Any], Text]) -> Text:

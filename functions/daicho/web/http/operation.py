@@ -21,6 +21,7 @@ from daicho.web.schema.model_refs import ModelRef, resolve_model
 if TYPE_CHECKING:
     from daicho.book.book import Book
     from daicho.declare.entity import Entity
+    from daicho.declare.results import UnreadableItem
 
 VARIABLE = re.compile(r"{(\w+)}")
 REQUIRED: Any = object()
@@ -85,7 +86,7 @@ class Reply:
     """An answer. The body is text or None.
 
     ``page`` has the items of the body and the cursor, ``rows`` each item of a list as JSON.
-    ``is_base64``: the body is bytes in Base64.
+    ``is_base64``: the body is bytes in Base64. ``unreadable``: items that the body leaves out.
     """
 
     status: int
@@ -95,6 +96,7 @@ class Reply:
     page: tuple[Sequence[Entity], str | None] = ((), None)
     rows: Sequence[str] = ()
     is_base64: bool = False
+    unreadable: Sequence[UnreadableItem] = ()
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,11 @@ class QueryVariant:
     max_items: int | None = None
     series: Mapping[str, Any] | None = None
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All its query parameters."""
+        return (*self.required, *self.optional)
+
     @cached_property
     def needed(self) -> frozenset[str]:
         """The names of the parameters that must be given."""
@@ -157,9 +164,9 @@ class QueryVariant:
 class Operation:
     """A method on a path, which has ``{variables}``.
 
-    ``status`` is the status of success, ``also`` has other statuses without an error,
-    ``errors`` has the statuses of errors besides 400, 403, 404, 422 and 429, and 413 and 415 of
-    a body. ``accepts_idempotency_key``: a request with the key of an earlier one gets its
+    ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
+    those of errors that follow neither from the body nor from ``headers``, and that not every
+    operation has. ``accepts_idempotency_key``: a request with the key of an earlier one gets its
     stored answer. ``body_model``: the model of a body or a reference to it; ``max_body_bytes``:
     its limit. ``has_etag``: answers have an ETag, although their model has no version.
     ``reserved_values``: values of the path's last variable that no item may have, because
@@ -210,7 +217,7 @@ class Operation:
         query_parameters: dict[str, Parameter] = {}
         owners: dict[str, QueryVariant] = {}
         for variant in self.variants:
-            for parameter in (*variant.required, *variant.optional):
+            for parameter in variant.parameters:
                 existing = query_parameters.setdefault(parameter.name, parameter)
                 owner = owners.setdefault(parameter.name, variant)
                 if existing.annotation != parameter.annotation:

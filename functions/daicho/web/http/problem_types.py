@@ -32,8 +32,8 @@ class ProblemType:
 
     @property
     def title(self) -> str:
-        """The same in all problems of the type: ``named``, or the status in words."""
-        return self.named or get_phrase(self.status)
+        """The same in all problems of the type: ``named``, or ``name`` in words."""
+        return self.named or self.name.replace("-", " ").title() or get_phrase(self.status)
 
     def render_address(self, server: str) -> str:
         """The address of its page, relative to the server if ``server`` is empty.
@@ -57,7 +57,6 @@ TYPES: tuple[ProblemType, ...] = (
         "The cursor does not belong to this list. It is of another query or another tenant, or "
         "was not created by the API.",
         "Start without a cursor, and pass each cursor on unchanged.",
-        "Bad Cursor",
     ),
     ProblemType(
         "forbidden",
@@ -101,7 +100,6 @@ TYPES: tuple[ProblemType, ...] = (
         "written.",
         "Use one of the states that detail names, or read the item again: its state may have "
         "changed.",
-        "Forbidden Transition",
     ),
     ProblemType(
         "not-unique",
@@ -109,14 +107,22 @@ TYPES: tuple[ProblemType, ...] = (
         "Another item has the same value in a field, or in several fields together, whose values "
         "are unique. errors names the first of the fields.",
         "Choose another value, or find the item that has it by a query of the collection.",
-        "Not Unique",
+    ),
+    ProblemType(
+        "unreadable",
+        409,
+        "The stored item does not have the form of its entity: something else than this API wrote "
+        "it, or a migration of its fields fails. errors names the attribute. Lists and searches "
+        "leave the item out, and name it in unreadable.",
+        "Replace the item by PUT, or remove it by DELETE. If you may do neither, ask the operator "
+        "of the API.",
+        "Unreadable Item",
     ),
     ProblemType(
         "tenant-closed",
         410,
         "An administrator deleted the tenant. Its data is removed, or is being removed.",
         "The deletion is final. GET /jobs/{id} shows its progress to an administrator.",
-        "Tenant Closed",
     ),
     ProblemType(
         "precondition-failed",
@@ -142,20 +148,19 @@ TYPES: tuple[ProblemType, ...] = (
         422,
         "The request can be read, but a value is not accepted. errors names each field.",
         "Correct the fields in errors.",
+        "Unprocessable Content",
     ),
     ProblemType(
         "reference-not-found",
         422,
         "A field refers to an item that does not exist but is required.",
         "Create that item first, or refer to another item.",
-        "Reference Not Found",
     ),
     ProblemType(
         "idempotency-key-reused",
         422,
         "Another request was made with this Idempotency-Key within 24 hours.",
         "Use a new key for each request. Repeat a request unchanged with its key.",
-        "Idempotency Key Reused",
     ),
     ProblemType(
         "too-many-requests",
@@ -184,7 +189,6 @@ TYPES: tuple[ProblemType, ...] = (
         "The list or figure was declared or changed recently, and does not include all items yet.",
         "Repeat the request after the number of seconds in Retry-After. The data itself can be "
         "read and written meanwhile.",
-        "Being Built",
     ),
 )
 _BY_NAME = {kind.name: kind for kind in TYPES}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from daicho.web.http.problem_types import ProblemType, find_type
+from daicho.web.http.problem_types import find_type
 from daicho.web.http.validation_messages import describe_failure, describe_json_fault
 
 CONTENT_TYPE = "application/problem+json"
@@ -21,37 +20,6 @@ MAX_NAME, MAX_MESSAGE = 200, 1_000
 """Characters of a name and of a message: both may contain what was sent."""
 PLACES = ("body", "query", "path", "header")
 NO_EXAMPLES: Mapping[str, str] = {}
-
-
-_INVALID = find_type(422)
-_EXAMPLE: dict[str, Any] = {
-    "type": _INVALID.render_address(""),
-    "title": _INVALID.title,
-    "status": _INVALID.status,
-    "detail": "what is wrong, in words",
-    "errors": [{"field": "name", "message": "Field required"}],
-}
-
-
-class FieldProblem(BaseModel):
-    """The problem of one field."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"field": "name", "message": "…"}]})
-
-    field: str
-    message: str
-
-
-class Problem(BaseModel):
-    """A problem document (RFC 9457); ``errors`` names the fields, if there are any."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    errors: list[FieldProblem] = Field(default_factory=list)
 
 
 @dataclass
@@ -71,51 +39,70 @@ class HttpError(Exception):
     def __post_init__(self) -> None:
         super().__init__(self.detail)
 
-    def render_body(self, server: str) -> str:
-        """The document; ``server`` is the API's address."""
+    def render_body(self, server: str = "") -> str:
+        """The problem document: at most 20 errors, and at most 64 KB.
+
+        ``server``: the API's address.
+        """
         type = find_type(self.status, self.type)
-        return render_problem(type, self.detail, self.errors, server, self.total)
+        document: dict[str, Any] = {
+            "type": type.render_address(server),
+            "title": type.title,
+            "status": type.status,
+            "detail": self.detail,
+        }
+        named = [
+            {"field": _cut(name, MAX_NAME), "message": _cut(message, MAX_MESSAGE)}
+            for name, message in self.errors[:MAX_NAMED]
+        ]
+        total = max(self.total, len(self.errors))
+        while True:
+            rest = total - len(named)
+            more = f"; {rest:,} more problems are not named" if rest else ""
+            document["detail"] = f"{_cut(self.detail, MAX_MESSAGE)}{more}"
+            if named:
+                document["errors"] = named
+            text = json.dumps(document, ensure_ascii=False)
+            if not named or len(text) * 4 <= MAX_PROBLEM_BYTES:
+                return text
+            if len(text.encode(errors="surrogatepass")) <= MAX_PROBLEM_BYTES:
+                return text
+            del named[len(named) // 2 :]
+            document.pop("errors")
 
 
-def render_problem(
-    type: ProblemType,
-    detail: str,
-    errors: Sequence[tuple[str, str]] = (),
-    server: str = "",
-    total: int = 0,
-) -> str:
-    """A problem document: at most 20 errors, and at most 64 KB.
-
-    ``total``: the number of errors, if it is larger than that of ``errors``.
-    """
-    document: dict[str, Any] = {
-        "type": type.render_address(server),
-        "title": type.title,
-        "status": type.status,
-        "detail": detail,
-    }
-    named = [
-        {"field": _cut(name, MAX_NAME), "message": _cut(message, MAX_MESSAGE)}
-        for name, message in islice(errors, MAX_NAMED)
-    ]
-    total = max(total, len(errors))
-    while True:
-        rest = total - len(named)
-        more = f"; {rest:,} more problems are not named" if rest else ""
-        document["detail"] = f"{_cut(detail, MAX_MESSAGE)}{more}"
-        if named:
-            document["errors"] = named
-        text = json.dumps(document, ensure_ascii=False)
-        if not named or len(text) * 4 <= MAX_PROBLEM_BYTES:
-            return text
-        if len(text.encode(errors="surrogatepass")) <= MAX_PROBLEM_BYTES:
-            return text
-        del named[len(named) // 2 :]
-        document.pop("errors")
+def build_example(status: int) -> dict[str, Any]:
+    """A problem document with a status, for the description."""
+    errors = [("name", "Field required")] if status == 422 else []
+    example: dict[str, Any] = json.loads(
+        HttpError(status, "what is wrong, in words", errors).render_body()
+    )
+    return example
 
 
 def _cut(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
+
+
+class FieldProblem(BaseModel):
+    """The problem of one field."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"field": "name", "message": "…"}]})
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """A problem document (RFC 9457); ``errors`` names the fields, if there are any."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [build_example(422)]})
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem] = Field(default_factory=list)
 
 
 def read_first_errors(error: ValidationError) -> list[dict[str, Any]]:

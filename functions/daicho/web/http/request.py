@@ -13,18 +13,13 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import chain
 from typing import Any, Self
 from urllib.parse import unquote, unquote_plus
 
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.token_claims import (
-    GROUPS_CLAIM,
-    MACHINE_ROLES_CLAIM,
-    SUBJECT_CLAIM,
-    TENANT,
-    TENANT_CLAIM,
-)
+from daicho.runtime.token_claims import COGNITO_CLAIMS, TENANT, ClaimNames
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
@@ -34,32 +29,6 @@ Claims = Mapping[str, Any]
 SCOPE_CLAIMS = ("scope", "scp")
 """Claims whose text is a list: a scope contains no space (RFC 6749, section 3.3)."""
 _TOKEN = re.compile(r"(?:Bearer +)?[\w-]+\.([\w-]+)\.[\w-]+", re.ASCII | re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class ClaimNames:
-    """The names of the claims that the API reads.
-
-    ``groups``: the roles of a caller are the groups of all these claims.
-    """
-
-    tenant: str = TENANT_CLAIM
-    groups: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
-    subject: str = SUBJECT_CLAIM
-
-    def read_groups(self, claims: Claims, token: Claims | None = None) -> frozenset[str]:
-        """The groups of a caller.
-
-        ``token``: what the token of the request contains; None for an event without a token. A
-        list of several groups gives no role then, because its text is ambiguous.
-        """
-        return frozenset(
-            group for name in self.groups for group in _read_claim(name, claims.get(name), token)
-        )
-
-
-COGNITO_CLAIMS = ClaimNames()
-"""Those of the stack's own user pool."""
 
 
 def read_token(authorization: str) -> Claims:
@@ -242,10 +211,15 @@ class HttpRequest:
 
     @property
     def roles(self) -> frozenset[str]:
-        """The groups of the caller."""
+        """The groups of the caller.
+
+        In an event without a token a list of several groups gives no role: its text is ambiguous.
+        """
         header = self.headers.get("authorization")
         token = None if header is None else read_token(header)
-        return self.claim_names.read_groups(self.claims, token)
+        names = self.claim_names.groups
+        groups = (_read_claim(name, self.claims.get(name), token) for name in names)
+        return frozenset(chain.from_iterable(groups))
 
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The identity of the request under an Idempotency-Key."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.results import UnreadableItem
 from daicho.errors import BadCursor
-from daicho.items.projection import View
 from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
+from daicho.web.http.preconditions import IF_NONE_MATCH, HasVersion, matches_any
 from daicho.web.http.shared_parameters import FIELDS
 from daicho.web.schema import models
 
@@ -23,10 +24,7 @@ NO_CONTENT = Reply(204)
 
 def show_item(call: Call, entity: Entity) -> Reply:
     """One requested item; 304 if the caller has this version already."""
-    tag = render_etag(entity)
-    if _is_current(call, tag):
-        return Reply(304, headers={"ETag": tag}, page=([entity], None))
-    return Reply(200, item_json.render_item(entity), {"ETag": tag}, page=([entity], None))
+    return show_unless_current(call, entity, lambda: item_json.render_item(entity), [entity])
 
 
 def show_one(call: Call, question: ItemRef[Any]) -> Reply:
@@ -35,10 +33,18 @@ def show_one(call: Call, question: ItemRef[Any]) -> Reply:
     if not names:
         return show_item(call, call.book.get(question))
     view = call.book.view(question, *names)
-    tag = render_etag(view)
-    if _is_current(call, tag):
-        return Reply(304, headers={"ETag": tag})
-    return Reply(200, models.render_view(view), {"ETag": tag})
+    return show_unless_current(call, view, lambda: models.render_view(view))
+
+
+def show_unless_current(
+    call: Call, shown: HasVersion, render: Callable[[], str], items: Sequence[Entity] = ()
+) -> Reply:
+    """What ``render`` returns; 304 if the caller has this version already, by If-None-Match."""
+    tag = render_etag(shown)
+    if_none_match: str | None = call.values.get(IF_NONE_MATCH.name)
+    if if_none_match is not None and matches_any(if_none_match, tag):
+        return Reply(304, headers={"ETag": tag}, page=(items, None))
+    return Reply(200, render(), {"ETag": tag}, page=(items, None))
 
 
 def list_one(call: Call, question: ItemRef[Any]) -> Reply:
@@ -73,18 +79,18 @@ def show_written(
 
 def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     """A page of a list."""
-    limit, cursor, names = (
-        call.values["limit"],
-        call.values["cursor"],
-        selected_fields(call),
-    )
+    limit, cursor = call.values["limit"], call.values["cursor"]
+    names = selected_fields(call)
     if names:
         views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
-        return render_list([models.render_view(view) for view in views.items], views.cursor)
-    page = call.book.stored_pages.read_page(*questions, limit=limit, cursor=cursor)
-    stored = page.items
-    rows = [item_json.render_image(stored.entity, each, stored.ledger) for each in stored.images]
-    return render_list(rows, page.cursor, page.items)
+        rows = [models.render_view(view) for view in views.items]
+        return render_list(rows, views.cursor, unreadable=views.unreadable)
+    stored, end = call.book.read_stored_page(*questions, limit=limit, cursor=cursor)
+    entity, ledger = stored.entity, stored.ledger
+    read = stored.read_each(lambda image: item_json.render_image(entity, image, ledger))
+    if read.unreadable:
+        stored = replace(stored, images=read.images)
+    return render_list(read.values, end, stored, unreadable=read.unreadable)
 
 
 def selected_fields(call: Call) -> tuple[str, ...]:
@@ -93,14 +99,19 @@ def selected_fields(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.split(","))) if text else ()
 
 
-def render_etag(item: Entity | View) -> str:
+def render_etag(item: HasVersion) -> str:
     """The ETag of an item: its version in quotes."""
     return f'"{item.version}"'
 
 
-def render_page(entities: Sequence[Entity], cursor: str | None) -> Reply:
-    """A page of items."""
-    return render_list([item_json.render_item(entity) for entity in entities], cursor, entities)
+def render_page(
+    entities: Sequence[Entity],
+    cursor: str | None,
+    unreadable: Sequence[UnreadableItem] = (),
+) -> Reply:
+    """A page of items; ``unreadable``: those that it leaves out."""
+    rows = [item_json.render_item(entity) for entity in entities]
+    return render_list(rows, cursor, entities, unreadable=unreadable)
 
 
 def render_list(
@@ -108,16 +119,19 @@ def render_list(
     cursor: str | None,
     entities: Sequence[Entity] = (),
     values: Mapping[str, Any] | None = None,
+    unreadable: Sequence[UnreadableItem] = (),
 ) -> Reply:
     """A page of items that are JSON already; ``entities``: their objects, if they have any.
 
-    ``values``: what the page has in addition to its items, such as ``as_of``.
+    ``values``: what the page has in addition to its items, such as ``as_of``. ``unreadable``: the
+    items that it leaves out.
     """
-    more = "".join(
-        f",{json.dumps(name)}:{json.dumps(value)}" for name, value in (values or {}).items()
-    )
+    added = dict(values or {})
+    if unreadable:
+        added["unreadable"] = [vars(item) for item in unreadable]
+    more = "".join(f",{json.dumps(name)}:{json.dumps(value)}" for name, value in added.items())
     body = f'{{"items":[{",".join(rows)}],"cursor":{json.dumps(cursor)}{more}}}'
-    return Reply(200, body, page=(entities, cursor), rows=rows)
+    return Reply(200, body, page=(entities, cursor), rows=rows, unreadable=unreadable)
 
 
 def render_location(path: str, names: Iterable[str], item: Entity) -> str:
@@ -135,12 +149,6 @@ def fill_path(path: str, values: Mapping[str, object]) -> str:
         else:
             parameters[name] = text
     return f"{path}?{urlencode(parameters)}" if parameters else path
-
-
-def _is_current(call: Call, tag: str) -> bool:
-    """Whether the caller has the version of this tag already, according to If-None-Match."""
-    if_none_match: str | None = call.values.get(IF_NONE_MATCH.name)
-    return if_none_match is not None and matches_any(if_none_match, tag)
 
 
 def _render_plain(value: object) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
-from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin
+from typing import Any, cast
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from pydantic import BaseModel
@@ -17,7 +15,8 @@ from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
 from daicho.web.http import problems
 from daicho.web.http.operation import Operation
-from daicho.web.http.problem_types import find_type, get_phrase
+from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.http.problem_types import get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.routing import PathPattern
 from daicho.web.openapi import gateway_answers
@@ -26,13 +25,16 @@ from daicho.web.openapi.decimals import mark_decimals
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.openapi.query_kinds import add_queries
-from daicho.web.openapi.signature import DescribedEndpoint
+from daicho.web.openapi.signature import make_endpoint
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
+from daicho.web.schema.wire_types import list_union_members, unite_types
 
 TITLE = "Daicho"
-ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
+ANYWHERE = (400, 403, 404, 409, 410, 422, 429, 503)
 """Problems that every operation may answer."""
+HEADER_PROBLEMS = {IDEMPOTENCY_KEY.name: 409, IF_MATCH.name: 412}
+"""Problems that an operation may answer because it takes a header."""
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
 SECURITY_SCHEME = "token"
@@ -100,7 +102,7 @@ def describe_operations(
             summary=" · ".join(dict.fromkeys(variant.summary for variant in operation.variants)),
             description=_describe_variants(operation),
             responses=_describe_responses(operation),
-        )(DescribedEndpoint(operation))
+        )(make_endpoint(operation))
     text = resolver.get_openapi_json_schema(title=title, version=VERSION)
     document = _name_schemas(json.loads(text))
     for operation in served:
@@ -155,15 +157,17 @@ def _describe_variants(operation: Operation) -> str | None:
 def _list_problems(operation: Operation) -> set[int]:
     """The statuses of an operation's refusals. One with a body may refuse its size and its type."""
     of_body = (413, 415) if operation.body is not None else ()
-    return {*ANYWHERE, *operation.errors, *of_body}
+    of_headers = (HEADER_PROBLEMS.get(header.name) for header in operation.headers)
+    return {*ANYWHERE, *operation.errors, *of_body, *filter(None, of_headers)}
 
 
 def _describe_responses(operation: Operation) -> dict[int, Any]:
     responses: dict[int, Any] = {401: {"description": get_phrase(401)}}
-    for status in (operation.status, *operation.also):
+    unchanged = (304,) if IF_NONE_MATCH in operation.headers else ()
+    for status in (operation.status, *operation.also, *unchanged):
         responses[status] = {"description": get_phrase(status)}
         if (models := _list_models(operation, status)) and status != 304:
-            content = {"application/json": {"model": _union_of(models)}}
+            content = {"application/json": {"model": unite_types(*models)}}
             responses[status]["content"] = content
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
     for status in sorted(_list_problems(operation)):
@@ -176,16 +180,11 @@ def _list_models(operation: Operation, status: int) -> tuple[Any, ...]:
 
     201 is answered with an item that was created, 202 with the result of a vote.
     """
-    members = [kind for result in operation.returns for kind in _list_members(result)]
+    members = [kind for result in operation.returns for kind in list_union_members(result)]
     items = [kind for kind in members if _is_item(kind)]
     if not items or len(items) == len(members) or status not in (201, 202):
         return operation.returns
     return tuple(kind for kind in members if _is_item(kind) == (status == 201))
-
-
-def _list_members(result: Any) -> tuple[Any, ...]:
-    """The members of a union; a generic type is none."""
-    return get_args(result) if get_origin(result) in (Union, UnionType) else (result,)
 
 
 def _is_item(model: Any) -> bool:
@@ -194,10 +193,8 @@ def _is_item(model: Any) -> bool:
 
 def _describe_problem(status: int) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    example = json.loads(problems.render_problem(find_type(status), "what is wrong, in words"))
-    if status == 422:
-        example["errors"] = [{"field": "name", "message": "Field required"}]
-    content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
+    problem = {"schema": schema, "example": problems.build_example(status)}
+    content = {problems.CONTENT_TYPE: problem}
     content |= gateway_answers.describe_content(status)
     response: dict[str, Any] = {"description": get_phrase(status), "content": content}
     if status in gateway_answers.MESSAGES:
@@ -208,10 +205,6 @@ def _describe_problem(status: int) -> dict[str, Any]:
         }
         response["headers"] = {"Retry-After": wait}
     return response
-
-
-def _union_of(models: Sequence[Any]) -> Any:
-    return reduce(lambda first, second: first | second, models)
 
 
 def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
@@ -275,7 +268,7 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
 def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
     models = _list_models(operation, status)
-    members = [kind for result in models for kind in _list_members(result)]
+    members = [kind for result in models for kind in list_union_members(result)]
     has_version = any(map(_is_item, members)) or (operation.has_etag and status < 300)
     if has_version:
         yield "ETag", {"description": "The item's version.", **text}

@@ -13,11 +13,11 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from daicho.web import openapi
 from daicho.web.http import problem_types
-from daicho.web.http.operation import Operation, Reply
+from daicho.web.http.operation import Operation
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import HttpRequest
+from daicho.web.openapi.static_page import HTML, StaticPage, build_page
+from daicho.web.openapi.swagger import SwaggerUi
 
 DOCS_PATH = "/docs"
 DOCUMENT_PATH = "/openapi.json"
@@ -27,7 +27,6 @@ CONSOLE_PATH = "/console"
 PUBLIC_PATHS = (ROOT_PATH, DOCS_PATH, DOCUMENT_PATH, problem_types.PATH, CONSOLE_PATH)
 """Paths that need no token: they hold no tenant's data. So do those below `PUBLIC_FOLDERS`."""
 PUBLIC_FOLDERS = (f"{DOCS_PATH}/", f"{problem_types.PATH}/", f"{CONSOLE_PATH}/")
-HTML = "text/html; charset=utf-8"
 _PROBLEMS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _ROOT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
@@ -79,33 +78,35 @@ class ApiPages:
         self._operations, self._server = operations, server
         self._examples, self._title = examples, title
 
-    def list_routes(self) -> Mapping[str, Callable[..., Reply]]:
-        """The functions that answer GET, by path."""
+    def list_routes(self) -> Mapping[str, Callable[..., StaticPage]]:
+        """The functions that find the pages, by path."""
         return {
-            ROOT_PATH: self.show_root,
-            DOCS_PATH: self.show_docs,
-            f"{DOCS_PATH}/{{asset}}": self.show_asset,
-            DOCUMENT_PATH: self.show_document,
-            problem_types.PATH: self.list_problems,
-            f"{problem_types.PATH}/{{name}}": self.show_problem,
+            ROOT_PATH: lambda: self._root,
+            DOCS_PATH: lambda: self._swagger_ui.page,
+            f"{DOCS_PATH}/{{asset}}": self.find_asset,
+            DOCUMENT_PATH: lambda: self._document,
+            problem_types.PATH: self.find_problems,
+            f"{problem_types.PATH}/{{name}}": self.find_problems,
         }
 
     @cached_property
-    def _document(self) -> openapi.StaticPage:
-        document = openapi.describe_operations(
+    def _document(self) -> StaticPage:
+        from daicho.web.openapi.document import describe_operations  # noqa: PLC0415  # ADR 0158
+
+        document = describe_operations(
             self._operations,
             server=self._server,
             examples=self._examples,
             title=self._title,
         )
-        return openapi.StaticPage(json.dumps(document), "application/json")
+        return StaticPage(json.dumps(document), "application/json")
 
     @cached_property
-    def _swagger_ui(self) -> openapi.SwaggerUi:
-        return openapi.SwaggerUi(self._title, self._server)
+    def _swagger_ui(self) -> SwaggerUi:
+        return SwaggerUi(self._title, self._server)
 
     @cached_property
-    def _root(self) -> openapi.StaticPage:
+    def _root(self) -> StaticPage:
         # At the local AWS the root may be asked for without its last slash: a link relative to
         # that would lose the path of the API.
         links = "\n".join(
@@ -114,23 +115,10 @@ class ApiPages:
             if path != CONSOLE_PATH or self._has_console
         )
         text = _ROOT.format(title=escape(self._title), links=links)
-        headers = {"Content-Security-Policy": _ROOT_POLICY, "Referrer-Policy": "no-referrer"}
-        return openapi.StaticPage(text, HTML, headers=headers)
+        return build_page(text, _ROOT_POLICY)
 
-    def show_root(self, request: HttpRequest) -> Reply:
-        """Links to the other pages."""
-        return self._root.answer(request.headers)
-
-    def show_document(self, request: HttpRequest) -> Reply:
-        """The OpenAPI document."""
-        return self._document.answer(request.headers)
-
-    def show_docs(self, request: HttpRequest) -> Reply:
-        """The page to read the document and to try the API."""
-        return self._swagger_ui.page.answer(request.headers)
-
-    def show_asset(self, request: HttpRequest, asset: str) -> Reply:
-        """A script or a style of the page.
+    def find_asset(self, asset: str) -> StaticPage:
+        """A script or a style of the page to read the document and to try the API.
 
         Raises:
             HttpError: 404, the page has no such asset, or has another version of it.
@@ -138,24 +126,15 @@ class ApiPages:
         page = self._swagger_ui.assets.get(asset)
         if page is None:
             raise HttpError(404, f"{DOCS_PATH} has no asset {asset[:100]}; load it again")
-        return page.answer(request.headers)
+        return page
 
-    def list_problems(self, request: HttpRequest) -> Reply:
-        """The page of all problems."""
-        return _answer_problems(request, problem_types.render_page() or "")
-
-    def show_problem(self, request: HttpRequest, name: str) -> Reply:
-        """The page of one problem.
+    def find_problems(self, name: str | None = None) -> StaticPage:
+        """The page of one problem, or of all of them.
 
         Raises:
             HttpError: 404, there is no problem of that name.
         """
-        page = problem_types.render_page(name)
-        if page is None:
+        text = problem_types.render_page(name)
+        if text is None:
             raise HttpError(404, f"no problem is called {name}")
-        return _answer_problems(request, page)
-
-
-def _answer_problems(request: HttpRequest, text: str) -> Reply:
-    headers = {"Content-Security-Policy": _PROBLEMS_POLICY}
-    return openapi.StaticPage(text, HTML, headers=headers).answer(request.headers)
+        return StaticPage(text, HTML, headers={"Content-Security-Policy": _PROBLEMS_POLICY})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
@@ -16,27 +17,20 @@ PARAMETER_KINDS = {"path": Path, "query": Query, "header": Header}
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
-class DescribedEndpoint:
-    """Stands for the function that answers an operation."""
+def make_endpoint(operation: Operation) -> Callable[..., Any]:
+    """A function that Powertools takes for the one that answers an operation."""
+    parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
+    arguments = [_make_argument(_name_argument(each), each) for each in parameters]
+    if operation.body is not None:
+        annotation: Any = Annotated[operation.body, Body()]
+        arguments.append(inspect.Parameter(BODY, KEYWORD_ONLY, annotation=annotation))
 
-    def __init__(self, operation: Operation) -> None:
-        self.__name__ = operation.id
-        self._operation = operation
-
-    def __call__(self, /, **_arguments: Any) -> Any:
-        """A description answers no requests."""
+    def endpoint(**_arguments: Any) -> Any:
         raise NotImplementedError("a description answers no requests")
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        operation = self._operation
-        parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
-        arguments = [_make_argument(_name_argument(each), each) for each in parameters]
-        if operation.body is not None:
-            model: Any = operation.body
-            annotation = Annotated[model, Body()]
-            arguments.append(inspect.Parameter(BODY, KEYWORD_ONLY, annotation=annotation))
-        return inspect.Signature(arguments)
+    endpoint.__name__ = operation.id
+    endpoint.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+    return endpoint
 
 
 def _make_argument(name: str, parameter: Parameter) -> inspect.Parameter:

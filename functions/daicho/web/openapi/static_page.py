@@ -6,13 +6,15 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
+from urllib.parse import urlsplit
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
+from daicho.web.http.request import HttpRequest
 
 REVALIDATED = "no-cache"
 """A browser keeps the page, and asks each time whether it has changed: 304 without a body."""
@@ -21,6 +23,9 @@ FOREVER = "public, max-age=31536000, immutable"
 MIN_COMPRESSED_BYTES = 1_000
 
 _GZIP = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?P<weight>[\d.]+))?\s*(?:,|$)", re.ASCII)
+
+
+HTML = "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,39 @@ class StaticPage:
             return Reply(200, self.text, headers, self.media_type)
         headers["Content-Encoding"] = "gzip"
         return Reply(200, self._compressed, headers, self.media_type, is_base64=True)
+
+
+def build_page(text: str, policy: str) -> StaticPage:
+    """A page of HTML; ``policy``: its content security policy."""
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
+    return StaticPage(text, HTML, headers=headers)
+
+
+def build_application(
+    text: str, addresses: Iterable[str], *, scripts: str = "'self'"
+) -> StaticPage:
+    """A page whose scripts call its own origin, and the origins of these addresses.
+
+    ``scripts``: the sources of its scripts, as a content security policy names them.
+    """
+    parts = [urlsplit(address) for address in addresses]
+    origins = sorted({f"{part.scheme}://{part.netloc}" for part in parts if part.netloc})
+    called = " ".join(("'self'", *origins))
+    policy = (
+        f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' data:; "
+        f"connect-src {called}; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return build_page(text, policy)
+
+
+def serve_page(find: Callable[..., StaticPage]) -> Callable[..., Reply]:
+    """A route that answers with the page that ``find`` returns for the variables of its path."""
+
+    def answer(request: HttpRequest, **variables: str) -> Reply:
+        return find(**variables).answer(request.headers)
+
+    return answer
 
 
 def _takes_gzip(request_headers: Mapping[str, str]) -> bool:

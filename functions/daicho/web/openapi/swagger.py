@@ -10,11 +10,8 @@ from functools import cached_property
 from html import escape
 from importlib.resources import files
 
-from daicho.web.openapi.static_page import FOREVER, StaticPage
+from daicho.web.openapi.static_page import FOREVER, StaticPage, build_application
 
-ASSETS_PATH = "/docs/"
-"""The addresses of script and style begin with it."""
-HTML = "text/html; charset=utf-8"
 _PACKAGE = "aws_lambda_powertools.event_handler.openapi.swagger_ui"
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 
@@ -79,17 +76,4 @@ class SwaggerUi:
         """The page. Addresses in it are relative: a path may precede those of the API."""
         script, start, style = (f"docs/{name}" for name in self.assets)
         text = _PAGE.format(title=escape(self._title), script=script, start=start, style=style)
-        called = " ".join(("'self'", *_list_origins(self._server)))
-        policy = (
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-            f"connect-src {called}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
-        headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
-        return StaticPage(text, HTML, headers=headers)
-
-
-def _list_origins(server: str) -> tuple[str, ...]:
-    """The origin of an address, for the page may be read at another host name of the API."""
-    scheme, separator, rest = server.partition("://")
-    host, _, _ = rest.partition("/")
-    return (f"{scheme}://{host}",) if separator else ()
+        return build_application(text, [self._server])

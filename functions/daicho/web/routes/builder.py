@@ -108,7 +108,6 @@ def _accept_idempotency_key(operation: Operation) -> None:
         return
     operation.accepts_idempotency_key = True
     operation.headers = (*operation.headers, IDEMPOTENCY_KEY)
-    operation.errors = tuple(sorted({*operation.errors, 409}))
 
 
 def _sort_literals_first(operation: Operation) -> tuple[list[tuple[bool, str]], str]:

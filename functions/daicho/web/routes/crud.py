@@ -7,9 +7,9 @@ from typing import Any
 
 from daicho.declare.domain import Resource, find_total_count
 from daicho.declare.entity import Entity
+from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
@@ -58,38 +58,35 @@ def delete_item(resource: Resource, call: Call) -> Reply:
     return responses.NO_CONTENT
 
 
-@dataclass(frozen=True)
-class Membership:
-    """A set of references of a resource's items; ``variable`` has a member's id in a path."""
+def add_member(resource: Resource, spec: FieldSpec, variable: str, call: Call) -> Reply:
+    """Put the id of another item, which must exist, into a set of references.
 
-    resource: Resource
-    field: str
-    variable: str
+    ``variable``: its name in the path.
+    """
+    member: str = call.values[variable]
+    call.book.get(ItemRef(spec.target, (member,)))
+    return _change_members(resource, spec, call, lambda members: members | {member})
 
-    def add(self, call: Call) -> Reply:
-        """Put the id of another item, which must exist, into the set."""
-        entity = self.resource.entity
-        target: type[Entity] = entity.fields_[self.field].target
-        member: str = call.values[self.variable]
-        call.book.get(ItemRef(target, (member,)))
-        return self._change(call, lambda members: members | {member})
 
-    def remove(self, call: Call) -> Reply:
-        """Take an id out of the set."""
-        member: str = call.values[self.variable]
-        return self._change(call, lambda members: members - {member})
+def remove_member(resource: Resource, spec: FieldSpec, variable: str, call: Call) -> Reply:
+    """Take an id out of a set of references. ``variable``: its name in the path."""
+    member: str = call.values[variable]
+    return _change_members(resource, spec, call, lambda members: members - {member})
 
-    def _change(self, call: Call, change: Callable[[set[str]], set[str]]) -> Reply:
-        ref = build_ref(self.resource.entity, call)
-        item = call.book.get(ref)
-        members: set[str] = getattr(item, self.field)
-        changed = change(members)
-        if changed != members:
-            try:
-                call.book.change(ref, {self.field: changed}, if_match=item.version)
-            except PreconditionFailed as error:  # no caller's If-Match: the request starts again
-                raise Raced from error
-        return responses.NO_CONTENT
+
+def _change_members(
+    resource: Resource, spec: FieldSpec, call: Call, change: Callable[[set[str]], set[str]]
+) -> Reply:
+    ref = build_ref(resource.entity, call)
+    item = call.book.get(ref)
+    members: set[str] = getattr(item, spec.name)
+    changed = change(members)
+    if changed != members:
+        try:
+            call.book.change(ref, {spec.name: changed}, if_match=item.version)
+        except PreconditionFailed as error:  # no caller's If-Match: the request starts again
+            raise Raced from error
+    return responses.NO_CONTENT
 
 
 def render_item_location(resource: Resource, item: Entity) -> str:

@@ -11,10 +11,8 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from functools import cached_property, reduce
-from operator import or_
-from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from functools import cached_property
+from typing import Any, get_args
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, TypeAdapter
@@ -24,7 +22,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.results import VoteResult
 from daicho.declare.rules.caller import Caller
 from daicho.errors import DeclarationError
-from daicho.items.json_pairs import write_plainly
+from daicho.items.json_pairs import dump_plainly
 from daicho.web.http import responses
 from daicho.web.http.operation import (
     REQUIRED,
@@ -40,7 +38,13 @@ from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MAT
 from daicho.web.http.shared_parameters import CURSOR, LIMIT
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
-from daicho.web.schema.wire_types import build_only, strip_none, to_text_type
+from daicho.web.schema.wire_types import (
+    build_only,
+    list_union_members,
+    strip_none,
+    to_text_type,
+    unite_types,
+)
 
 Homes = Mapping[type[Entity], Resource]
 HEADERS = {
@@ -83,7 +87,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     also = {200, 201} if route.method == "PUT" and _list_entities(returns) else set()
-    also |= {200, 202} if VoteResult in _list_kinds(returns) else set()
+    also |= {200, 202} if VoteResult in list_union_members(returns) else set()
     return Operation(
         route.method,
         path,
@@ -94,7 +98,6 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.body,
         status,
         also=tuple(sorted(also - {status})),
-        errors=_list_errors(route, signature),
     )
 
 
@@ -104,13 +107,10 @@ def find_model(returns: Any) -> Any:
         return models.refer_to_item(returns)
     if _get_page_item(returns):
         return models.refer_to_page(models.refer_to_item(_get_page_item(returns)))
-    if len(_list_kinds(returns)) > 1:
-        return ModelRef(_unite_models, tuple(map(find_model, _list_kinds(returns))))
+    kinds = list_union_members(returns)
+    if len(kinds) > 1:
+        return ModelRef(unite_types, tuple(map(find_model, kinds)))
     return returns
-
-
-def _unite_models(*members: Any) -> Any:
-    return reduce(or_, members)
 
 
 class _Signature:
@@ -182,7 +182,7 @@ class _FunctionAnswerer:
 
     @cached_property
     def _adapters(self) -> Mapping[Any, TypeAdapter[Any]]:
-        kinds = _list_kinds(self._signature.returns)
+        kinds = list_union_members(self._signature.returns)
         return {kind: TypeAdapter(kind) for kind in kinds if _is_plain(kind)}
 
     def __call__(self, call: Call) -> Reply:
@@ -201,14 +201,9 @@ class _FunctionAnswerer:
             return responses.NO_CONTENT
         adapter = self._adapters.get(returns) or self._adapters.get(type(result))
         if adapter is not None:
-            text = write_plainly(
-                adapter.dump_json(result).decode(),
-                result,
-                lambda: adapter.dump_python(result, mode="json"),
-            )
-            return Reply(_choose_status(result), text)
+            return Reply(_choose_status(result), dump_plainly(adapter, result))
         if not isinstance(result, Entity):
-            return responses.render_page(result.items, result.cursor)
+            return responses.render_page(result.items, result.cursor, result.unreadable)
         if self._route.method == "GET":
             return responses.show_item(call, result)
         return responses.show_written(result, location=self._render_location(result))
@@ -219,20 +214,8 @@ class _FunctionAnswerer:
         return responses.render_location(path, (*list_variables(path), *keys), item)
 
 
-def _list_errors(route: Route, signature: _Signature) -> tuple[int, ...]:
-    changes = (409,) if route.method != "GET" else ()
-    conditional = (412,) if IF_MATCH in signature.headers else ()
-    return (*changes, *conditional)
-
-
 def _creates(route: Route, returns: Any) -> bool:
     return route.method == "POST" and bool(_list_entities(returns))
-
-
-def _list_kinds(returns: Any) -> tuple[Any, ...]:
-    """The types of a result: one, or the members of a union."""
-    union = get_origin(returns) in (Union, UnionType)
-    return get_args(returns) if union else (returns,)
 
 
 def _choose_kind(method: str, returns: Any, body: type[BaseModel] | None) -> QueryKind:
@@ -251,7 +234,7 @@ def _name_entity(returns: Any) -> str:
 
 
 def _list_entities(returns: Any) -> list[type[Entity]]:
-    kinds = _list_kinds(returns)
+    kinds = list_union_members(returns)
     return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Entity)]
 
 
@@ -262,7 +245,7 @@ def _choose_status(result: object) -> int:
 
 def _get_page_item(returns: Any) -> Any:
     """The entity of ``Page[Entity]``, or None."""
-    (inner, *_) = (get_args(returns) if len(_list_kinds(returns)) == 1 else ()) or (None,)
+    (inner, *_) = (get_args(returns) if len(list_union_members(returns)) == 1 else ()) or (None,)
     return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
 
 

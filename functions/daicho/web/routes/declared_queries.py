@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from types import MethodType
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from daicho.declare.aggregates import TallyDeclaration, TallyQueries
+from daicho.declare.aggregates import TallyQueries
 from daicho.declare.domain import Window
 from daicho.declare.entity import Entity
-from daicho.declare.fields import FieldSpec
 from daicho.declare.figures.measures import Count
 from daicho.declare.keys import EdgeQueries, KeyQueries
 from daicho.declare.listings import Listing, ListingQueries
@@ -167,7 +166,7 @@ class DeclaredQuery:
                 flagged = f", {declared.name}" if self.flag else ""
                 return f"List {selected}{flagged}, {order}"
             case TallyQueries(), "top":
-                members = _describe_list([part.field for part in self.owner.declaration.by])
+                members = " or ".join(part.field.name for part in self.owner.declaration.by)
                 return f"Rank {members} by {names}" if names else f"Rank {members}"
             case TallyQueries(), _:
                 verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
@@ -302,9 +301,7 @@ class DeclaredQuery:
     def _choose_answer(self) -> Answerer:
         if isinstance(self.owner, SearchQueries):
             return self._answer_search
-        if not isinstance(self.owner, TallyQueries):
-            return self._answer_items
-        return self._answer_ranking if self.mode else self._answer_total
+        return self._answer_figures if isinstance(self.owner, TallyQueries) else self._answer_items
 
     def _answer_items(self, call: Call) -> Reply:
         """Answer with a page of items, or with one item."""
@@ -336,21 +333,17 @@ class DeclaredQuery:
     def _answer_search(self, call: Call) -> Reply:
         """Answer with a page of items. A problem of the keyword names the query parameter."""
         try:
-            return self._answer_items(call)
+            return responses.show_list(call, self.queries(*self._list_values(call)))
         except Refusal as error:
             if error.field == DEFAULT_PARAMETER:
                 error.field = self.parameters[0].name
             raise
 
-    def _answer_total(self, call: Call) -> Reply:
-        """Answer with the total of one group, or with its series."""
-        declared = cast("TallyDeclaration", self.owner.declaration)
-        return answer_total(declared, self.queries(*self._list_values(call)), call)
-
-    def _answer_ranking(self, call: Call) -> Reply:
-        """Answer with a page of groups, highest total first."""
-        declared = cast("TallyDeclaration", self.owner.declaration)
-        return answer_ranking(declared, self.queries(*self._list_values(call)), call)
+    def _answer_figures(self, call: Call) -> Reply:
+        """Answer with the total of one group or its series, or with a page of groups."""
+        answer: Any = answer_ranking if self.mode else answer_total
+        reply: Reply = answer(self.owner.declaration, self.queries(*self._list_values(call)), call)
+        return reply
 
     def _list_values(self, call: Call) -> list[Any]:
         """The values of a request in the order of the parameters."""
@@ -397,7 +390,3 @@ def _name_keyword(search: Search) -> str:
 def _describe_search(search: Search) -> str:
     """The texts that a search compares with a keyword, in words."""
     return f"{KEYWORD_DESCRIPTIONS[search.mode]} {' or '.join(search.reads)}"
-
-
-def _describe_list(fields: Sequence[FieldSpec]) -> str:
-    return " or ".join(field.name for field in fields)

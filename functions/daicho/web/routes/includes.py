@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 from daicho.declare.domain import Include
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
-from daicho.items.json_pairs import write_plainly
+from daicho.items.json_pairs import dump_plainly
 from daicho.web.http import item_json, responses
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.schema import models
@@ -80,17 +80,13 @@ class Includes:
                 for name, values in columns
             )
             rows.append(f"{row[:-1]}{members}}}")
-        return responses.render_list(rows, cursor)
+        return responses.render_list(rows, cursor, unreadable=reply.unreadable)
 
     def _render_text(self, name: str, value: Any) -> str:
         adapter = self._adapters[name]
         if adapter is None:
             return f"[{','.join(map(item_json.render_item, value))}]"
-        return write_plainly(
-            adapter.dump_json(value).decode(),
-            value,
-            lambda: adapter.dump_python(value, mode="json"),
-        )
+        return dump_plainly(adapter, value)
 
 
 def _build_row_model(entity: type[Entity], *includes: Include) -> type[BaseModel]:

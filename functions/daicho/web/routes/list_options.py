@@ -6,7 +6,7 @@ the values of all of them, and the list that answers a request checks its value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal
@@ -100,22 +100,17 @@ def build_parameters(kind: str | None) -> tuple[RangeParameter, ...]:
 
 def share_parameters(operation: Operation) -> None:
     """Give all lists of an operation the same parameters, under names that nothing else has."""
-    own = {
-        name: sorted({kind for parameter in parameters for kind in parameter.kinds})
-        for name, parameters in _group_by_meaning(operation).items()
-    }
-    if not own:
-        return
+    kinds: dict[str, set[str]] = {}
     taken = {variable.name for variable in operation.variables}
-    taken.update(
-        parameter.name
-        for variant in operation.variants
-        for parameter in (*variant.required, *variant.optional)
-        if not isinstance(parameter, RangeParameter)
-    )
+    for variant in operation.variants:
+        for parameter in variant.parameters:
+            if isinstance(parameter, RangeParameter):
+                kinds.setdefault(parameter.meaning, set()).update(parameter.kinds)
+            else:
+                taken.add(parameter.name)
     shared = {
-        name: _build_parameter(name, tuple(kinds), is_taken=name in taken)
-        for name, kinds in own.items()
+        name: _build_parameter(name, tuple(sorted(of_name)), is_taken=name in taken)
+        for name, of_name in kinds.items()
     }
     renamed = {name: one.name for name, one in shared.items() if one.name != name}
     for place, variant in enumerate(operation.variants):
@@ -174,20 +169,6 @@ def _build_parameter(
         annotation = str
     wire_name = f"{RENAMED_HEAD}{name}" if is_taken else name
     return RangeParameter(wire_name, annotation, description, kinds=kinds)
-
-
-def _group_by_meaning(operation: Operation) -> dict[str, list[RangeParameter]]:
-    groups: dict[str, list[RangeParameter]] = {}
-    for parameter in _list_own(operation):
-        groups.setdefault(parameter.meaning, []).append(parameter)
-    return groups
-
-
-def _list_own(operation: Operation) -> Iterator[RangeParameter]:
-    for variant in operation.variants:
-        for parameter in variant.optional:
-            if isinstance(parameter, RangeParameter):
-                yield parameter
 
 
 def _parse(kind: str | None, text: str | None, name: str) -> Any:

@@ -19,12 +19,11 @@ from pydantic import BaseModel, Field, create_model
 
 from daicho.declare.entity import Entity, restore_item
 from daicho.declare.queries import ItemRef
-from daicho.declare.stored_objects import SignedRequest
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
-from daicho.web.schema.wire_types import to_text_type
+from daicho.web.schema.wire_types import render_instant, to_text_type
 
 CREATED = 201
 UPLOAD = Parameter(
@@ -115,9 +114,11 @@ class ObjectUrls:
     def _locate(self, call: Call, item: Entity, entry: dict[str, Any], *, uploads: bool) -> None:
         for name in self.entity.object_fields_:
             request = call.book.sign_download(item, name)
-            entry[name] |= {"url": request.url, "expires_at": _to_plain(request)["expires_at"]}
+            entry[name] |= {"url": request.url, "expires_at": render_instant(request.expires_at)}
             if uploads:
-                entry[name]["upload"] = _to_plain(call.book.sign_upload(item, name))
+                upload = call.book.sign_upload(item, name)
+                expires_at = render_instant(upload.expires_at)
+                entry[name]["upload"] = vars(upload) | {"expires_at": expires_at}
 
     def _restore_item(self, document: Mapping[str, Any]) -> Entity:
         """The item that a stored reply shows."""
@@ -129,8 +130,3 @@ class ObjectUrls:
         names = models.list_key_names(self.entity)
         ref = ItemRef(self.entity, tuple(getattr(item, name) for name in names))
         return call.book.find(ref) is not None
-
-
-def _to_plain(request: SignedRequest) -> Mapping[str, Any]:
-    plain: dict[str, Any] = json.loads(Upload(**vars(request)).model_dump_json())
-    return plain

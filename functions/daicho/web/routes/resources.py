@@ -11,7 +11,6 @@ from pydantic import Field
 
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
-from daicho.declare.fields import MISSING
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import (
     MAX_BODY_BYTES,
@@ -25,10 +24,11 @@ from daicho.web.http.operation import (
     list_variables,
 )
 from daicho.web.http.preconditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
-from daicho.web.http.shared_parameters import build_fields_parameter, build_owner_parameter
+from daicho.web.http.shared_parameters import build_fields_parameter
 from daicho.web.routes import crud, sections, several_values, versions
 from daicho.web.routes.access import OPEN, ListAccess
 from daicho.web.routes.declared_queries import DeclaredQuery
+from daicho.web.routes.item_operation import build_item_operation, build_variables
 from daicho.web.schema import models
 from daicho.web.schema.model_refs import ModelRef
 
@@ -41,10 +41,7 @@ VERBS: Mapping[str, tuple[str, Callable[[Resource, Call], Reply], QueryKind]] = 
 
 
 def build_operations(
-    tag: str,
-    resource: Resource,
-    in_paths: Collection[str] = (),
-    lists: ListAccess = OPEN,
+    tag: str, resource: Resource, in_paths: Collection[str], lists: ListAccess
 ) -> Iterator[Operation]:
     """The operations of a resource's verbs, of its sets of references, and of its versions.
 
@@ -61,110 +58,53 @@ def build_operations(
                 f"key fields as variables: {', '.join(models.list_key_names(resource.entity))}"
             )
     for verb in resource.verbs:
-        yield _build_verb(tag, resource, verb, in_paths, lists)
+        match verb:
+            case "LIST":
+                queries: Any = getattr(resource.entity, "key")  # noqa: B009  # not an instance's
+                yield build_listing(tag, resource.collection, DeclaredQuery(queries.all), lists)
+            case "POST":
+                yield _build_post(tag, resource, in_paths)
+            case _:
+                yield _build_verb(tag, resource, verb, in_paths)
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _build_members(tag, resource)
-    named = build_variables(resource.entity, resource.path)
-    outside = _list_outside_path(resource.entity, resource.path)
-    yield from sections.build_operations(tag, resource, named, outside)
+    yield from sections.build_operations(tag, resource)
     if resource.entity.versioned_:
-        yield from versions.build_operations(tag, resource, named, outside)
+        yield from versions.build_operations(tag, resource)
 
 
-def build_variables(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
-    """The variables of a path, which are fields of the entity."""
-    return tuple(
-        Parameter(name, models.choose_parameter_type(entity, name), place="path")
-        for name in list_variables(path)
-    )
-
-
-def _build_verb(
-    tag: str, resource: Resource, verb: str, in_paths: Collection[str], lists: ListAccess
-) -> Operation:
-    entity, path = resource.entity, resource.path
-    if verb == "LIST":
-        queries: Any = getattr(entity, "key")  # noqa: B009  # its type is that of an instance's key
-        return build_listing(tag, resource.collection, DeclaredQuery(queries.all), lists)
-    if verb == "POST":
-        return _build_post(tag, resource, in_paths)
-    required, optional = _list_outside_path(entity, path)
+def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[str]) -> Operation:
+    """The operation of a verb at the item's path."""
+    entity, name = resource.entity, resource.entity.__name__
     summary, answer, kind = VERBS[verb]
-    if verb == "GET":
-        optional = (*optional, build_fields_parameter(entity))
-    model = None if verb == "DELETE" else models.refer_to_item(entity)
-    name = entity.__name__
-    variant = QueryVariant(
-        f"{name}.{verb}",
+    query = QueryVariant(
+        verb,
         summary.format(name),
         partial(answer, resource),
-        model,
-        required,
-        optional,
-        roles=resource.list_roles(verb),
+        None if verb == "DELETE" else models.refer_to_item(entity),
+        optional=(build_fields_parameter(entity),) if verb == "GET" else (),
         kind=kind,
-        entity=name,
     )
-    operation = Operation(verb, path, tag, [variant], build_variables(entity, path), (IF_MATCH,))
+    settings: dict[str, Any] = {"headers": (IF_NONE_MATCH,) if verb == "GET" else (IF_MATCH,)}
     match verb:
         case "PUT":
-            operation.headers = (IF_MATCH, CREATE_ONLY)
             outside = models.list_key_names(entity)
-            operation.body_model = ModelRef(
-                models.build_creation_model,
-                (entity, f"{entity.__name__}Write", outside, frozenset(in_paths)),
-            )
-            operation.also, operation.errors = (201,), (409, 412)
-            operation.max_body_bytes = _choose_body_limit(entity)
-        case "GET":
-            operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
+            settings = _describe_creation(entity, f"{name}Write", outside, in_paths)
+            settings |= {"headers": (IF_MATCH, CREATE_ONLY), "also": (201,)}
         case "PATCH":
-            operation.body_model, operation.errors = (
-                ModelRef(models.build_change_model, (entity, frozenset(in_paths))),
-                (409, 412),
-            )
+            model = ModelRef(models.build_change_model, (entity, frozenset(in_paths)))
+            settings["body_model"] = model
         case "DELETE":
-            operation.status, operation.errors = 204, (412,)
-    return operation
-
-
-def _list_outside_path(
-    entity: type[Entity], path: str
-) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """Key fields that are not in the path: the required ones, and those with a default."""
-    parameters = [
-        Parameter(
-            name, models.choose_parameter_type(entity, name), default=entity.fields_[name].default
-        )
-        for name in models.list_key_names(entity)
-        if name not in list_variables(path) and entity.fields_[name].role != "owner"
-    ]
-    required = tuple(
-        replace(parameter, default=None) for parameter in parameters if parameter.default is MISSING
-    )
-    return required, (
-        *(parameter for parameter in parameters if parameter.default is not MISSING),
-        *_build_owner_parameter(entity, path),
-    )
-
-
-def _build_owner_parameter(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
-    """The owner, if it is a key field that is not in the path: the caller by default."""
-    owner = entity.owner_field_
-    if owner is None or owner not in models.build_key_model(entity).parts:
-        return ()
-    if owner.name in list_variables(path):
-        return ()
-    return (build_owner_parameter(entity, owner.name),)
+            settings["status"] = 204
+    return build_item_operation(tag, resource, verb, query, **settings)
 
 
 def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Operation:
-    entity, collection = resource.entity, resource.collection
-    name = entity.__name__
-    summary = f"Create one {name}"
+    """The operation that creates items with generated ids, at the path of the collection."""
+    entity, collection, name = resource.entity, resource.collection, resource.entity.__name__
     variant = QueryVariant(
         f"{name}.POST",
-        summary,
+        f"Create one {name}",
         partial(crud.create_item, resource),
         models.refer_to_item(entity),
         roles=resource.list_roles("POST"),
@@ -172,55 +112,47 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         entity=name,
         max_items=resource.max_items,
     )
-    return Operation(
-        "POST",
-        collection,
-        tag,
-        [variant],
-        build_variables(entity, collection),
-        body_model=ModelRef(
-            models.build_creation_model,
-            (entity, f"New{name}", list_variables(collection), frozenset(in_paths)),
+    variables = build_variables(entity, collection)
+    body = _describe_creation(entity, f"New{name}", list_variables(collection), in_paths)
+    return Operation("POST", collection, tag, [variant], variables, status=201, **body)
+
+
+def _describe_creation(
+    entity: type[Entity], name: str, outside: tuple[str, ...], in_paths: Collection[str]
+) -> dict[str, Any]:
+    """The body that creates an item: its model, and its limit."""
+    is_split = entity.split_field_ is not None
+    return {
+        "body_model": ModelRef(
+            models.build_creation_model, (entity, name, outside, frozenset(in_paths))
         ),
-        status=201,
-        errors=(409,),
-        max_body_bytes=_choose_body_limit(entity),
-    )
-
-
-def _choose_body_limit(entity: type[Entity]) -> int:
-    return MAX_BODY_BYTES if entity.split_field_ is None else MAX_SPLIT_BODY_BYTES
+        "max_body_bytes": MAX_SPLIT_BODY_BYTES if is_split else MAX_BODY_BYTES,
+    }
 
 
 def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
-    entity = resource.entity
-    for spec in entity.fields_.values():
+    """The operations that put a member into a set of references, and take one out."""
+    for spec in resource.entity.fields_.values():
         if spec.role != "refs":
             continue
-        variable = spec.target.__name__.lower()
+        name, variable = spec.name, spec.target.__name__.lower()
         member = Parameter(variable, Annotated[str, Field(min_length=1)], place="path")
-        path = f"{resource.path}/{spec.name}/{{{variable}}}"
-        inside = (*build_variables(entity, resource.path), member)
-        membership = crud.Membership(resource, spec.name, variable)
-        members: tuple[tuple[str, str, str, Callable[[Call], Reply], QueryKind], ...] = (
-            ("PUT", "add", "to", membership.add, "add_member"),
-            ("DELETE", "remove", "from", membership.remove, "remove_member"),
-        )
-        for method, verb, preposition, answer, kind in members:
-            summary = f"{verb.title()} {preposition} {spec.name}"
-            roles = resource.list_roles("PATCH", "PUT")
-            outside = _list_outside_path(entity, resource.path)
-            variant = QueryVariant(
-                f"{spec}.{method}",
-                summary,
-                answer,
-                None,
-                *outside,
-                roles=roles,
-                kind=kind,
-                entity=entity.__name__,
+        add = partial(crud.add_member, resource, spec, variable)
+        remove = partial(crud.remove_member, resource, spec, variable)
+        put = QueryVariant(f"{name}.PUT", f"Add to {name}", add, kind="add_member")
+        delete = QueryVariant(f"{name}.DELETE", f"Remove from {name}", remove, kind="remove_member")
+        for method, verb, query in (("PUT", "add", put), ("DELETE", "remove", delete)):
+            yield build_item_operation(
+                tag,
+                resource,
+                method,
+                query,
+                below=f"/{name}/{{{variable}}}",
+                variables=(member,),
+                verbs=("PATCH", "PUT"),
+                status=204,
+                verb=verb,
             )
-            yield Operation(method, path, tag, [variant], inside, status=204, verb=verb)
 
 
 def build_listing(
@@ -251,5 +183,5 @@ def build_listing(
     variant = replace(variant, roles=access.roles)
     operation = Operation("GET", path, tag, [variant], inside)
     if query.shows_one:
-        operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
+        operation.headers = (IF_NONE_MATCH,)
     return operation

@@ -18,7 +18,7 @@ from daicho.declare.results import Chart, FieldFigures, Score, Series, SeriesBuc
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.http.responses import render_list
 from daicho.web.schema.model_refs import ModelRef
-from daicho.web.schema.wire_types import DecimalText, to_text_type
+from daicho.web.schema.wire_types import DecimalText, render_instant, to_text_type
 
 LIVE = Parameter(
     "live",
@@ -45,7 +45,7 @@ def build_as_of_values(figures: Score | Chart | Series) -> dict[str, Any]:
     """The values that state what the figures include: a time or null, and whether rolled up."""
     as_of = figures.as_of
     return {
-        "as_of": None if as_of is None else as_of.isoformat().replace("+00:00", "Z"),
+        "as_of": None if as_of is None else render_instant(as_of),
         "rolled_up": figures.rolled_up,
     }
 

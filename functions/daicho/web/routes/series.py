@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from daicho.web.routes.scores import (
     refer_to_score,
 )
 from daicho.web.schema.model_refs import ModelRef
+from daicho.web.schema.wire_types import render_instant
 
 MAX_BOUND_CHARACTERS = 40
 _BOUND = "A day (2026-11-21), a local time, or one with an offset."
@@ -91,14 +91,10 @@ def _build_series_values(declared: TallyDeclaration, series: Series) -> dict[str
 def _build_bucket_values(declared: TallyDeclaration, bucket: SeriesBucket) -> dict[str, Any]:
     return {
         "label": bucket.label,
-        "start": _render_instant(bucket.start),
-        "end": _render_instant(bucket.end),
+        "start": render_instant(bucket.start),
+        "end": render_instant(bucket.end),
         **build_figure_values(declared, bucket),
     }
-
-
-def _render_instant(instant: dt.datetime) -> str:
-    return instant.isoformat().replace("+00:00", "Z")
 
 
 def _build_series_model(declared: TallyDeclaration) -> type[BaseModel]:

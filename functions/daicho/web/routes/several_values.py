@@ -64,7 +64,7 @@ def take_single_values(operation: Operation) -> None:
     plain = {
         parameter.name
         for variant in operation.variants
-        for parameter in (*variant.required, *variant.optional)
+        for parameter in variant.parameters
         if not isinstance(parameter, SeveralParameter)
     }
     for place, variant in enumerate(operation.variants):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -13,17 +13,11 @@ from pydantic import BaseModel
 from daicho.declare.domain import Resource
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import responses
-from daicho.web.http.operation import (
-    Call,
-    Operation,
-    Parameter,
-    QueryKind,
-    QueryVariant,
-    Reply,
-)
+from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
 from daicho.web.http.shared_parameters import PAGING, build_fields_parameter
 from daicho.web.routes import crud, list_options
+from daicho.web.routes.item_operation import build_item_operation
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import add_limits, to_text_type
 
@@ -34,7 +28,6 @@ NUMBER = Parameter(
     "The number of the version.",
     "path",
 )
-OutsideParameters = tuple[Parameter, ...]
 
 
 class Forgotten(BaseModel):
@@ -44,84 +37,38 @@ class Forgotten(BaseModel):
     done: bool
 
 
-def build_operations(
-    tag: str,
-    resource: Resource,
-    variables: OutsideParameters,
-    outside: tuple[OutsideParameters, OutsideParameters],
-) -> Iterator[Operation]:
-    """The operations that list and show versions, and restore and forget where writes are allowed.
+def build_operations(tag: str, resource: Resource) -> Iterator[Operation]:
+    """The operations that list and show versions, and those that restore and forget them.
 
-    ``outside``: key fields that are parameters, not in the path: required ones and others.
+    The latter exist where writes are allowed.
     """
     entity, name = resource.entity, resource.entity.__name__
-    list_path, version_path = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
-    item_model, (required, optional) = models.refer_to_item(entity), outside
-
-    def build_variants(
-        action: str,
-        description: str,
-        answer: Callable[[Resource, Call], Reply],
-        returns: Any,
-        *parameters: Parameter,
-        verbs: tuple[str, ...] = ("GET",),
-        kind: QueryKind,
-    ) -> list[QueryVariant]:
-        variant_name = ".".join(filter(None, (name, "versions", action)))
-        bound, accepted = partial(answer, resource), (*optional, *parameters)
-        roles = resource.list_roles(*verbs)
-        return [
-            QueryVariant(
-                variant_name,
-                description,
-                bound,
-                returns,
-                required,
-                accepted,
-                roles=roles,
-                kind=kind,
-                entity=name,
-            )
-        ]
-
-    summary = f"List the versions of one {name}, newest first, also if it was removed"
-    fields = build_fields_parameter(entity)
-    variants = build_variants(
-        "",
-        summary,
-        _list_versions,
-        models.refer_to_page(item_model),
-        *PAGING,
-        *list_options.build_parameters("int"),
-        fields,
+    item, fields = models.refer_to_item(entity), build_fields_parameter(entity)
+    build = partial(build_item_operation, tag, resource)
+    versions = QueryVariant(
+        "versions",
+        f"List the versions of one {name}, newest first, also if it was removed",
+        partial(_list_versions, resource),
+        models.refer_to_page(item),
+        optional=(*PAGING, *list_options.build_parameters("int"), fields),
         kind="versions",
     )
-    yield Operation("GET", list_path, tag, variants, variables)
-    numbered = (*variables, NUMBER)
-    summary = f"Show one version of one {name}"
-    variants = build_variants("at", summary, _get_version, item_model, fields, kind="version")
-    get = Operation("GET", version_path, tag, variants, numbered)
-    get.headers, get.also = (IF_NONE_MATCH,), (304,)
-    yield get
+    yield build("GET", versions, below="/versions")
+    summary, answer = f"Show one version of one {name}", partial(_get_version, resource)
+    at = QueryVariant("versions.at", summary, answer, item, optional=(fields,), kind="version")
+    version: dict[str, Any] = {"below": "/versions/{version}", "variables": (NUMBER,)}
+    yield build("GET", at, **version, headers=(IF_NONE_MATCH,))
     if {"PUT", "PATCH"} & set(resource.verbs):
         summary = f"Restore a version of one {name} as the newest"
-        variants = build_variants(
-            "restore",
-            summary,
-            _restore_version,
-            item_model,
-            verbs=("PATCH", "PUT"),
-            kind="restore",
-        )
-        restore = Operation("POST", f"{version_path}/restore", tag, variants, numbered, (IF_MATCH,))
-        restore.errors = (409, 412)
-        yield restore
+        answer = partial(_restore_version, resource)
+        restore = QueryVariant("versions.restore", summary, answer, item, kind="restore")
+        version["below"] += "/restore"
+        yield build("POST", restore, **version, verbs=("PATCH", "PUT"), headers=(IF_MATCH,))
     if "DELETE" in resource.verbs:
         summary = f"Remove up to a thousand versions of one {name}, except the newest"
-        variants = build_variants(
-            "forget", summary, _forget_versions, Forgotten, verbs=("DELETE",), kind="forget"
-        )
-        yield Operation("DELETE", list_path, tag, variants, variables, verb="forget")
+        answer = partial(_forget_versions, resource)
+        forget = QueryVariant("versions.forget", summary, answer, Forgotten, kind="forget")
+        yield build("DELETE", forget, below="/versions", verb="forget")
 
 
 def _list_versions(resource: Resource, call: Call) -> Reply:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, WithJsonSchema
@@ -15,23 +15,43 @@ from pydantic_core import PydanticCustomError
 
 from daicho.plan.parts import list_range_labels
 
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_HOUR = _DAY + "T[0-9]{2}:[0-9]{2}Z"
+_FORMS: Mapping[str, tuple[str, str, str]] = {
+    "hour": (_HOUR, "an hour by its beginning in UTC", "2026-11-21T05:00Z"),
+    "day": (_DAY, "a day", "2026-11-21"),
+    "week": (_DAY, "a week by its first day", "2026-11-16"),
+    "month": ("[0-9]{4}-(0[1-9]|1[0-2])", "a month", "2026-11"),
+    "quarter": ("[0-9]{4}-Q[1-4]", "a quarter", "2026-Q4"),
+    "year": ("[0-9]{4}", "a year", "2026"),
+}
+"""By unit: the pattern of the name of a bucket, what it is in words, and an example."""
 
-def build_text_type(
-    pattern: str, expected: str, *, example: str, is_valid: Callable[[str], bool] | None = None
-) -> Any:
-    """The type of text that matches ``pattern``; ``expected`` names it in a problem.
 
-    ``is_valid`` refuses further texts with the same message.
-    """
+def _build_bucket_type(pattern: str, words: str, example: str) -> Any:
+    """The type of the name of a time bucket: text, also of a day, unlike `wire_types.Day`."""
     form = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> str:
-        if form.fullmatch(text) is None or (is_valid is not None and not is_valid(text)):
+        if form.fullmatch(text) is None or (pattern == _DAY and not _is_day(text)):
+            expected = f"{words}, such as {example}"
             raise PydanticCustomError("form", "Input should be {expected}", {"expected": expected})
         return text
 
     schema = {"type": "string", "pattern": f"^{pattern}$", "examples": [example]}
     return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
+
+
+def _is_day(text: str) -> bool:
+    try:
+        dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+BUCKET_TYPES = {unit: _build_bucket_type(*form) for unit, form in _FORMS.items()}
+"""The types of the names of time buckets, by unit."""
 
 
 def build_names_type(names: Sequence[str], what: str) -> Any:
@@ -50,42 +70,6 @@ def build_names_type(names: Sequence[str], what: str) -> Any:
     pattern = f"^({any_of})(,({any_of}))*$"
     schema = {"type": "string", "pattern": pattern, "examples": [names[0]]}
     return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
-
-
-def _is_day(text: str) -> bool:
-    try:
-        dt.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-Month = build_text_type("[0-9]{4}-(0[1-9]|1[0-2])", "a month, such as 2026-11", example="2026-11")
-BucketDay = build_text_type(
-    "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    "a day, such as 2026-11-21",
-    example="2026-11-21",
-    is_valid=_is_day,
-)
-"""The name of a day as an aggregate stores it: text, unlike `wire_types.Day`."""
-BUCKET_TYPES: Mapping[str, Any] = {
-    "hour": build_text_type(
-        "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}Z",
-        "an hour by its beginning in UTC, such as 2026-11-21T05:00Z",
-        example="2026-11-21T05:00Z",
-    ),
-    "day": BucketDay,
-    "week": build_text_type(
-        "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-        "a week by its first day, such as 2026-11-16",
-        example="2026-11-16",
-        is_valid=_is_day,
-    ),
-    "month": Month,
-    "quarter": build_text_type("[0-9]{4}-Q[1-4]", "a quarter, such as 2026-Q4", example="2026-Q4"),
-    "year": build_text_type("[0-9]{4}", "a year, such as 2026", example="2026"),
-}
-"""The names of time buckets, by unit."""
 
 
 def build_range_type(edges: tuple[str, ...]) -> Any:

@@ -14,6 +14,8 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -200,6 +202,11 @@ def to_shown_type(annotation: Any) -> Any:
     return _replace_types(annotation, {set[str]: list[str], Decimal: ShownDecimal})
 
 
+def render_instant(instant: dt.datetime) -> str:
+    """An instant in UTC as an answer shows it."""
+    return instant.isoformat().replace("+00:00", "Z")
+
+
 def build_only(value: str) -> Any:
     """The type of a parameter that has one value. A boolean may be written in all of its ways."""
     if value in ("true", "false"):
@@ -211,6 +218,17 @@ def strip_none(annotation: Any) -> Any:
     """The type without None: a parameter is given or omitted, and never None."""
     inner = tuple(kind for kind in typing.get_args(annotation) if kind is not type(None))
     return Union[inner] if admits_none(annotation) and inner else annotation  # noqa: UP007
+
+
+def list_union_members(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union; any other type alone."""
+    is_union = typing.get_origin(annotation) in (Union, types.UnionType)
+    return typing.get_args(annotation) if is_union else (annotation,)
+
+
+def unite_types(*members: Any) -> Any:
+    """The union of some types."""
+    return reduce(or_, members)
 
 
 def add_limits(annotation: Any, limits: Sequence[Any]) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from daicho.web.console.login import list_login_origins, make_config
-from daicho.web.http.request import COGNITO_CLAIMS, ClaimNames
+from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
+from daicho.web.console.login import make_config
+from daicho.web.console.pages import ConsolePages
+from daicho.web.openapi.pages import CONSOLE_PATH
 
 LOGIN = {
     "client": "console",
@@ -26,10 +28,16 @@ def test_the_page_reads_the_same_claims_as_the_api() -> None:
     assert (config["revoke"], config["logout"]) == (None, None)
 
 
+def read_policy(settings: dict[str, str]) -> str:
+    page = ConsolePages(settings, "t", COGNITO_CLAIMS).list_routes()[CONSOLE_PATH]()
+    return str(page.headers["Content-Security-Policy"])
+
+
 def test_the_page_may_call_the_endpoint_that_revokes() -> None:
     revoke = {"revoke": "https://other.example/revoke"}
-    assert list_login_origins(LOGIN) == ["https://login.example"]
-    assert list_login_origins(LOGIN | revoke) == ["https://login.example", "https://other.example"]
+    assert "connect-src 'self' https://login.example;" in read_policy(LOGIN)
+    both = "connect-src 'self' https://login.example https://other.example;"
+    assert both in read_policy(LOGIN | revoke)
     config = make_config(LOGIN | revoke, "t", COGNITO_CLAIMS)
     assert config is not None
     assert config["revoke"] == revoke["revoke"]

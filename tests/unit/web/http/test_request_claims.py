@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
+from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import (
-    COGNITO_CLAIMS,
-    ClaimNames,
     HttpRequest,
     read_token,
     split_groups,

@@ -17,6 +17,7 @@ from daicho import Domain, Entity, Key, field, ref, uid
 from daicho.declare.registry import Daicho
 from daicho.web.openapi.document import describe_operations
 from daicho.web.routes.builder import build_operations
+from tests.support.trials import IS_TRIAL
 from tests.support.typed_clients import check_typescript, generate_python, generate_typescript
 
 CONFIG = """
@@ -96,6 +97,7 @@ def answer(request: httpx.Request) -> httpx.Response:
     return httpx.Response(204) if request.method == "DELETE" else httpx.Response(200, json=ROOM)
 
 
+@pytest.mark.skipif(not IS_TRIAL, reason="type checkers of two languages: make trials")
 def test_an_entity_called_record_hides_the_type_of_typescript(tmp_path: Path) -> None:
     types = tmp_path / "clients/typescript/api.d.ts"
     generate_typescript(tmp_path, describe(domain))

@@ -108,7 +108,7 @@ def build_archive_operations(daicho: Daicho) -> list[Operation]:
             [restore],
             body_model=_build_body_model(names),
             status=202,
-            errors=(409, 503),
+            errors=(409,),
         ),
     ]
 
@@ -143,7 +143,7 @@ def _list_rows(call: Call, archived: dict[str, type[Entity]]) -> Reply:
     session.tenants.check_open(session.tenant)
     entity, since, until = values["entity"], values["since"], values["until"]
     _check_range(since, until)
-    archive = session.open_archive()
+    archive = session.archive
     if archive is None:
         raise refuse(404, "this API has no archive")
     identity = ("archive", entity, since.isoformat(), until.isoformat())

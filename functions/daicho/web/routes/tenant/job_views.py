@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -153,68 +152,38 @@ def build_any_view(job: DeletionJob | RestoreJob) -> AnyJobView:
 
 def build_restore_view(job: RestoreJob) -> RestoreJobView:
     """A restore as it is shown."""
-    return RestoreJobView(
-        id=job.id,
-        state=job.state,
-        entity=job.entity,
-        since=_parse_instant(job.since),
-        until=_parse_instant(job.until),
-        is_one_item=job.key is not None,
-        dry_run=job.dry_run,
-        over_newer=job.over_newer,
-        rows=job.rows,
-        items=job.items,
-        counts=RestoreCounts(**job.counts),
-        failures=[RestoreFailure(**failure) for failure in job.failures],
-        unreadable=len(job.unreadable),
-        asked_by=job.asked_by or None,
-        asked_at=_parse_instant(job.asked_at),
-        updated_at=_parse_instant(job.updated_at),
-        finished_at=_parse_instant(job.finished_at) if job.finished_at else None,
-        error=job.error or None,
-    )
+    values = vars(job) | {
+        "is_one_item": job.key is not None,
+        "unreadable": len(job.unreadable),
+        "asked_by": job.asked_by or None,
+        "finished_at": job.finished_at or None,
+        "error": job.error or None,
+    }
+    return RestoreJobView.model_validate(values)
 
 
 def build_view(job: DeletionJob) -> JobView:
     """A job as it is shown."""
-    counts, succeeded = job.counts, job.state == "succeeded"
-    return JobView(
-        id=job.id,
-        state=job.state,
-        phase="done" if job.finished_at else "waiting" if job.waits else job.phase,
-        passes=job.passes,
-        removed=Removed(
-            items=_count(counts, "items"),
-            tombstones=_count(counts, "fenced"),
-            objects=_count(counts, "objects"),
-            payloads=_count(counts, "payloads"),
-            recounts=_count(counts, "recounts"),
-        ),
-        read_units=counts.get("read_units", 0),
-        write_units=counts.get("write_units", 0),
-        asked_at=_parse_instant(job.asked_at),
-        updated_at=_parse_instant(job.updated_at),
-        archive=job.archive,
-        waits_until=_parse_instant(job.waits) if job.waits else None,
-        error=job.error or None,
-        proof=_build_proof(job) if succeeded else None,
-    )
+    counts = job.counts
+    removed = {name: int(counts.get(name, 0)) for name in Removed.model_fields}
+    values = vars(job) | {
+        "phase": "done" if job.finished_at else "waiting" if job.waits else job.phase,
+        "removed": removed | {"tombstones": int(counts.get("fenced", 0))},
+        "read_units": counts.get("read_units", 0),
+        "write_units": counts.get("write_units", 0),
+        "waits_until": job.waits or None,
+        "error": job.error or None,
+        "proof": _build_proof(job) if job.state == "succeeded" else None,
+    }
+    return JobView.model_validate(values)
 
 
 def _build_proof(job: DeletionJob) -> Proof:
-    ended = _parse_instant(job.finished_at)
+    ended = dt.datetime.fromisoformat(job.finished_at)
     return Proof(
-        began=_parse_instant(job.began),
+        began=dt.datetime.fromisoformat(job.began),
         ended=ended,
-        looked_at=_count(job.seen, "looked_at"),
-        tombstones=_count(job.seen, "tombstones"),
+        looked_at=int(job.seen.get("looked_at", 0)),
+        tombstones=int(job.seen.get("tombstones", 0)),
         tombstones_expire=ended + TOMBSTONE_RETENTION,
     )
-
-
-def _count(counts: Mapping[str, float], name: str) -> int:
-    return int(counts.get(name, 0))
-
-
-def _parse_instant(text: str) -> dt.datetime:
-    return dt.datetime.fromisoformat(text)

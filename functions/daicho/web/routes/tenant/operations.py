@@ -54,7 +54,7 @@ def build_admin_operations(daicho: Daicho) -> list[Operation]:
         "Job.list", "List the jobs, newest first", _list, JobPage, optional=PAGING, roles=(ADMIN,)
     )
     variable = Parameter("id", str, place="path")
-    deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202, errors=(503,))
+    deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202)
     job = Operation("GET", "/jobs/{id}", TAG, [show], (variable,))
     jobs = Operation("GET", "/jobs", TAG, [listed])
     operations = [deletion, job, jobs, *archive.build_archive_operations(daicho)]
@@ -64,7 +64,7 @@ def build_admin_operations(daicho: Daicho) -> list[Operation]:
 
 
 def _delete(call: Call) -> Reply:
-    job = _get_session(call).admin.delete(call.values["archive"])
+    job = _get_session(call).jobs.delete(call.values["archive"])
     return Reply(202, build_view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
 
 

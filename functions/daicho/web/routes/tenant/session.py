@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.tenants.lifecycle import TenantAdmin, Tenants
-from daicho.tenants.tenant_jobs import TenantJobList
-
-if TYPE_CHECKING:
-    from daicho.archive.reader import ArchiveReader
-
-
-@dataclass(frozen=True)
-class ReadableArchive:
-    """The archive, and the ledger by which its items are read."""
-
-    reader: ArchiveReader
-    ledger: Ledger
+from daicho.tenants.archive_source import ArchiveSource
+from daicho.tenants.lifecycle import Tenants
+from daicho.tenants.tenant_jobs import TenantJobs
 
 
 @dataclass(frozen=True)
 class TenantSession:
-    """The tenant of one request. ``open_archive``: gives None if there is no archive."""
+    """The tenant of one request. ``archive`` is None if there is none."""
 
     tenants: Tenants
     access: Access
     subject: str
-    open_archive: Callable[[], ReadableArchive | None]
+    archive: ArchiveSource | None
 
     @property
     def tenant(self) -> str:
@@ -38,11 +24,6 @@ class TenantSession:
         return self.access.tenant
 
     @property
-    def admin(self) -> TenantAdmin:
-        """Its deletion."""
-        return self.tenants.open_admin(self.tenant, self.subject)
-
-    @property
-    def jobs(self) -> TenantJobList:
+    def jobs(self) -> TenantJobs:
         """Its jobs."""
-        return TenantJobList(self.tenants, self.tenant, self.subject)
+        return TenantJobs(self.tenants, self.tenant, self.subject)
