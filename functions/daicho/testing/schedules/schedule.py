@@ -16,6 +16,7 @@ from daicho.testing.faults.code_versions import (
 )
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.lowered_limits import lower_limits
+from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
 from daicho.testing.faults.simulated_deployment import DAYS_H, HOUR_S, SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
@@ -117,7 +118,7 @@ class Schedule:
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
             watches = [owner.watch() for owner in self.owners]
-            for each in (self._limits, simulate_retry_budgets(), *watches):
+            for each in (self._limits, simulate_retry_budgets(), simulate_threads(), *watches):
                 stack.enter_context(each)
             self._play()
             self._finish()
