@@ -7,7 +7,7 @@ distinguish them: each query is a `QueryVariant`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -92,7 +92,7 @@ class Reply:
     body: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
-    page: tuple[Sequence[Entity], str | None] = ((), None)
+    page: tuple[Collection[Entity], str | None] = ((), None)
     rows: Sequence[str] = ()
     is_base64: bool = False
 
