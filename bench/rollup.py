@@ -64,7 +64,7 @@ class MeteredTable(MemoryTable):
         super().__init__()
         self.request_count = 0
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
         self.request_count += 1
         return super().get(key, consistent=consistent)
 

@@ -23,7 +23,7 @@ from daicho.layout.migrations import read_migrated
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.query.section_reader import SectionReader, SectionsRead
+from daicho.query.section_reader import SectionsRead, read_document
 from daicho.query.version_history import read_pointed_contents
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
@@ -421,15 +421,15 @@ def _open_exporter(
         ledger,
         lambda: int(utc_now().timestamp()),
         partial(read_pointed_contents, table, ledger),
-        partial(_join_sections, SectionReader(table)),
+        partial(_join_sections, table),
         {each.__name__: each for each in discover_project().entities},
     )
     return Exporter(file, checkpoint, lines, table, parallelism, pace)
 
 
-def _join_sections(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
+def _join_sections(table: Table, head: Image, entity: str) -> dict[str, Any] | None:
     """The sections of a document, which are separate items."""
-    document = reader.read_document(head, entity)
+    document = read_document(table, head, entity)
     return document.get_values() if isinstance(document, SectionsRead) else None
 
 

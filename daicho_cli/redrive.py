@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -11,12 +13,13 @@ from rich.console import Console
 from rich.text import Text
 
 from daicho.redrive.claim_ids import ClaimId, parse_claim
-from daicho.redrive.redrive import MAX_RECOUNTS
+from daicho.stream.recount_list import MAX_RECOUNTS
 from daicho_cli.aws import CallError, LambdaInvoker
 from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
 from daicho_cli.terminal import (
     INCOMPLETE,
     SUCCESS,
+    CommandError,
     build_table,
     end_on_errors,
     print_json,
@@ -122,11 +125,12 @@ def _format_instant(instant: str) -> str:
     return instant[:19].replace("T", " ")
 
 
+MAX_WAIT_S = 60.0
 Action = Literal["list", "apply"]
 Call = Callable[[Mapping[str, Any]], Answer]
 
 
-def redrive(
+def redrive(  # noqa: PLR0913, PLR0917  # the command's options
     apply: Annotated[
         bool, typer.Option("--apply/--list", help="Apply the records, or only list them.")
     ] = True,
@@ -146,6 +150,21 @@ def redrive(
         typer.Option(min=1, max=1000, help="The number of records in one call of the function."),
     ] = 100,
     as_json: AsJson = False,
+    dismisses: Annotated[
+        bool,
+        typer.Option("--dismiss", help="Dismiss what no code can compute, after a question."),
+    ] = False,
+    entity: Annotated[
+        str, typer.Option(help="With --dismiss: only the items of this entity.")
+    ] = "",
+    item: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="PK SK",
+            help="With --dismiss: only this item, even without a record that is set aside.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Dismiss without a question.")] = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
 
@@ -156,6 +175,10 @@ def redrive(
     with end_on_errors("redrive"):
         claims = _parse_chosen(chosen or [])
         call = LambdaInvoker.find("Redrive", stage, stack)
+        if dismisses:
+            selection = {"claims": claims or None, "entity": entity, "item": item}
+            dismiss(call, selection, is_confirmed=yes)
+            apply, claims = False, []
         totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)
     if as_json:
         print_json(vars(totals))
@@ -207,7 +230,9 @@ def _read_answers(
         yield answer
         if answer["finished"]:
             return
-        if answer["cursor"] in {None, cursor}:
+        if answer.get("wait"):  # other code may still dismiss records
+            time.sleep(min(answer["wait"], MAX_WAIT_S))
+        elif answer["cursor"] in {None, cursor}:
             raise CallError(f"it gets no further than {cursor or 'its start'}; its log says why")
         cursor = answer["cursor"]
 
@@ -234,3 +259,34 @@ def _parse_chosen(chosen: Sequence[str]) -> list[ClaimId]:
 
 def _get_claim_id(claim: Answer) -> tuple[str, str]:
     return claim["shard"], claim["seq"]
+
+
+def dismiss(call: Call, chosen: Mapping[str, Any], *, is_confirmed: bool) -> None:
+    """Dismiss the chosen records, after a preview and a question.
+
+    Raises:
+        CommandError: nothing can be dismissed; the message is the reason.
+    """
+    preview = _check(call({"action": "preview", **chosen}))
+    for each in preview["dismissals"]:
+        empty = "; the item becomes empty" if each["becomes_empty"] else ""
+        recount = f"; to recount: {', '.join(each['recount'])}" if each["recount"] else ""
+        typer.echo(f"{' '.join(each['item'])}: {len(each['claims'])} records{empty}{recount}")
+        typer.echo("".join(f"  {claim}\n" for claim in each["claims"]), nl=False)
+    if not is_confirmed:
+        typer.confirm("What no code can compute is left out for good. Dismiss it?", abort=True)
+    event, count = {"action": "dismiss", "user": getpass.getuser(), **chosen}, 0
+    while True:
+        answer = _check(call(event))
+        count += answer["dismissed"]
+        if answer["finished"]:
+            break
+        event["cursor"] = answer["cursor"]
+        time.sleep(min(answer["wait"], MAX_WAIT_S))
+    typer.echo(f"{count:,} records dismissed")
+
+
+def _check(answer: Answer) -> Answer:
+    if answer["refused"]:
+        raise CommandError(answer["refused"])
+    return answer

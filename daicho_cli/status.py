@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,17 @@ from rich.console import Console
 
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
-from daicho.rebuild.recounts import RecountEntry, list_recounts
+from daicho.rebuild.obstacles import count_set_aside
+from daicho.rebuild.recounts import list_recounts, render_aggregate
 from daicho.release.instance_states import InstanceState, InstanceStatus, list_instance_states
 from daicho.release.states import StageStates
+from daicho.tally.slots import TallyName
 from daicho_cli.aws import StageOptions, find_stage
 from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import INCOMPLETE, build_table, end_command, end_on_errors, print_json
+
+NOTHING: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -112,12 +116,14 @@ COLUMNS = ("instance", "kind", "since generation", "state", "included")
 def print_statuses(
     table_name: str,
     statuses: Sequence[EntityStatus],
-    waiting: Sequence[RecountEntry] = (),
+    waiting: Sequence[str] = (),
     console: Console | None = None,
+    set_aside: Mapping[str, int] = NOTHING,
 ) -> None:
     """Print the instances of each entity, and below them what differs from the checkout.
 
-    ``waiting``: the tallies that wait for a recount.
+    ``waiting``: the tallies that wait for a recount. ``set_aside``: the records that are set aside,
+    by entity; "" is of those that could not be read.
     """
     out = console or Console()
     table = build_table(f"Instances in {table_name}", COLUMNS)
@@ -139,18 +145,30 @@ def print_statuses(
     for name, count in _count_tallies(waiting).items():
         line = f"{name}: {count} tallies wait for a recount"
         out.print(line, highlight=False, soft_wrap=True)
+    for entity, count in sorted(set_aside.items()):
+        line = (
+            f"{entity or 'unknown entity'}: {count} records are set aside. Until daicho redrive "
+            f"applies or dismisses them, no instance of {entity or 'any entity'} that is building "
+            "becomes complete, and the times of figures stay."
+        )
+        out.print(line, highlight=False, soft_wrap=True)
 
 
 def build_document(
-    table_name: str, statuses: Sequence[EntityStatus], waiting: Sequence[RecountEntry] = ()
+    table_name: str,
+    statuses: Sequence[EntityStatus],
+    waiting: Sequence[str] = (),
+    set_aside: Mapping[str, int] = NOTHING,
 ) -> dict[str, Any]:
     """The instances as plain JSON values. ``percent`` is None if it is not known.
 
-    ``recounts``: the number of tallies that wait for a recount, by instance.
+    ``recounts``: the number of tallies that wait for a recount, by instance. ``set_aside``: see
+    `print_statuses`.
     """
     return {
         "table": table_name,
         "recounts": _count_tallies(waiting),
+        "set_aside": dict(sorted(set_aside.items())),
         "entities": [
             {
                 "entity": status.entity,
@@ -174,9 +192,11 @@ def build_document(
     }
 
 
-def _count_tallies(waiting: Sequence[RecountEntry]) -> dict[str, int]:
+def _count_tallies(waiting: Sequence[str]) -> dict[str, int]:
     """The number of tallies that wait for a recount, by instance: ``User.by_country@2``."""
-    counts = Counter(f"{entry.aggregate}@{entry.instance[1]}" for entry in waiting)
+    counts = Counter(
+        f"{render_aggregate(tally)}@{TallyName.parse(tally).since}" for tally in waiting
+    )
     return dict(sorted(counts.items()))
 
 
@@ -197,11 +217,11 @@ def status(
         ledger = load_ledger()
         deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
         waiting = list(list_recounts(deployed.table)) if deployed else []
+        set_aside = count_set_aside(deployed.table) if deployed else NOTHING
     if deployed is None:
         end_command("there is no table: nothing is deployed", INCOMPLETE)
     statuses = list_entity_statuses(ledger, deployed.states)
     if as_json:
-        document = build_document(deployed.table.name, statuses, waiting)
-        print_json(document)
+        print_json(build_document(deployed.table.name, statuses, waiting, set_aside))
     else:
-        print_statuses(deployed.table.name, statuses, waiting)
+        print_statuses(deployed.table.name, statuses, waiting, set_aside=set_aside)

@@ -199,7 +199,7 @@ class RowPreparer:
         # A wrong number of shards would store an item where no reader looks for it.
         self._placing_names = frozenset({key.shards, key.salt})
         resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
-        self._planner = ItemPlanner(self.ledger, self.tenant, resolver)
+        self._planner = ItemPlanner(resolver)
 
     def check_open(self) -> None:
         """Refuse a tenant that was deleted: nobody could read or remove its items.

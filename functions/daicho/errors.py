@@ -80,6 +80,21 @@ class RefusedError(StoreError):
     """A request that can never succeed: a bug here, not a failure there."""
 
 
+class UnreadableError(StoreError):
+    """A stored item that its entity cannot read: something else wrote it, or the class has changed.
+
+    ``field``: the attribute at fault, if one is; ``fault``: how it is stored, and what is wrong.
+    """
+
+    def __init__(self, entity: str, fault: str, field: str = "") -> None:
+        super().__init__(f"{'.'.join(filter(None, (entity, field)))} cannot be read: {fault}")
+        self.field, self.fault = field, fault
+
+
+class UnmigratableError(StoreError):
+    """A stored item that a field migration cannot migrate. It stays as it is."""
+
+
 class ConditionFailedError(StoreError):
     """A condition did not hold; ``item`` is the stored item, None if there is none.
 
@@ -131,10 +146,10 @@ class BadCursor(Refusal):
 
     type = "bad-cursor"
 
-    def __init__(
-        self, detail: str = "this cursor belongs to no page of this list: begin without one"
-    ) -> None:
-        super().__init__(detail, field="cursor")
+    def __init__(self) -> None:
+        super().__init__(
+            "this cursor belongs to no page of this list: begin without one", field="cursor"
+        )
 
 
 class Forbidden(Refusal):
@@ -161,13 +176,8 @@ class Raced(Conflict):
     type = "raced"
     retry_after = 1
 
-    def __init__(
-        self,
-        detail: str = "others were faster, again and again; try again",
-        *,
-        field: str | None = None,
-    ) -> None:
-        super().__init__(detail, field=field)
+    def __init__(self, detail: str = "others were faster, again and again; try again") -> None:
+        super().__init__(detail)
 
 
 class NotUnique(Conflict):
@@ -225,10 +235,7 @@ class BeingBuilt(Refusal):
 
     status = 503
     type = "being-built"
-
-    def __init__(self, detail: str, *, retry_after: int = 60) -> None:
-        super().__init__(detail)
-        self.retry_after = retry_after
+    retry_after = 60
 
 
 def refuse(status: int, detail: str, *, field: str | None = None) -> Refusal:

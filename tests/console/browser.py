@@ -22,7 +22,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu")
 """Only our own pages are opened."""
 NETWORK = re.compile(r"Failed to load resource")
 """What the browser writes for each answer that is an error: tests plant those."""
-SECONDS = 10_000
+SECONDS = 30_000
 """Milliseconds to wait for anything."""
 _REPORT = """addEventListener("securitypolicyviolation", (event) =>
   reportViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));"""

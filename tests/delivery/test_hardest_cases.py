@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -75,11 +74,9 @@ class Stage:
 
     def __init__(self, history: CodeHistory = REVERTED, entity: str = "Card") -> None:
         self.history, self.entity = history, entity
-        entities, counts = simulate_history(history, draw_values), Counter[str]()
-        self.deployment = SimulatedDeployment(Choices(), counts, entities, retries=300)
-        self.running = SimulatedLambda(
-            self.deployment, Choices(), FaultInjector(), counts, lambda _line: None
-        )
+        entities = simulate_history(history, draw_values)
+        self.deployment = SimulatedDeployment(Choices(), entities, retries=300)
+        self.running = SimulatedLambda(self.deployment, FaultInjector(), lambda _line: None)
         self.running.seconds = (300.0,)
         self.processes = WaitingProcesses(self.deployment, self.running, Choices(), (300.0,))
         self.judge = ReadJudge(self.deployment, lambda _line: None, compares_contents=True)
@@ -95,9 +92,7 @@ class Stage:
             disturb=lambda: None,
             note_step=check.note_step,
         )
-        writer = BaseItemWriter(
-            self.deployment.dynamodb, self.deployment.clock, Choices(), entities, (entity,), ()
-        )
+        writer = BaseItemWriter(self.deployment, (entity,), ())
         self.requests = ApiRequests(
             self.processes, writer, Choices(), self.judge, lambda _line: None
         )

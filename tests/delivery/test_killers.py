@@ -39,17 +39,9 @@ def deploy_with_killers(
     killers: set[int], count: int
 ) -> tuple[SimulatedDeployment, BaseItemWriter]:
     """Orders, of which some cannot even be looked at."""
-    choices = Choices()
-    deployment = SimulatedDeployment(choices, Counter(), SAMPLE_ENTITIES, retries=RETRIES)
+    deployment = SimulatedDeployment(Choices(), SAMPLE_ENTITIES, retries=RETRIES)
     deployment.stop_lag()
-    writer = BaseItemWriter(
-        deployment.dynamodb,
-        deployment.clock,
-        choices,
-        SAMPLE_ENTITIES,
-        ("Order",),
-        ("put",),
-    )
+    writer = BaseItemWriter(deployment, ("Order",), ("put",))
     for place in range(count):
         values = {"customer": "c", "id": f"{place:03}", "rank": 1, "status": "open"}
         if place in killers:
@@ -80,8 +72,8 @@ def run(
 def project(deployment: SimulatedDeployment) -> list[tuple[int, ...]]:
     """Deliver all; gives the batches that died."""
     mapping, dead = deployment.mappings["project"], []
-    while not mapping.is_at_end():
-        (shard,) = mapping.list_ready_shards()
+    while shards := mapping.list_ready_shards():
+        (shard,) = shards
         invocation = mapping.poll(shard)
         assert invocation is not None
         process = run(deployment, "project", invocation.event, OLD_CODE)
@@ -106,7 +98,7 @@ def test_it_is_bisected_out_in_few_rounds(count: int, where: str) -> None:
         assert len(rounds) <= math.ceil(math.log2(count)) + 1
         assert dead[len(rounds) :] == [(killer,)] * (1 + RETRIES)
         assert len(deployment.failure_objects) == 1
-        assert len(find_differences(deployment, writer.recompute(deployment.stream))) > 0
+        assert len(find_differences(deployment, writer.recompute())) > 0
         report = run(deployment, "redrive", {"action": "apply"}, FIXED_CODE).outcome
         run(deployment, "rollup", {}, FIXED_CODE)
     assert (report["applied"], report["claims"], report["discarded"]) == (1, [], [])
@@ -115,7 +107,7 @@ def test_it_is_bisected_out_in_few_rounds(count: int, where: str) -> None:
         deployment, marked_images, deployment.clock.now().timestamp()
     )
     assert bool(recount) == (killer < count - 1), "its slot went past it, unless it is the last"
-    assert find_differences(deployment, writer.recompute(deployment.stream), recount) == []
+    assert find_differences(deployment, writer.recompute(), recount) == []
 
 
 def test_several_of_them_are_each_cut_out() -> None:
@@ -126,7 +118,4 @@ def test_several_of_them_are_each_cut_out() -> None:
         assert {batch for batch in dead if len(batch) == 1} == {(each,) for each in killers}
         run(deployment, "redrive", {"action": "apply"}, FIXED_CODE)
         run(deployment, "rollup", {}, FIXED_CODE)
-    assert (
-        find_differences(deployment, writer.recompute(deployment.stream), list_recounts(deployment))
-        == []
-    )
+    assert find_differences(deployment, writer.recompute(), list_recounts(deployment)) == []

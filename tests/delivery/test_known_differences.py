@@ -66,9 +66,7 @@ def run_step(table: MemoryTable, step: str, ledger: Ledger, run: str, source: st
 def test_difference_2_an_item_is_created_again_at_another_instant() -> None:
     deployment = Stage().deployment
     clock, drawn = deployment.clock, []
-    writer = BaseItemWriter(
-        deployment.dynamodb, clock, Choices(), deployment.entities, ("Card",), ()
-    )
+    writer = BaseItemWriter(deployment, ("Card",), ())
     for _ in range(2):
         writer.draw_image("Card")
         drawn.append(clock.now())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from daicho.layout.backfill_state import BackfillState
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import get_key
@@ -37,7 +35,7 @@ class House:
     def __init__(self, history: CodeHistory = REVERTED) -> None:
         self.history = history
         entities = simulate_history(history, draw_values)
-        self.deployment = SimulatedDeployment(Choices(), Counter(), entities, retries=300)
+        self.deployment = SimulatedDeployment(Choices(), entities, retries=300)
         self.judge = ReadJudge(self.deployment, lambda _line: None)
         self.dynamodb = self.deployment.dynamodb
 

@@ -14,7 +14,7 @@ from daicho.archive.forgetter import ForgetRunReport
 from daicho.cdk import STAGES, DaichoStack
 from daicho.cdk.observability.alarms import REMEDIES
 from daicho.errors import SettingsError
-from daicho.handlers.wiring.metrics import emit
+from daicho.runtime.metrics import emit
 from daicho.sweep import Report as SweepReport
 from daicho.tally.rollup import RollupReport
 from tests.docs.links import list_anchors
@@ -35,6 +35,7 @@ EMITTED = {
     },
     "project": {"RecordsQuarantined", "ClaimsOpen"},
     "jobs": {"JobsBlocked"},
+    "api": {"ItemsUnreadable"},
 }
 """What each function may emit. The tests of the functions run them."""
 

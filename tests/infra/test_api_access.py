@@ -7,14 +7,7 @@ from typing import Any
 from daicho.cdk import CognitoPool, api
 from daicho.web.api import is_public
 from daicho.web.openapi import pages
-from tests.infra.synthesis import (
-    CERTIFICATE,
-    ISSUER,
-    OPTIONS,
-    Synthesis,
-    list_steps,
-    settings_of,
-)
+from tests.infra.synthesis import CERTIFICATE, ISSUER, OPTIONS, Synthesis, list_steps, settings_of
 from tests.infra.test_permissions import allowed, arn, role_of
 
 CLIENT = "Cognito::UserPoolClient"

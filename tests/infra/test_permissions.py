@@ -76,7 +76,7 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         arn(log_group): {"logs:CreateLogStream", "logs:PutLogEvents"},
         arn(table): {f"dynamodb:{action}" for action in listed.table},
     }
-    if name in ("release", "jobs", "rollup"):
+    if name in ("release", "jobs", "redrive", "rollup"):
         found[arn(table, attribute="StreamArn")] = {
             f"dynamodb:{action}" for action in grants.STREAM_DESCRIBE
         }

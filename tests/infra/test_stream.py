@@ -7,14 +7,7 @@ import pytest
 
 from daicho.plan import Ledger
 from daicho.project import FUNCTIONS
-from tests.infra.synthesis import (
-    COUNT,
-    LEDGER,
-    Synthesis,
-    entity,
-    list_steps,
-    synthesise,
-)
+from tests.infra.synthesis import COUNT, LEDGER, Synthesis, entity, list_steps, synthesise
 
 CONSUMERS = ("project", "archive")
 

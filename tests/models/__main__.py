@@ -14,7 +14,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.padding import Padding
 
-from tests.models import rule_27
+from tests.models import engine, rule_27, rule_56
 from tests.models.engine import Model, Result
 from tests.models.models import MODELS
 
@@ -60,5 +60,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    rule_27.MAX_LATE = 2
+    rule_27.MAX_LATE, rule_56.WRITES, engine.MAX_STATES = 2, 3, 500_000
     raise SystemExit(main())

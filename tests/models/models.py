@@ -1,5 +1,6 @@
 """The models, in the order of their rules."""
 
-from tests.models import rule_26, rule_27, rule_28, rule_30, rule_32, rule_34
+from tests.models import rule_26, rule_27, rule_28, rule_30, rule_32, rule_34, rule_56
 
-MODELS = tuple(each.MODEL for each in (rule_26, rule_27, rule_28, rule_30, rule_32, rule_34))
+RULES = (rule_26, rule_27, rule_28, rule_30, rule_32, rule_34, rule_56)
+MODELS = tuple(each.MODEL for each in RULES)

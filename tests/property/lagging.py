@@ -74,7 +74,7 @@ class Shelf(Table):
                 for row, place in derived_items.compute_index_rows(plan, image).items():
                     self.rows[row] = place.to_item(row)
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
         return self.items.get(key)
 
     def batch_get(

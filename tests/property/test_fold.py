@@ -17,11 +17,8 @@ from daicho.stream.batch_fold import DerivedWrite, fold_batch, sum_deltas
 from daicho.stream.changes import RecordChanges, compute_batch
 from daicho.stream.records import Batch
 from daicho.testing.aws.event_filters import EventFilters
-from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.stream_recorder import StreamRecorder
-from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.choices import Choices
-from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from tests.delivery.sample_values import LEDGER, SAMPLE_ENTITIES
 
@@ -29,7 +26,7 @@ ENTITIES = (("Song",), ("Download",), ("Order",), ("Song", "Download", "Order"))
 ACTIONS = ("put", "put", "put", "touch", "delete", "expire")
 
 
-History = tuple[BaseItemWriter, TableStream, list[Batch]]
+History = tuple[BaseItemWriter, list[Batch]]
 
 
 @st.composite
@@ -40,13 +37,10 @@ def histories(draw: st.DrawFn) -> History:
     nothing follows from those.
     """
     # A seed of many bits: Hypothesis likes small ones, and would draw the same few worlds.
-    choices, clock = Choices(draw(st.binary(min_size=8, max_size=8)).hex()), SimulatedClock()
-    stream = TableStream()
-    journal = StreamRecorder(stream, clock.now, draw(st.integers(85, 99)), lambda: 1)
-    table = MemoryDynamoDB(clock.now, journal)
-    writer = BaseItemWriter(
-        table, clock, choices, SAMPLE_ENTITIES, draw(st.sampled_from(ENTITIES)), ACTIONS
-    )
+    choices = Choices(draw(st.binary(min_size=8, max_size=8)).hex())
+    deployment = SimulatedDeployment(choices, SAMPLE_ENTITIES, retries=300)
+    recorder, clock = deployment.recorder, deployment.clock
+    writer = BaseItemWriter(deployment, draw(st.sampled_from(ENTITIES)), ACTIONS)
     writer.known_generation = draw(st.sampled_from((1, 2)))
     versioned = draw(st.booleans())
     for number in range(1, draw(st.sampled_from((3, 8, 15))) + 1):
@@ -54,17 +48,17 @@ def histories(draw: st.DrawFn) -> History:
         for item in writer.items.values() if versioned else ():
             revised = versions.split_versioned_image(item, number, clock.now())
             kept = versions.build_version_item(revised, item["type"]["S"])
-            table.commit(item_key.get_key(kept), kept)
+            deployment.dynamodb.commit(item_key.get_key(kept), kept)
         if draw(st.integers(0, 9)) == 0:
-            journal.split(draw(st.sampled_from(journal.open_shards)))
+            recorder.split(draw(st.sampled_from(recorder.open_shards)))
     batches: list[Batch] = []
-    for shard in stream.shards.values():
+    for shard in deployment.stream.shards.values():
         left = list(shard.records)
         while left:
             size = draw(st.integers(1, len(left)))
             batches.append(Batch.parse({"shardId": shard.id, "Records": left[:size]}))
             del left[:size]
-    return writer, stream, batches
+    return writer, batches
 
 
 def computed(batch: Batch) -> Sequence[RecordChanges]:
@@ -78,37 +72,36 @@ def computed(batch: Batch) -> Sequence[RecordChanges]:
 def test_derived_items_are_those_of_the_base_items(
     history: History,
 ) -> None:
-    writer, stream, batches = history
+    writer, batches = history
     rows: dict[ItemKey, IndexRow] = {}
     for batch in batches:
         for write in fold_batch(computed(batch)):
             if isinstance(write, DerivedWrite):
                 rows.pop(write.key, None)
                 rows |= {} if write.row is None else {write.key: write.row}
-    assert rows == writer.recompute(stream).compute_rows()
+    assert rows == writer.recompute().compute_rows()
 
 
 @given(histories())
 def test_amounts_are_those_of_the_base_items(
     history: History,
 ) -> None:
-    writer, stream, batches = history
+    writer, batches = history
     amounts: dict[str, Amount] = {}
     for batch in batches:
         for write in fold_batch(computed(batch)):
             if not isinstance(write, DerivedWrite):
                 tally = write.key.pk
                 amounts[tally] = amounts.get(tally, Amount()) + sum_deltas(write.deltas)
-    assert {tally: amount for tally, amount in amounts.items() if amount} == writer.recompute(
-        stream
-    ).compute_amounts()
+    counted = {tally: amount for tally, amount in amounts.items() if amount}
+    assert counted == writer.recompute().compute_amounts()
 
 
 @given(histories())
 def test_no_two_writes_of_a_batch_touch_one_item(
     history: History,
 ) -> None:
-    _, _, batches = history
+    _, batches = history
     for batch in batches:
         keys = [write.key for write in fold_batch(computed(batch))]
         assert len(keys) == len(set(keys))
@@ -118,7 +111,7 @@ def test_no_two_writes_of_a_batch_touch_one_item(
 def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
     history: History,
 ) -> None:
-    _, _, batches = history
+    _, batches = history
     for batch in batches:
         removing: set[ItemKey] = set()
         for write in fold_batch(computed(batch)):
@@ -132,7 +125,7 @@ def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
 def test_a_write_stands_for_records_of_its_batch(
     history: History,
 ) -> None:
-    _, _, batches = history
+    _, batches = history
     for batch in batches:
         numbers = {record.seq for record in batch.records}
         for write in fold_batch(computed(batch)):
@@ -151,7 +144,7 @@ def test_a_write_stands_for_records_of_its_batch(
 def test_versions_never_wake_the_projector(
     history: History,
 ) -> None:
-    _, _, batches = history
+    _, batches = history
     filters = EventFilters(project_filters(LEDGER.derived_types))
     for batch in batches:
         for record in batch.records:

@@ -13,11 +13,7 @@ from daicho.derive.contributions import compute_contributions
 from daicho.derive.derived_items import compute_index_rows
 from daicho.layout.item_keys import UnderivableError
 from daicho.plan import AggregatePlan, Condition, EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan
-from daicho.plan.instances import (
-    can_be_derived,
-    describe_derivation,
-    number_declarations,
-)
+from daicho.plan.instances import can_be_derived, describe_derivation, number_declarations
 from daicho.storage.attributes import Image
 
 KINDS = {"id": "str", "name": "str", "note": "str", "day": "date", "rank": "int", "tags": "set"}

@@ -8,10 +8,11 @@ from typing import Any
 
 from daicho.archive.archiver import Archiver
 from daicho.archive.forgetter import REWRITE_GRACE
-from daicho.archive.reader import ArchiveReader, DayRange
-from daicho.archive.rearchiver import Rearchiver, RearchiveResult
+from daicho.archive.reader import ArchiveReader, DayRange, Selection
+from daicho.archive.rearchiver import Rearchiver
 from daicho.archive.row_format import ArchivedRow
 from daicho.archive.verifier import Verifier, VerifyReport
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
@@ -97,7 +98,7 @@ class Kept:
     def rows(self) -> list[ArchivedRow]:
         return [
             row
-            for each in self.archive.list_links("Download")
+            for each in self.archive.list_selected(Selection(("Download",)))
             for row in self.archive.read(each.name).rows
         ]
 

@@ -108,7 +108,7 @@ class OperatorStack:
         self.table = Table(dynamodb, table_name)
         self.environ = environment(table_name, **{**NAMES, "STAGE": stage})
         self.machine = StepMachine(self._run_redrive)
-        self.auditor = FakeStarter()
+        self.auditor: Any = FakeStarter()
         machine: Any = self.machine
         guarded: Any = StackItemsOnly(dynamodb)
         self.operator_table = Table(guarded, table_name)

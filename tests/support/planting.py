@@ -92,9 +92,9 @@ def read_faults(file: Path) -> list[Fault]:
     with file.open("rb") as text:
         entries = tomllib.load(text)["fault"]
     for entry in entries:
-        for name in ("right", "wrong"):
-            code = entry[name]
-            entry[name] = [code] if isinstance(code, str) else code
+        for name in ("right", "wrong", "profiles"):
+            code = entry.get(name, ())
+            entry[name] = (code,) if isinstance(code, str) else tuple(code)
     return [Fault(**entry) for entry in entries]
 
 

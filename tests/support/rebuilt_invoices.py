@@ -46,12 +46,10 @@ class House:
     stage: Stage
     pump: Pump
     now: dt.datetime = BEGIN
-    paused: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     job_table: Table | None = None
     """The table of the next steps; None for one without faults."""
     roll_up: Handler | None = None
-    is_rollup_late: bool = False
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         return (StreamShard(SHARD),)
@@ -92,7 +90,7 @@ class House:
     def pause(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
         self.pump.run()
-        if seconds and self.roll_up is not None and not self.is_rollup_late:
+        if seconds and self.roll_up is not None:
             self.roll_up({}, Context())
 
     def step(self, seconds: float = 300.0) -> JobStep:

@@ -17,6 +17,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import StreamShard
 from daicho.storage.table import Table
 from daicho.stream import changes, claims
 from daicho.stream.changes import RecordChanges
@@ -24,9 +25,10 @@ from daicho.stream.claims import ShardClaims
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, StreamRecord, render_sequence
 from daicho.tally.slots import build_slot_key
+from daicho.testing.aws.mapping_settings import MappingSettings
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
-from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, DiscardedBatch, build_failure_object
+from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, build_failure_object
 from tests.support.consistency import differences
 from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
 from tests.support.stream_events import ARN, LABEL, build_raw_record
@@ -78,6 +80,7 @@ class House:
 
     broken: set[int] = field(default_factory=set)
     ledger: Ledger = LEDGER
+    code: str = "this"
 
     def __post_init__(self) -> None:
         self.now = BEGAN
@@ -122,19 +125,15 @@ class House:
 
     def discard(self, begin: int, end: int, function: str = "project") -> str:
         """Lambda gives a stretch up."""
-        given = DiscardedBatch(
-            "uuid-1" if function == "project" else "uuid-2",
-            f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
-            ARN,
-            SHARD,
-            self.records[begin:end],
-            self.event(begin, end),
-            RETRIES_EXHAUSTED,
-            301,
-            True,
-            self.now,
+        settings = MappingSettings(
+            function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
+            uuid="uuid-1" if function == "project" else "uuid-2",
         )
-        name, body = build_failure_object(given)
+        name, body = build_failure_object(
+            *(settings, ARN, SHARD, self.event(begin, end), self.now, RETRIES_EXHAUSTED),
+            invocation_count=301,
+            has_function_error=True,
+        )
         self.objects.put_object(Key=name, Body=body)
         return name
 
@@ -152,8 +151,18 @@ class House:
             now=lambda: self.now,
             archiver="archive",
             archive=self.archive,
+            stream=lambda: self,
+            code=self.code,
         )
-        return redrive.run(RedriveRequest.parse({"action": action, **more}), retry_budget())
+        budget = retry_budget(self.deliver)
+        return redrive.run(RedriveRequest.parse({"action": action, **more}), budget)
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        """The description of the stream."""
+        return (StreamShard(SHARD),)
+
+    def deliver(self) -> None:
+        """What happens while a function waits."""
 
     # --- What stands -------------------------------------------------------------------------
 
@@ -176,12 +185,13 @@ class House:
         return {key.sk for key in self.items if key.pk == "#recount"}
 
 
-def retry_budget() -> RetryBudget:
-    """As much as an invocation has, of which waiting takes some."""
+def retry_budget(wait: Callable[[], None] = lambda: None) -> RetryBudget:
+    """As much as an invocation has, of which waiting takes some; ``wait`` is called then."""
     left = [300.0]
 
     def sleep(seconds: float) -> None:
         left[0] -= seconds
+        wait()
 
     return RetryBudget(lambda: left[0], reserve=20, sleep=sleep, random=lambda: 1.0)
 

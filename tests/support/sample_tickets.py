@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from daicho.layout import item_keys
-from daicho.plan import (
-    AggregatePlan,
-    Condition,
-    EntityPlan,
-    KeyPlan,
-    ListingPlan,
-    Part,
-    SearchPlan,
-)
+from daicho.plan import AggregatePlan, Condition, EntityPlan, KeyPlan, ListingPlan, Part, SearchPlan
 from daicho.storage import attributes
 
 TICKET = EntityPlan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -21,11 +21,12 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claim_writer import put_claim
 from daicho.stream.claims import Claim
+from daicho.stream.shard_items import put_claim
 from tests.support.api_client import Client
 from tests.support.consistency import compute_amounts, compute_rows
 from tests.support.derived_state import items_of, make_counted
+from tests.support.mortal_stores import Life, Mortal
 from tests.support.sample_ledger import build_image
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
@@ -34,44 +35,6 @@ SEQ = "2026-11-01T00:00:00.000#" + "1".zfill(40)
 """Of a stream before the one that the test reads."""
 SETTLE = 900
 FAILURES, OBJECTS = "failures", "objects"
-
-
-class Killed(BaseException):
-    """The process is gone."""
-
-
-@dataclass
-class Life:
-    """How many more operations a process lives for; None: for ever."""
-
-    left: int | None = None
-
-    def take(self, operation: Callable[[], Any]) -> Any:
-        if self.left is None:
-            return operation()
-        self.left -= 1
-        if self.left == 0:
-            raise Killed
-        if self.left < 0:
-            operation()
-            raise Killed
-        return operation()
-
-
-class Mortal:
-    """A store whose every call is an operation of a life."""
-
-    def __init__(self, store: Any, life: Life) -> None:
-        self._store, self._life = store, life
-
-    def with_metering(self) -> Mortal:
-        return Mortal(self._store.with_metering(), self._life)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if not callable(found):
-            return found
-        return lambda *given, **named: self._life.take(lambda: found(*given, **named))
 
 
 class Redelivering(Pump):

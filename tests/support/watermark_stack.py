@@ -11,11 +11,7 @@ from daicho.storage.protocols import StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Announcement, Claim
-from daicho.stream.watermark_job import (
-    CLOCK_TOLERANCE,
-    RunStart,
-    WatermarkJob,
-)
+from daicho.stream.watermark_job import CLOCK_TOLERANCE, RunStart, WatermarkJob
 from daicho.tally.watermark import WATERMARK_KEY, Watermark
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.clock import SimulatedClock

@@ -320,7 +320,7 @@ def test_the_stream_side_loads_neither_pydantic_nor_the_resolver() -> None:
 
 @pytest.mark.parametrize("name", [name for name in HANDLERS if name not in ("api", "ops")])
 def test_stream_and_scheduled_functions_load_neither_either(name: str) -> None:
-    assert load([f"daicho.handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
+    assert load([f"handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
 
 
 def test_the_api_starts_without_what_its_first_request_loads() -> None:

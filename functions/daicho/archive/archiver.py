@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
-from daicho.archive.chain_writer import ArchiverBucket, BrokenChainError, ChainWriter
+from daicho.archive.chain_writer import ArchiverBucket, ChainWriter
 from daicho.archive.shard_progress import announce_update
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
@@ -21,32 +21,18 @@ from daicho.storage.protocols import try_update
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
 
-__all__ = ["Archiver", "BrokenChainError", "RecordRun", "split_into_runs"]
+RecordRun = tuple[Chain, tuple[StreamRecord, ...]]
+"""The records of one batch that belong to one chain, with the chain."""
 
 
 @dataclass(frozen=True)
-class RecordRun:
-    """The records of one batch that belong to one chain."""
-
-    chain: Chain
-    records: tuple[StreamRecord, ...]
-
-
 class Archiver:
     """Appends batches to their chains."""
 
-    def __init__(
-        self,
-        store: Table,
-        objects: ArchiverBucket,
-        ledger: Ledger,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._appender = ChainWriter(store, objects, ledger, now)
-        self._store = store
-        self._ledger = ledger
-        self._now = now
+    store: Table
+    objects: ArchiverBucket
+    ledger: Ledger
+    now: Callable[[], dt.datetime] = utc_now
 
     def archive(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Archive expired items. Returns the lowest number that is not known to be done, or None.
@@ -54,20 +40,19 @@ class Archiver:
         Raises:
             BrokenChainError: the bucket holds something else under a link's name.
         """
-        left = retry_all(split_into_runs(batch.records, self._ledger), self._append, retry_budget)
-        undone = [run.records[0] for run in left]
-        heartbeats = [record for record in batch.records if record.heartbeat is not None]
+        left = retry_all(split_into_runs(batch.records, self.ledger), self._append, retry_budget)
+        undone = [records[0] for _, records in left]
+        heartbeats = tuple(record for record in batch.records if record.heartbeat is not None)
         if heartbeats and not undone:
             # Only now: a heartbeat states that the items which expired before it are archived.
-            announcements = [tuple(heartbeats)]
-            undone = [run[0] for run in retry_all(announcements, self._announce, retry_budget)]
+            undone = [run[0] for run in retry_all([heartbeats], self._announce, retry_budget)]
         return min(undone, key=lambda record: record.seq).number if undone else None
 
     def _announce(self, heartbeats: Sequence[StreamRecord]) -> None:
-        try_update(self._store, announce_update(heartbeats[0].shard, heartbeats, self._now()))
+        try_update(self.store, announce_update(heartbeats[0].shard, heartbeats, self.now()))
 
-    def _append(self, stretch: RecordRun) -> None:
-        self._appender.append(stretch.chain, stretch.records)
+    def _append(self, run: RecordRun) -> None:
+        ChainWriter(self.store, self.objects, self.ledger, self.now).append(*run)
 
 
 def split_into_runs(records: Iterable[StreamRecord], ledger: Ledger) -> list[RecordRun]:
@@ -76,4 +61,4 @@ def split_into_runs(records: Iterable[StreamRecord], ledger: Ledger) -> list[Rec
     for record in records:
         if chains.is_archived(record, ledger):
             by_chain[Chain.from_key(record)].append(record)
-    return [RecordRun(chain, tuple(by_chain[chain])) for chain in sorted(by_chain)]
+    return [(chain, tuple(by_chain[chain])) for chain in sorted(by_chain)]

@@ -162,19 +162,14 @@ class AuditReport:
         return {**vars(self), "report": report, "given_up": list(self.given_up)}
 
 
+@dataclass(frozen=True)
 class Auditor:
     """Verifies the last days, with one round a day."""
 
-    def __init__(
-        self,
-        store: Table,
-        bucket: reader.ArchiveReaderBucket,
-        entities: Sequence[str],
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._bucket, self._declared, self._now = store, bucket, entities, now
-        self._entities: tuple[str, ...] = ()
+    store: Table
+    bucket: reader.ArchiveReaderBucket
+    declared: Sequence[str]
+    now: Callable[[], dt.datetime] = utc_now
 
     def run(self, retry_budget: RetryBudget, *, again: bool = False) -> AuditReport:
         """Continue today's round, or begin it. ``again`` starts it from the beginning.
@@ -182,19 +177,19 @@ class Auditor:
         Raises:
             UnavailableError: the table or the bucket is unavailable; the next run continues.
         """
-        archive = ArchiveReader(_DeadlineBucket(self._bucket, retry_budget))
-        verifier = Verifier(self._store, archive, now=self._now)
+        archive = ArchiveReader(_DeadlineBucket(self.bucket, retry_budget))
+        verifier = Verifier(self.store, archive, now=self.now)
         # Includes entities that have objects but no declaration: somebody has put them there.
-        self._entities = tuple(sorted({*self._declared, *archive.list_entities()}))
+        entities = tuple(sorted({*self.declared, *archive.list_entities()}))
         state, report, time_limit = self._read_round(again), AuditReport(), retry_budget.remaining()
-        for partition in self._list_remaining(state):
+        for partition in _list_remaining(state, entities):
             if report.verified and retry_budget.remaining() < time_limit * FIRST_SHARE:
                 break
             state = state.begin(partition)
             if state.tries > TRIES:
                 state = state.with_given_up(partition)
                 continue
-            self._store.put(state.item)
+            self.store.put(state.item)
             try:
                 verification = verifier.verify(
                     reader.DayRange.for_rows(partition.day), [partition.entity]
@@ -204,21 +199,23 @@ class Auditor:
             report.report.add(verification)
             report.verified += 1
             state = state.with_verified(partition, verification.mismatches, verification.findings)
-        return self._finish_round(state, report)
+        return self._finish_round(state, report, entities)
 
-    def _finish_round(self, state: AuditRound, report: AuditReport) -> AuditReport:
-        report.left = len(list(self._list_remaining(state)))
-        has_progress = report.verified or not self._entities
+    def _finish_round(
+        self, state: AuditRound, report: AuditReport, entities: Sequence[str]
+    ) -> AuditReport:
+        report.left = len(list(_list_remaining(state, entities)))
+        has_progress = report.verified or not entities
         if has_progress and not report.left and not state.given_up:
-            state = replace(state, whole=self._now())
-        self._store.put(state.item)
+            state = replace(state, whole=self.now())
+        self.store.put(state.item)
         report.given_up, report.mismatches = state.given_up, state.mismatches
-        report.age = max(0.0, (self._now() - state.whole).total_seconds())
+        report.age = max(0.0, (self.now() - state.whole).total_seconds())
         return report
 
     def _read_round(self, again: bool) -> AuditRound:
-        now = self._now()
-        item = self._store.get(ROUND_KEY, consistent=True)
+        now = self.now()
+        item = self.store.get(ROUND_KEY, consistent=True)
         if item is None:
             return AuditRound(now.date(), now)
         saved_round = AuditRound.parse(item)
@@ -228,13 +225,14 @@ class Auditor:
             else saved_round
         )
 
-    def _list_remaining(self, state: AuditRound) -> Iterator[AuditPartition]:
-        """The partitions that are not verified yet. Older days come first: they have more rows."""
-        for days_ago in reversed(range(DAYS)):
-            for entity in self._entities:
-                partition = AuditPartition(entity, state.day - dt.timedelta(days=days_ago))
-                if partition.name not in (*state.done, *state.given_up):
-                    yield partition
+
+def _list_remaining(state: AuditRound, entities: Sequence[str]) -> Iterator[AuditPartition]:
+    """The partitions that are not verified yet. Older days come first: they have more rows."""
+    for days_ago in reversed(range(DAYS)):
+        for entity in entities:
+            partition = AuditPartition(entity, state.day - dt.timedelta(days=days_ago))
+            if partition.name not in (*state.done, *state.given_up):
+                yield partition
 
 
 @dataclass(frozen=True)

@@ -140,17 +140,13 @@ class ForgetRunReport:
         return {**vars(self), "reports": reports}
 
 
+@dataclass(frozen=True)
 class Forgetter:
     """Removes tenants from the archive: one at once, or all whose work is due."""
 
-    def __init__(
-        self,
-        store: Table,
-        bucket: ForgetterBucket,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._bucket, self._now = store, bucket, now
+    store: Table
+    bucket: ForgetterBucket
+    now: Callable[[], dt.datetime] = utc_now
 
     def forget(
         self,
@@ -172,11 +168,11 @@ class Forgetter:
             UnavailableError: the table or the bucket is unavailable; run it again.
         """
         report = ForgetReport(tenant, dry_run, again_at=again_at, cursor=resume)
-        request_time = self._now()
+        request_time = self.now()
         if not dry_run:
             # Even if this run fails, a later one handles what is archived up to that time.
             try_update(
-                self._store,
+                self.store,
                 forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
             )
         for _ in self._forget_through(report):
@@ -188,7 +184,7 @@ class Forgetter:
             clean = request_time - REWRITE_GRACE if is_complete else None
             # Not if there is a newer request: then that one decides what is left to do.
             try_update(
-                self._store,
+                self.store,
                 forget_requests.settle_update(
                     ForgetRequest(tenant, request_time, until, report.again_at, clean)
                 ),
@@ -203,7 +199,7 @@ class Forgetter:
         Raises:
             UnavailableError: the due tenants cannot be read from the table.
         """
-        due = [request for request in self.list_waiting() if request.is_due(self._now())]
+        due = [request for request in self.list_waiting() if request.is_due(self.now())]
         reports = {request.tenant: ForgetReport(request.tenant) for request in due}
         run_report = ForgetRunReport(list(reports.values()))
 
@@ -219,7 +215,7 @@ class Forgetter:
         waiting = self.list_waiting()
         run_report.waiting = len(waiting)
         if waiting and waiting[0].again is not None:
-            overdue = self._now() - waiting[0].again
+            overdue = self.now() - waiting[0].again
             run_report.overdue = max(0.0, overdue.total_seconds())
         return run_report
 
@@ -227,7 +223,7 @@ class Forgetter:
         """The requests that have work left, in order of their due times."""
         requests = (
             ForgetRequest.from_item(item)
-            for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
+            for page in self.store.query_pages(Query(FORGOTTEN, consistent=True))
             for item in page.items
         )
         waiting = [
@@ -254,20 +250,20 @@ class Forgetter:
         """
         try:
             mark = apply_update(
-                self._store, forget_requests.start_pass_update(request, self._now()), "ALL_NEW"
+                self.store, forget_requests.start_pass_update(request, self.now()), "ALL_NEW"
             )
         except ConditionFailedError:
             return
         request = ForgetRequest.from_item(mark or {})
-        current = request.current_pass or ForgetPass(self._now())
+        current = request.current_pass or ForgetPass(self.now())
         report.cursor, report.again_at = current.cursor, current.ripe
-        saved_at = self._now()
+        saved_at = self.now()
         for _ in self._forget_through(report, until=request.until, since=request.clean):
-            if retry_budget.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
+            if retry_budget.has_time_left and self.now() < saved_at + SAVE_INTERVAL:
                 continue
-            saved_at = self._now()
+            saved_at = self.now()
             progress = forget_requests.save_pass_update(request, _add_report(current, report))
-            if not (try_update(self._store, progress) and retry_budget.has_time_left):
+            if not (try_update(self.store, progress) and retry_budget.has_time_left):
                 return
         self._finish_pass(request, _add_report(current, report), report)
 
@@ -279,12 +275,12 @@ class Forgetter:
         due_times = [
             *([current.ripe] if current.ripe else ()),
             *([settles_at] if current.began < settles_at else ()),
-            *([self._now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
+            *([self.now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
         ]
         report.again_at = max(due_times, default=None)
         clean = current.began - REWRITE_GRACE
         report.finished = try_update(
-            self._store,
+            self.store,
             forget_requests.finish_pass_update(request, current, report.again_at, clean),
         )
 
@@ -302,7 +298,7 @@ class Forgetter:
         Raises:
             UnavailableError: the bucket is unavailable.
         """
-        all_versions = self._bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
+        all_versions = self.bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
         for name, group in groupby(all_versions, key=lambda version: version.name):
             versions = [version for version in group if since is None or version.modified >= since]
             self._forget_object(name, versions, until, report)
@@ -326,9 +322,7 @@ class Forgetter:
             if not self._rewrite_newest(newest, until, report):
                 return
             versions = [
-                candidate
-                for candidate in self._bucket.list_versions(name)
-                if candidate.name == name
+                candidate for candidate in self.bucket.list_versions(name) if candidate.name == name
             ]
         for version in versions:
             if not version.newest and not version.removal:
@@ -340,7 +334,7 @@ class Forgetter:
         """Rewrite the current object of a name. False if it is too young to be rewritten."""
         name, tenant = newest.name, report.tenant
         for _ in range(ATTEMPTS):
-            stored_object = self._bucket.fetch(name)
+            stored_object = self.bucket.fetch(name)
             if stored_object is None:
                 return True
             try:
@@ -353,13 +347,13 @@ class Forgetter:
                 return True
             report.add_finding(removed)
             rewritable_at = newest.modified + REWRITE_GRACE
-            if rewritable_at > self._now() and not contents.forgotten:
+            if rewritable_at > self.now() and not contents.forgotten:
                 report.younger += 1
                 report.younger_rows += len(removed)
                 report.again_at = max(rewritable_at, report.again_at or rewritable_at)
                 return False
             packed = object_format.remove_rows(contents, removed)
-            if report.dry_run or self._bucket.replace(
+            if report.dry_run or self.bucket.replace(
                 name, packed.body, packed.metadata, stored_object.etag
             ):
                 report.objects += 1
@@ -371,7 +365,7 @@ class Forgetter:
         self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
     ) -> None:
         """Remove a version that holds the tenant's rows."""
-        stored_object = self._bucket.fetch(version.name, version.id)
+        stored_object = self.bucket.fetch(version.name, version.id)
         if stored_object is None:
             return
         try:
@@ -384,7 +378,7 @@ class Forgetter:
         if rows:
             report.versions += 1
             if not report.dry_run:
-                self._bucket.remove_versions([version])
+                self.bucket.remove_versions([version])
 
 
 def _select_tenant(

@@ -24,7 +24,6 @@ from daicho.storage.protocols import FetchedObject, ListedObject
 ARCHIVE_PREFIX = "entity="
 END = chr(ord("/") + 1)
 """Appended to a folder's name: sorts behind every object in the folder, whatever its name."""
-_DAY_AT = slice(3, 13)
 
 
 class ArchiveReaderBucket(Protocol):
@@ -53,9 +52,6 @@ class DayRange:
 
     def __contains__(self, day: dt.date) -> bool:
         return self.first <= day <= self.last
-
-
-ALL_DAYS = DayRange()
 
 
 @dataclass(frozen=True)
@@ -105,9 +101,7 @@ class StoredObjectInfo:
 
     name: str
     size: int
-    modified: dt.datetime
     entity: str
-    day: dt.date | None
     link: Link | None
 
 
@@ -115,13 +109,12 @@ BrokenObject = Callable[[str, CorruptObjectError], None]
 """Receives the name of an object that cannot be read, and the error."""
 
 
+@dataclass(frozen=True)
 class ArchiveReader:
-    """The archive in a bucket."""
+    """The archive in a bucket. ``seconds``: how long a read of an object is retried."""
 
-    def __init__(self, bucket: ArchiveReaderBucket, *, seconds: float = 30.0) -> None:
-        """``seconds``: how long a read of an object is retried."""
-        self.bucket = bucket
-        self._seconds = seconds
+    bucket: ArchiveReaderBucket
+    seconds: float = 30.0
 
     def list_entities(self) -> Iterator[str]:
         """The entities that have objects, in order."""
@@ -132,7 +125,7 @@ class ArchiveReader:
             behind = f"{head}{END}"
 
     def list_objects(
-        self, entity: str, days: DayRange = ALL_DAYS, *, behind: str = ""
+        self, entity: str, days: DayRange, *, behind: str = ""
     ) -> Iterator[StoredObjectInfo]:
         """The objects of an entity and a range of deletion days, in order, with foreign ones.
 
@@ -143,17 +136,7 @@ class ArchiveReader:
         end = f"{prefix}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
         entries = self.bucket.list_objects(prefix, behind=max(begin, behind))
         for entry in takewhile(lambda entry: end is None or entry.name < end, entries):
-            day = _parse_day(entry.name.removeprefix(prefix))
-            yield StoredObjectInfo(
-                entry.name, entry.size, entry.modified, entity, day, Link.parse(entry.name)
-            )
-
-    def list_links(
-        self, entity: str, days: DayRange = ALL_DAYS, *, behind: str = ""
-    ) -> Iterator[StoredObjectInfo]:
-        """The same without foreign objects: links and side objects."""
-        listed = self.list_objects(entity, days, behind=behind)
-        return (info for info in listed if info.link is not None)
+            yield StoredObjectInfo(entry.name, entry.size, entity, Link.parse(entry.name))
 
     def read(self, name: str) -> ObjectContents:
         """The contents of an object, checked against its metadata.
@@ -163,7 +146,7 @@ class ArchiveReader:
             UnavailableError: the bucket does not answer.
         """
         stored_object = retry(
-            lambda: self.bucket.fetch(name), RetryBudget.for_seconds(self._seconds)
+            lambda: self.bucket.fetch(name), RetryBudget.for_seconds(self.seconds)
         )
         if stored_object is None:
             raise CorruptObjectError("it has been removed")
@@ -174,8 +157,8 @@ class ArchiveReader:
     ) -> Iterator[StoredObjectInfo]:
         """The objects that can hold selected rows and sort behind a name, in order of name."""
         for entity in sorted(selection.folders or self.list_entities()):
-            for info in self.list_links(entity, selection.days, behind=behind):
-                if info.name > behind:
+            for info in self.list_objects(entity, selection.days, behind=behind):
+                if info.link is not None and info.name > behind:
                     yield info
 
     def read_objects(
@@ -194,10 +177,3 @@ class ArchiveReader:
         """The selected rows, one object after the other."""
         for _, rows in self.read_objects(selection, broken):
             yield from rows
-
-
-def _parse_day(name: str) -> dt.date | None:
-    try:
-        return dt.date.fromisoformat(name[_DAY_AT]) if name.startswith("dt=") else None
-    except ValueError:
-        return None

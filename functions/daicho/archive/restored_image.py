@@ -12,6 +12,7 @@ from daicho.errors import DaichoError
 from daicho.layout import item_keys, reservations
 from daicho.layout.backfill_state import render_instance
 from daicho.layout.base_item import is_expired
+from daicho.layout.dismissals import DISMISSED_MARK
 from daicho.layout.expiry import EXPIRY, build_expiry
 from daicho.layout.migrations import read_migrated
 from daicho.layout.restorations import RESTORED_MARK, RestoredMark
@@ -19,7 +20,8 @@ from daicho.plan import EntityPlan, Ledger, NewerGenerationError, UnknownEntityE
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue
 
-_SET_ANEW = frozenset({*EXPIRY, "version", "gen", "GSI1PK", "GSI1SK", RESTORED_MARK})
+_MARKS = (RESTORED_MARK, DISMISSED_MARK)
+_SET_ANEW = frozenset({*EXPIRY, "version", "gen", "GSI1PK", "GSI1SK", *_MARKS})
 
 
 class UnrestorableError(DaichoError):

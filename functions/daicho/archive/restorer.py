@@ -23,6 +23,7 @@ from daicho.archive.restored_image import UnrestorableError, build_restored_imag
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import NotUnique, Raced, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.layout.dismissals import is_dismissed
 from daicho.layout.reservation_writer import ReservationWriter, check_free
 from daicho.layout.restorations import (
     RESTORED_MARK,
@@ -95,22 +96,16 @@ class RestoreReport:
             self.unrestorable.append({"seq": row.seq, "item": key, "error": str(error)})
 
 
+@dataclass(frozen=True)
 class Restorer:
-    """Restores archived items."""
+    """Restores archived items. ``threads``: how many items are written at once."""
 
-    def __init__(
-        self,
-        store: Table,
-        archive: ArchiveReader,
-        ledger: Ledger,
-        *,
-        threads: int = 8,
-        now: Callable[[], dt.datetime] = utc_now,
-        clocks: Callable[[], ClockReading] = read_clocks,
-    ) -> None:
-        self._store, self._archive, self._ledger = store, archive, ledger
-        self._map = make_mapper(threads)
-        self._now, self._clocks = now, clocks
+    store: Table
+    archive: ArchiveReader
+    ledger: Ledger
+    threads: int = 8
+    now: Callable[[], dt.datetime] = utc_now
+    clocks: Callable[[], ClockReading] = read_clocks
 
     def restore(
         self,
@@ -139,14 +134,15 @@ class Restorer:
             report.broken[name] = str(error)
 
         newest: dict[ItemKey, str] = {}
-        for row in self._archive.read_rows(selection, note_broken):
+        for row in self.archive.read_rows(selection, note_broken):
             report.rows += 1
             newest[row.key] = max(row.seq, newest.get(row.key, ""))
         report.items = len(newest)
-        run = _RestoreRun(self._store, self._ledger, self._now(), self._clocks, over_newer, report)
-        for name, selected in self._archive.read_objects(selection, note_broken, behind=resume):
+        run = _RestoreRun(self.store, self.ledger, self.now(), self.clocks, over_newer, report)
+        map_rows = make_mapper(self.threads)
+        for name, selected in self.archive.read_objects(selection, note_broken, behind=resume):
             rows = [row for row in selected if newest.get(row.key) == row.seq]
-            if retry_all(rows, run.restore_row, retry_budget, self._map):
+            if retry_all(rows, run.restore_row, retry_budget, map_rows):
                 return report
             report.cursor = name
             on_progress(report)
@@ -213,7 +209,8 @@ class _RestoreRun:
             outcome = self._decide_outcome(mark, existing, record)
             if outcome not in WRITTEN:
                 return outcome
-            image[RESTORED_MARK] = (mark if record is None else mark.as_repeated()).to_value()
+            is_first = record is None and not is_dismissed(row.item)
+            image[RESTORED_MARK] = (mark if is_first else mark.as_repeated()).to_value()
             record_put = build_record_put(key, mark, int(image["gen"]["N"]), record)
             try:
                 self._transact(existing, image, [_build_item_put(existing, image), record_put])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from daicho.errors import DaichoError
@@ -88,11 +87,7 @@ class ArchivedRow:
     @property
     def line(self) -> bytes:
         """The row as a line. The same row always has the same bytes."""
-        values: Mapping[str, Any] = {
-            **vars(self),
-            "deleted_at": keys.render_instant(self.deleted_at),
-            "item": self.item,
-        }
+        values = {**vars(self), "deleted_at": keys.render_instant(self.deleted_at)}
         style: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
         try:
             line = json.dumps(values, ensure_ascii=False, **style).encode()

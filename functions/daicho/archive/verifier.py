@@ -175,17 +175,13 @@ A sequence number is a label of the stream and an integer, ``label#number``.
 """
 
 
+@dataclass(frozen=True)
 class Verifier:
     """Verifies the archive of given days and entities. ``store`` is the table."""
 
-    def __init__(
-        self,
-        store: Table,
-        archive: ArchiveReader,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
-        self._store, self._archive, self._now = store, archive, now
+    store: Table
+    archive: ArchiveReader
+    now: Callable[[], dt.datetime] = utc_now
 
     def verify(self, days: DayRange, entities: Sequence[str]) -> VerifyReport:
         """Verify the deletions of these days and entities.
@@ -208,9 +204,11 @@ class Verifier:
         everything that the table recorded by then. The index may not show a chain that has just
         begun, so the shards are also taken from the names of the objects.
         """
-        archive, days = self._archive, DayRange.for_rows(day)
+        archive, days = self.archive, DayRange.for_rows(day)
         shards = {item["GSI2SK"]["S"] for item in self._list_indexed_chains(entity, day)}
-        shards |= {info.link.chain.shard for info in archive.list_links(entity, days) if info.link}
+        shards |= {
+            info.link.chain.shard for info in archive.list_objects(entity, days) if info.link
+        }
         states = {
             Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
             for shard in shards
@@ -240,16 +238,16 @@ class Verifier:
     def _list_indexed_chains(self, entity: str, day: dt.date) -> Iterator[Image]:
         """The items of the chains of an entity and a day that the index lists."""
         query = Query(chains.render_days_list(entity, day), index="GSI2")
-        for page in self._store.query_pages(query):
+        for page in self.store.query_pages(query):
             yield from page.items
 
     def _read_chain_state(self, chain: Chain) -> _ChainState:
         """Read the state of a chain from the table."""
         key = chain.watermark_key
-        item = self._store.get(key, consistent=True)
+        item = self.store.get(key, consistent=True)
         query = Query(key.pk, prefix=keys.render_prefix(key.sk), consistent=True)
         side_numbers, already_archived = set(), 0
-        for page in self._store.query_pages(query):
+        for page in self.store.query_pages(query):
             for entry in page.items:
                 _, kind, seq = keys.parse(entry["SK"]["S"])
                 if kind == chains.SIDE_ITEM:
@@ -264,7 +262,7 @@ class Verifier:
         """Read an object of a chain, and check that its rows belong to it, and to no other one."""
         chain, after, name = link.chain, "" if link.is_side else link.after, link.name
         try:
-            contents = self._archive.read(name)
+            contents = self.archive.read(name)
         except CorruptObjectError as error:
             report.add_finding("corrupt", name, str(error))
             return _CheckedObject(name, link)
@@ -365,7 +363,7 @@ class Verifier:
         if rows > state.explained + added:
             report.add_finding("unseen", chain.prefix, detail)
         elif rows < state.deletions:
-            grace_start = self._now() - DELIVERY_GRACE
+            grace_start = self.now() - DELIVERY_GRACE
             if (attributes.get_integer(state.item, "seen_at") or 0) > grace_start.timestamp():
                 report.counts.under_way += state.deletions - rows
             else:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
@@ -31,6 +31,7 @@ from daicho.declare.stored_objects import SignedRequest
 from daicho.errors import Conflict, Invalid, KeyReused, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
+from daicho.items.readable_items import ReadableItems, read_each
 from daicho.plan import Ledger
 from daicho.plan.calendar import CalendarUnit
 from daicho.query.access import SYSTEM, Access
@@ -46,6 +47,8 @@ from daicho.write.counter_writer import CounterSettings
 from daicho.write.idempotency import HEADER, IdempotentRequest, StoredAnswer
 from daicho.write.transaction import Transaction
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class StoredItems(Collection[E]):
@@ -54,6 +57,10 @@ class StoredItems(Collection[E]):
     entity: type[E]
     images: Sequence[Image]
     ledger: Ledger
+
+    def read_each(self, read: Callable[[Image], T]) -> ReadableItems[T]:
+        """What ``read`` returns of each image; items that it cannot read are left out."""
+        return read_each(self.entity, self.ledger, self.images, read)
 
     @cached_property
     def _objects(self) -> list[E]:
@@ -158,8 +165,10 @@ class Book:
             BadCursor: a cursor of another question or tenant.
             Invalid: a limit that is not 1 to 100, or a value that its field does not take.
         """
-        items, end = self.read_stored_page(*queries, limit=limit, cursor=cursor)
-        return Page(list(items), end)
+        stored, end = self.read_stored_page(*queries, limit=limit, cursor=cursor)
+        entity, ledger = stored.entity, self._ledger
+        read = stored.read_each(lambda image: to_item(entity, image, ledger))
+        return Page(list(read.values), end, read.unreadable)
 
     def read_stored_page(
         self, *queries: ListQuery[E], limit: int, cursor: str | None
@@ -180,7 +189,9 @@ class Book:
         check_limit(limit)
         images, end = self._tools.pages.read_page(queries, limit, cursor, names)
         entity, ledger = queries[0].entity, self._ledger
-        return ViewPage([build_view(entity, image, names, ledger) for image in images], end)
+        stored = StoredItems(entity, images, ledger)
+        read = stored.read_each(lambda image: build_view(entity, image, names, ledger))
+        return ViewPage(list(read.values), end, read.unreadable)
 
     def pages(
         self, queries: Sequence[ListQuery[E]], *, limit: int = MAX_PAGE_ITEMS
@@ -192,7 +203,7 @@ class Book:
             return list(pool.map(lambda query: self.page(query, limit=limit), queries))
 
     def find_all(self, refs: Sequence[ItemRef[E]], *, consistent: bool = False) -> list[E | None]:
-        """Items in the order of ``refs``; None for each that does not exist.
+        """Items in the order of ``refs``; None for each that does not exist or cannot be read.
 
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
@@ -280,7 +291,7 @@ class Book:
             PreconditionFailed: not of version ``if_match``.
         """
         if ref.entity.object_fields_:
-            self._tools.object_writer.delete(ref, if_match=if_match)
+            self._tools.delete_with_objects(ref, if_match=if_match)
         else:
             self._tools.choose_writer(ref.entity).delete(ref, if_match=if_match)
 

@@ -8,6 +8,7 @@ from typing import Any
 from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.items.mapper import to_item
+from daicho.items.readable_items import read_each
 from daicho.layout.base_item import is_expired
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
@@ -61,7 +62,7 @@ class ItemReader:
         if ref.entity.versioned_ == "pointer":
             return self.history.find_newest(ref, consistent=consistent)
         if names and not self._has_migrations(ref.entity):
-            image = self.table.get_attributes(key, names)
+            image = self.table.get(key, consistent=True, attributes=names)
         elif names:  # a migration may read any other attribute
             image = self.table.get(key, consistent=True)
         elif consistent and (max_age or any(s.frozen for s in ref.entity.fields_.values())):
@@ -81,15 +82,21 @@ class ItemReader:
         contents = self.history.read_contents(stored_images)
         images_by_key: dict[ItemKey, Image | None] = {**contents, **self.key_resolver.pending}
         images = [None if key is None else images_by_key.get(key) for key in keys]
-        ledger = self.key_resolver.ledger
         return [
             None
             if image is None
             or is_expired(image, now)
             or not self.access.may_read(ref.entity, image)
-            else to_item(ref.entity, image, ledger)
+            else self._read_item(ref, image)
             for ref, image in zip(refs, images, strict=True)
         ]
+
+    def _read_item(self, ref: ItemRef[E], image: Image) -> E | None:
+        ledger = self.key_resolver.ledger
+        read = read_each(
+            ref.entity, ledger, [image], lambda stored: to_item(ref.entity, stored, ledger)
+        )
+        return next(iter(read.values), None)
 
     def _has_migrations(self, entity: type[Entity]) -> bool:
         ledger = self.key_resolver.ledger

@@ -15,7 +15,7 @@ from daicho.items.section_values import read_section
 from daicho.layout.sections import Manifest, check_name
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
-from daicho.query.section_reader import SectionReader, SectionsRead
+from daicho.query.section_reader import SectionsRead, read_document, read_stored_section
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
@@ -43,7 +43,7 @@ class BookSections:
         transaction = self.get_transaction()
         if transaction is not None:
             transaction.check_sections_unchanged(get_key(head))
-        document = SectionReader(self.table).read_document(head, entity.__name__)
+        document = read_document(self.table, head, entity.__name__)
         if isinstance(document, SectionsRead):
             item = to_item(entity, document.head, self.key_resolver.ledger)
             values = document.get_values().items()
@@ -68,7 +68,7 @@ class BookSections:
             raise build_not_found(item_ref)
         if Manifest.from_image(head) is None:  # written before the field was split
             return _find_unsplit(ref, to_item(entity, head, self.key_resolver.ledger))
-        pair = SectionReader(self.table).read_section(head, entity.__name__, ref.name)
+        pair = read_stored_section(self.table, head, entity.__name__, ref.name)
         if pair is None:
             raise build_not_found(item_ref)
         newest, section = pair

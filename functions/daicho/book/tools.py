@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from daicho.query.key_resolver import KeyResolver
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from daicho.book.sections import BookSections
     from daicho.book.totals import BookTotals
     from daicho.declare.entity import Entity
+    from daicho.declare.queries import ItemRef
     from daicho.plan import Ledger
     from daicho.query.access import Access
     from daicho.query.instance_chooser import InstanceChooser
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from daicho.write.counter_writer import CounterSettings
     from daicho.write.document_writer import DocumentWriter
     from daicho.write.item_writer import ItemWriter
-    from daicho.write.object_writer import ObjectWriter
     from daicho.write.section_staging import SectionStaging
     from daicho.write.section_writer import SectionWriter
     from daicho.write.transaction import Transaction
@@ -100,42 +100,32 @@ class BookTools:
     def totals(self) -> BookTotals:
         """Reads totals and rankings, and counts votes."""
         from daicho.book.totals import BookTotals
-        from daicho.query.totals import Totals
         from daicho.write.counter_writer import CounterWriter
 
-        totals = Totals(self.table, self.ledger, self.instances, self.tenant)
-        counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
-        return BookTotals(self.tenant, self.table, totals, counters, self.access, self.parallelism)
+        counter = partial(CounterWriter, self.table, self.key_resolver, self.counter_settings)
+        tools = (self.tenant, self.table, self.instances, counter)
+        return BookTotals(*tools, self.access, self.parallelism)
 
     @cached_property
     def objects(self) -> ItemObjects:
         """Signs requests for the objects of items."""
         from daicho.query.item_objects import ItemObjects
 
-        tools = (self.ledger, self.key_resolver, self.clock, self.bucket, self.access)
-        return ItemObjects(*tools, self.upload_seconds)
+        return ItemObjects(self.key_resolver, self.bucket, self.access, self.upload_seconds)
 
     @cached_property
     def writer(self) -> ItemWriter:
         """Writes items."""
         from daicho.write.item_writer import ItemWriter
 
-        return ItemWriter(
-            self.ledger,
-            self.tenant,
-            self.key_resolver,
-            self.table,
-            self.clock,
-            self.history,
-            self.access,
-        )
+        tools = (self.key_resolver, self.table, self.clock, self.history, self.access)
+        return ItemWriter(*tools)
 
-    @cached_property
-    def object_writer(self) -> ObjectWriter:
-        """Removes items that have objects."""
-        from daicho.write.object_writer import ObjectWriter
+    def delete_with_objects(self, ref: ItemRef[Any], *, if_match: int | None) -> None:
+        """Remove an item and its objects."""
+        from daicho.write.object_writer import delete_with_objects
 
-        return ObjectWriter(self.writer, self.objects, self.clock)
+        delete_with_objects(self.writer, self.objects, ref, if_match=if_match)
 
     @cached_property
     def section_writer(self) -> SectionWriter:
@@ -171,7 +161,7 @@ class BookTools:
     def _section_staging(self) -> SectionStaging:
         from daicho.write.section_staging import SectionStaging
 
-        return SectionStaging(self.table, self.writer, self.clock, self.parallelism)
+        return SectionStaging(self.writer, self.parallelism)
 
     def _get_used_writer(self) -> ItemWriter | None:
         """The writer, if anything has used it."""

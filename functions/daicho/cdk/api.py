@@ -14,7 +14,7 @@ from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer, HttpUserPool
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
-from daicho.cdk.api_access import OwnIssuer
+from daicho.cdk.api_access import OwnIssuer, name_claims
 from daicho.cdk.auth import Auth
 from daicho.cdk.conventions import name_log_group, suppress_finding
 from daicho.cdk.functions import grants
@@ -61,7 +61,7 @@ def build_ops(
             "EMULATED_STREAM": str(settings.is_local).lower(),
             # See the API's function (ADR 0158).
             "PYDANTIC_DISABLE_PLUGINS": "__all__",
-            **settings.identity.environment,
+            **name_claims(settings.identity),
         },
     )
     python.allow("states", grants.START, state_machine)
@@ -164,7 +164,7 @@ class Api(Construct):
                 # Pydantic reads the metadata of all packages to find plugins: a tenth of its
                 # import (ADR 0158).
                 "PYDANTIC_DISABLE_PLUGINS": "__all__",
-                **settings.identity.environment,
+                **name_claims(settings.identity),
                 **shared.project.migration_settings,
             },
         )

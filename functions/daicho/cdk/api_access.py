@@ -96,11 +96,6 @@ class CognitoPool:
         """The claims with the roles of users and of machines."""
         return (self.groups_claim, MACHINE_ROLES_CLAIM)
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The names of the claims, for the functions that read them."""
-        return _write_claims(self)
-
     def list_problems(self) -> Iterator[str]:
         """What is wrong with it."""
         if not _ATTRIBUTE.fullmatch(self.tenant_claim):
@@ -153,11 +148,6 @@ class OwnIssuer:
         return (self.groups_claim,)
 
     @property
-    def environment(self) -> dict[str, str]:
-        """The names of the claims, for the functions that read them."""
-        return _write_claims(self)
-
-    @property
     def console_environment(self) -> dict[str, str]:
         """How the console signs in, for the function that serves it."""
         given = {
@@ -200,7 +190,8 @@ Identity = CognitoPool | OwnIssuer
 COGNITO = CognitoPool()
 
 
-def _write_claims(identity: Identity) -> dict[str, str]:
+def name_claims(identity: Identity) -> dict[str, str]:
+    """The environment variables with the names of the claims, for the functions that read them."""
     return {
         "TENANT_CLAIM": identity.tenant_claim,
         "GROUPS_CLAIMS": " ".join(identity.groups_claims),

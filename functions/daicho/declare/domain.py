@@ -237,13 +237,10 @@ def _collect_examples(entities: Iterable[type[Entity]]) -> dict[str, Any]:
 
 def find_total_count(entity: type[Entity]) -> str | None:
     """The name of the aggregate that counts all of an entity's items, if there is one."""
-    plan = compiler.compile_entity(entity)
     counts = (
-        aggregate
-        for aggregate in plan.aggregates
+        aggregate.name
+        for aggregate in compiler.compile_entity(entity).aggregates
         if aggregate.measure == "count" and aggregate.where is None
+        if not aggregate.by and not aggregate.within
     )
-    return next(
-        (aggregate.name for aggregate in counts if not aggregate.by and not aggregate.within),
-        None,
-    )
+    return next(counts, None)

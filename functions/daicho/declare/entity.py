@@ -27,9 +27,10 @@ from daicho.plan.expiry import CHANGED_AT
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
-_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
+_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_dismissed")
+_OF_CONTENT = ("_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
-RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, CHANGED_AT))
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, *_OF_CONTENT, CHANGED_AT))
 PROTECTED = ("model_validate", "model_dump")
 """Pydantic warns of each name of a field that begins with one of these."""
 E = TypeVar("E", bound="Entity")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
 from typing import Any, Generic, Literal
@@ -134,14 +134,29 @@ class Series:
 
 
 @dataclass(frozen=True)
+class UnreadableItem:
+    """An item that a page leaves out, because its entity cannot read what is stored.
+
+    ``key``: the values of its key as texts, by field. ``detail``: what is wrong, with the attribute
+    ``field`` if one is at fault.
+    """
+
+    key: Mapping[str, str]
+    detail: str
+    field: str = ""
+
+
+@dataclass(frozen=True)
 class Page(Generic[E]):
     """Items in order, and the cursor that continues behind them: None only at the end.
 
     A page may come short, or empty, and still have a cursor: what one page reads is bounded.
+    ``unreadable``: items of the list that it leaves out.
     """
 
     items: list[E]
     cursor: str | None
+    unreadable: Sequence[UnreadableItem] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ with pause_garbage_collection():
     from daicho.archive.forgetter import Forgetter
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.metrics import emit
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
 
 

@@ -12,8 +12,8 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.job_kinds import JobKinds
-    from daicho.handlers.wiring.metrics import emit
     from daicho.plan import Ledger
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
 
 

@@ -9,9 +9,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Handler
-    from daicho.handlers.wiring.metrics import emit
     from daicho.handlers.wiring.stream_consumer import stream_handler
     from daicho.plan import Ledger
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
     from daicho.stream.projector import Projector
 

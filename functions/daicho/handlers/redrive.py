@@ -6,6 +6,8 @@ A command calls it with a `RedriveRequest`, the state machine of jobs with the n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
@@ -14,10 +16,9 @@ with pause_garbage_collection():
     from daicho.archive.rearchiver import Rearchiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.jobs.state_machine import REDRIVE_PREFIX
+    from daicho.handlers.wiring.redrive_calls import run_call
     from daicho.plan import Ledger
     from daicho.redrive.redrive import Redrive
-    from daicho.redrive.report import RedriveRequest
     from daicho.redrive.worker import RedriveWorker
     from daicho.runtime.settings import Settings
 
@@ -38,18 +39,19 @@ def build(
     bucket = dependencies.bucket(settings.archive_bucket)
     failures = dependencies.bucket(settings.failure_bucket)
     rearchiver = Rearchiver(table, bucket, ledger, now=now)
-    redrive = Redrive.build(settings, ledger, table, failures, rearchiver, threads=threads, now=now)
+    redrive = Redrive.build(
+        *(settings, ledger, table, failures, rearchiver),
+        threads=threads,
+        now=now,
+        stream=partial(dependencies.stream, settings.table_name),
+    )
+    redrive = replace(redrive, code=dependencies.code)
     worker = RedriveWorker(redrive, table, now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         retry_budget = make_retry_budget(context, dependencies)
-        if "job" not in event:
-            return redrive.run(RedriveRequest.parse(event), retry_budget).to_json()
-        job = str(event["job"]).removeprefix(REDRIVE_PREFIX)
-        if failure := event.get("failed"):
-            worker.fail_job(job, str(failure), retry_budget)
-            return {"done": True, "wait": 0}
-        return worker.run_step(job, retry_budget).to_json()
+        result: dict[str, Any] = run_call(worker, event, retry_budget)
+        return result
 
     return handler
 

@@ -12,9 +12,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.metrics import NONE, emit
     from daicho.handlers.wiring.watermark_wiring import build_watermark_job, run_rollup
     from daicho.plan import Ledger
+    from daicho.runtime.metrics import NONE, emit
     from daicho.runtime.settings import Settings
     from daicho.stream.retirement import ShardRetirement
     from daicho.tally.rollup import Rollup

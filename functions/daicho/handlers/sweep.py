@@ -14,9 +14,9 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.handlers.wiring.metrics import emit
     from daicho.plan import Ledger
     from daicho.rebuild.requests import rebuild_older_items
+    from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
     from daicho.sweep import Sweep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache, cached_property
@@ -16,12 +16,12 @@ from daicho.declare.entity import Entity, place_item, read_fields, restore_item
 from daicho.declare.fields import FieldSpec, strip_none
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
 from daicho.declare.split import attach_manifest, get_manifest
-from daicho.errors import Invalid, StoreError
+from daicho.errors import Invalid, UnreadableError
 from daicho.layout.migrations import read_migrated
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import EntityPlan, Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import attributes, item_key
+from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.scales import (
     NO_PLACES,
@@ -40,14 +40,17 @@ INHERITED = ("created_at", "version", "versioned_at")
 """What every item has besides its fields. ``versioned_at`` is shown if versions are kept."""
 MAX_NAME_BYTES = 65_535
 """The limit of an attribute's name, including nested ones."""
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What the conversion of a stored value of another type raises."""
+STORED_KINDS = {
+    **{"S": "a string", "N": "a number", "BOOL": "a Boolean", "NULL": "null", "B": "binary"},
+    **{"M": "a map", "L": "a list", "SS": "a string set", "NS": "a number set"},
+    "BS": "a binary set",
+}
 PLAIN_KINDS = ("str", "int", "bool", "date", "set")
 """The kinds of values that come back from the table as they were written."""
 
 _INHERITED_ADAPTERS = {"created_at": TypeAdapter(dt.datetime)}
-
-
-class UnreadableError(StoreError):
-    """A stored item that its entity cannot read: the class has changed under it."""
 
 
 @dataclass(frozen=True)
@@ -293,21 +296,92 @@ def to_item(entity: type[E], stored: Image, ledger: Ledger) -> E:
         UnreadableError: the entity cannot represent the stored values.
         UnmigratableError: a field migration fails.
     """
+    try:
+        return _read_item(entity, stored, ledger)
+    except UNREADABLE as error:
+        raise explain_unreadable(entity, stored, error) from error
+
+
+def _read_item(entity: type[E], stored: Image, ledger: Ledger) -> E:
     name, image = entity.__name__, stored
     if name in ledger.migrated:
         image = read_migrated(ledger, name, stored)
     values = read_values(entity, image)
     created_at, version = values.pop("created_at"), values.pop("version", None) or 0
+    if not isinstance(created_at, dt.datetime) or not isinstance(version, int):
+        raise TypeError("created_at is no time, or version is no whole number")
     versioned_at = values.pop("versioned_at", None)
     split_field = entity.split_field_
     manifest = None if split_field is None else Manifest.from_image(image)
     if split_field is not None and manifest is not None:
         values[split_field.name] = {}  # the sections are stored elsewhere
+    item = restore_item(entity, values, created_at, version, versioned_at)
+    return item if manifest is None else attach_manifest(item, manifest)
+
+
+def explain_unreadable(entity: type[Entity], image: Image, error: Exception) -> UnreadableError:
+    """Name the first attribute of an image that cannot be read, and how it is stored."""
+    name, fault = _find_fault(entity, image, error)
+    kind = STORED_KINDS.get(next(iter(image[name])), "") if name in image else ""
+    return UnreadableError(
+        entity.__name__, f"it is stored as {kind}: {fault}" if kind else fault, name
+    )
+
+
+def _find_fault(entity: type[Entity], image: Image, error: Exception) -> tuple[str, str]:
+    """The attribute that cannot be read, and why; "" if none is at fault on its own."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False)[0]
+        return str(next(iter(first["loc"]), "")), first["msg"]
+    for name in ("version", "gen"):
+        if not _is_readable(attributes.get_integer, image, name):
+            return name, "it is no whole number"
+    if not _is_readable(read_created, image):
+        return "created_at", "it is no time" if "created_at" in image else "it is missing"
+    for name in entity.fields_.keys() & image.keys():
+        if not _is_readable(read_values, entity, {name: image[name]}):
+            return name, "its value cannot be converted"
+    return "", f"{type(error).__name__}: {error}"
+
+
+def _is_readable(read: Callable[..., Any], *arguments: Any) -> bool:
     try:
-        item = restore_item(entity, values, created_at, version, versioned_at)
-        return item if manifest is None else attach_manifest(item, manifest)
-    except ValidationError as error:
-        raise UnreadableError(f"{name} {item_key.get_key(image)}: {error}") from error
+        read(*arguments)
+    except UNREADABLE:
+        return False
+    return True
+
+
+def check_kept(entity: type[Entity], image: Image, names: Sequence[str]) -> None:
+    """Check that a replacement can keep an item's version, creation, and these fields.
+
+    Raises:
+        UnreadableError: names the first of them that cannot be read.
+    """
+    try:
+        read_created(image)
+        if any(name in image and "N" not in image[name] for name in ("version", "gen")):
+            raise TypeError("version or gen is no number")
+        if names:
+            kept = read_values(entity, {n: image[n] for n in names if n in image})
+            read_fields(entity, kept, names)
+    except UNREADABLE as error:
+        raise explain_unreadable(entity, image, error) from error
+
+
+def read_kept(image: Image, now: dt.datetime) -> dict[str, AttributeValue]:
+    """The version and the creation of an unreadable item; 0 and ``now`` if these are at fault."""
+    number = attributes.get_integer(image, "version") if "N" in image.get("version", {}) else 0
+    created = image["created_at"] if _is_readable(read_created, image) else None
+    return {
+        "version": {"N": str(number or 0)},
+        "created_at": created or attributes.to_value(now),
+    }
+
+
+def read_created(image: Image) -> dt.datetime:
+    """When an item was created, in UTC."""
+    return dt.datetime.fromisoformat(image["created_at"]["S"])
 
 
 def read_values(entity: type[Entity], image: Image) -> dict[str, Any]:

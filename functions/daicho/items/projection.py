@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from daicho.declare.entity import Entity, read_fields
+from daicho.declare.results import UnreadableItem
 from daicho.declare.rules.declared_places import list_scale_attributes
-from daicho.items.mapper import INHERITED, UnreadableError, read_values
+from daicho.items.mapper import INHERITED, UNREADABLE, explain_unreadable, read_values
 from daicho.layout.migrations import read_migrated
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -30,10 +29,11 @@ class View:
 
 @dataclass(frozen=True)
 class ViewPage:
-    """A page of views, and the cursor that continues behind them: None only at the end."""
+    """A page of views; see `Page`."""
 
     items: list[View]
     cursor: str | None
+    unreadable: Sequence[UnreadableItem] = ()
 
 
 def list_field_names(entity: type[Entity]) -> tuple[str, ...]:
@@ -65,12 +65,12 @@ def build_view(entity: type[Entity], image: Image, names: Sequence[str], ledger:
         UnmigratableError: a field migration fails.
     """
     own = [name for name in names if name not in INHERITED]
-    stored = read_values(entity, read_migrated(ledger, entity.__name__, image))
-    inherited = {name: stored.pop(name, None) for name in INHERITED}
-    inherited["version"] = inherited["version"] or 0
     try:
+        stored = read_values(entity, read_migrated(ledger, entity.__name__, image))
+        inherited = {name: stored.pop(name, None) for name in INHERITED}
+        inherited["version"] = inherited["version"] or 0
         values = read_fields(entity, stored, own)
-    except ValidationError as error:
-        raise UnreadableError(f"{entity.__name__}: {error}") from error
+    except UNREADABLE as error:
+        raise explain_unreadable(entity, image, error) from error
     values |= {name: value for name, value in inherited.items() if name in names}
     return View(entity, values, inherited["version"])

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
-from typing import Any, Literal
+from dataclasses import field, fields, replace
+from typing import Any
 
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.disabled import Instance
@@ -85,23 +85,13 @@ class BackfillState:
     @classmethod
     def parse(cls, entity: str, item: Image) -> BackfillState:
         """Read a backfill item of an entity that the ledger need not have."""
-        return cls(
-            entity,
-            attributes.get_integer(item, "oldest") or 1,
-            attributes.get_integer(item, "newest") or 1,
-            item.get("in_filter", {}).get("BOOL", False),
-            {
-                int(number): value["S"]
-                for number, value in item.get("plans", {}).get("M", {}).items()
-            },
-            attributes.get_integer(item, "older_seen") or 0,
-            attributes.get_integer(item, "progress"),
-            frozenset(item.get("lacking", {}).get("SS", ())),
-            attributes.get_text(item, "completed") or "",
-            frozenset(item.get("disabled", {}).get("SS", ())),
-            frozenset(item.get("purged", {}).get("SS", ())),
-            attributes.get_text(item, "older_found") or "",
-        )
+        values = {"oldest": 1, "newest": 1, **attributes.from_image(item)}
+        stored: dict[str, Any] = {
+            each.name: values[each.name] for each in fields(cls) if each.name in values
+        }
+        plans = {int(number): digest for number, digest in values.get("plans", {}).items()}
+        sets = {name: frozenset(values.get(name, ())) for name in ("lacking", "disabled", "purged")}
+        return cls(**{**stored, **sets, "plans": plans, "entity": entity})
 
     def to_item(self) -> Image:
         """The backfill item of an entity that has none yet."""
@@ -191,10 +181,17 @@ def progress_update(entity: str, percent: int) -> Update:
     return build_change(build_backfill_key(entity), changes, "attribute_exists(PK)")
 
 
-def add_instances_update(
-    read: BackfillState, attribute: Literal["disabled", "purged"], instances: Iterable[str]
-) -> Update:
-    """Record what is disabled, or what is purged, if no release came since the item was read."""
+def disable_update(read: BackfillState, instances: Iterable[str]) -> Update:
+    """Record that instances are disabled, if no release came since the item was read."""
+    return _add_instances(read, "disabled", instances)
+
+
+def purge_update(read: BackfillState, instances: Iterable[str]) -> Update:
+    """Record that the table has nothing of these instances, unless a release came meanwhile."""
+    return _add_instances(read, "purged", instances)
+
+
+def _add_instances(read: BackfillState, attribute: str, instances: Iterable[str]) -> Update:
     return Update(
         build_backfill_key(read.entity),
         "ADD #attribute :instances",

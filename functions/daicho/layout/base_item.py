@@ -11,6 +11,8 @@ from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 
+NO_VALUE: AttributeValue = {}
+
 
 def build_base_item(
     tenant: str,
@@ -58,7 +60,12 @@ def get_version(image: Image) -> int:
 
 
 def is_expired(image: Image, now: int) -> bool:
-    """Whether the item has expired: DynamoDB may take days to remove it."""
+    """Whether the item has expired: DynamoDB may take days to remove it.
+
+    It never removes an item whose ``ttl`` is no number.
+    """
+    if "N" not in image.get("ttl", NO_VALUE):
+        return False
     ttl = attributes.get_integer(image, "ttl")
     return ttl is not None and ttl <= now
 

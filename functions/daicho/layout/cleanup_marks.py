@@ -14,6 +14,7 @@ import datetime as dt
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import to_key_image
 
 LIST = keys.render("", "leftover")
 """The partition of GSI2 that lists all marks, in order of their due times."""
@@ -49,12 +50,10 @@ def build_mark(partition: str, name: str, due: dt.datetime, *, object: str | Non
 
     ``object``: the name of an S3 object that may be left over. Without it the mark is of sections.
     """
-    key = build_mark_key(partition, name)
     more: Image = {} if object is None else {"object": {"S": object}}
     return {
         **more,
-        "PK": {"S": key.pk},
-        "SK": {"S": key.sk},
+        **to_key_image(build_mark_key(partition, name)),
         "GSI2PK": {"S": LIST},
         "GSI2SK": {"S": keys.render_instant(due)},
     }

@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 
 from daicho.plan.event_filters import HEARTBEAT_ENTITY, HEARTBEAT_TYPE
-from daicho.storage import attributes, keys
+from daicho.storage import keys
 from daicho.storage.attributes import Image
 
 HEARTBEAT_RETENTION = dt.timedelta(hours=1)
@@ -42,7 +42,8 @@ class HeartbeatName:
         """Read an image; None if it is not a heartbeat."""
         if image is None or not is_heartbeat(image):
             return None
-        run, entity = (attributes.get_text(image, name) for name in ("run", HEARTBEAT_ENTITY))
+        # By hand, anything may be written: it must not stop the shard.
+        run, entity = (image.get(name, {}).get("S") for name in ("run", HEARTBEAT_ENTITY))
         return cls(run, entity) if run and entity else None
 
 

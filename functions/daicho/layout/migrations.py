@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any
 
-from daicho.errors import StoreError
+from daicho.errors import UnmigratableError
 from daicho.plan import EntityPlan, FieldPlan, Generation, Ledger, MigrationPlan
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -20,10 +20,6 @@ from daicho.storage.scales import find_scales, replace_scales, restore_scales
 
 _KINDS = {"str": "S", "int": "N", "decimal": "N", "bool": "BOOL", "set": "SS"}
 """The attribute values of fields by their kinds, of those that are not checked further."""
-
-
-class UnmigratableError(StoreError):
-    """A stored item that a field migration cannot migrate. It stays as it is."""
 
 
 def list_pending(plan: EntityPlan, generation: int) -> list[MigrationPlan]:

@@ -23,7 +23,7 @@ from daicho.search.normalise import fold, fold_case
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
-from daicho.storage.requests import ConditionCheck, Delete, Put, require_same
+from daicho.storage.requests import ConditionCheck, Delete, Put, require_same, to_key_image
 
 OWNER = "owner"
 """The attribute of a reservation that names its item."""
@@ -96,12 +96,7 @@ def build_reservations(plan: EntityPlan, image: Image) -> Reservations:
 def build_reservation(key: ItemKey, image: Image) -> dict[str, AttributeValue]:
     """The reservation at a key that an image owns."""
     ttl = {"ttl": image["ttl"]} if "ttl" in image else {}
-    return {
-        "PK": {"S": key.pk},
-        "SK": {"S": key.sk},
-        OWNER: render_owner(get_key(image)),
-        **ttl,
-    }
+    return {**to_key_image(key), OWNER: render_owner(get_key(image)), **ttl}
 
 
 def list_stored(ledger: Ledger, image: Image | None) -> tuple[Reservations, bool]:

@@ -22,6 +22,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import to_key_image
 
 MANIFEST = "split"
 """The head's attribute that holds the manifest."""
@@ -194,8 +195,7 @@ def build_piece_items(partition: str, epoch: str, section: Section, piece: str) 
     """
     key = render_section_key(partition, epoch, section.name)
     first: dict[str, AttributeValue] = {
-        "PK": {"S": key.pk},
-        "SK": {"S": key.sk},
+        **to_key_image(key),
         "place": {"N": str(section.place)},
     }
     if section.changed is not None:
@@ -253,11 +253,8 @@ def _join_text(name: str, first: Image, pieces: Mapping[tuple[str, str, int], st
 
 def _build_piece(key: ItemKey, piece: str, number: int, text: str) -> Image:
     head = key.sk[: -len(keys.DELIMITER)]
-    return {
-        "PK": {"S": key.pk},
-        "SK": {"S": f"{head}{keys.DELIMITER}{keys.render(piece, f'{number:04d}')}"},
-        "text": {"S": text},
-    }
+    sort_key = f"{head}{keys.DELIMITER}{keys.render(piece, f'{number:04d}')}"
+    return {**to_key_image(ItemKey(key.pk, sort_key)), "text": {"S": text}}
 
 
 def _cut_text(text: str) -> Iterator[str]:

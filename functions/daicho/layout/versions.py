@@ -28,6 +28,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import to_key_image
 
 Values = dict[str, AttributeValue]
 
@@ -134,7 +135,7 @@ def build_version_item(image: Image, entity: str) -> Values:
     """The version item of a whole image."""
     key = build_version_key(item_key.get_key(image), entity, get_version(image))
     kept = {name: value for name, value in image.items() if name not in _OF_BASE_ONLY}
-    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **kept}
+    return {**to_key_image(key), **kept}
 
 
 def restore_base_item(plan: EntityPlan, image: Image) -> Values:
@@ -160,7 +161,7 @@ def build_deletion_marker(
     key = build_version_key(base, plan.name, number)
     kept = (*plan.key.fields, "gen", "created_at")
     image = {name: before.item[name] for name in kept}
-    image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}, DELETED: {"BOOL": True}}
+    image |= {**to_key_image(key), DELETED: {"BOOL": True}}
     return split_versioned_image(image, number, at)
 
 
@@ -170,4 +171,4 @@ def build_backfill_version_item(before: VersionState, base: ItemKey, entity: str
         return None
     older = {**before.item, "version": {"N": str(before.last)}}
     older.pop("versioned_at", None)  # it belongs to another version, if it exists
-    return build_version_item({**older, "PK": {"S": base.pk}, "SK": {"S": base.sk}}, entity)
+    return build_version_item({**older, **to_key_image(base)}, entity)

@@ -22,8 +22,8 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import apply_update
-from daicho.storage.requests import Query, Update, to_key_image
+from daicho.storage.protocols import apply_update, try_put
+from daicho.storage.requests import Put, Query, Update, to_key_image
 from daicho.storage.table import Table
 
 LOG = keys.render("", "operations")
@@ -90,7 +90,8 @@ class ActionLog:
             str(ULID.from_datetime(now)), keys.render_instant(now), user, action, target
         )
         image = entry.to_image(now + RETENTION)
-        self.store.put(image, condition="attribute_not_exists(PK)", values={})
+        # Refused, it is there already: the client has repeated the put after a lost response.
+        try_put(self.store, Put(image, "attribute_not_exists(PK)"))
         try:
             result = work()
         except Refusal as refusal:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from functools import cached_property
-from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from daicho.declare.rules.caller import Caller
 from daicho.jobs.state_machine import StateMachine
@@ -20,13 +19,10 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream.recount_list import LIST, Recount
 
 REQUEST_S = 20.0
 """Seconds for the work of one request: the gateway gives up after 30."""
-MAX_RECOUNTS = 500
 T = TypeVar("T")
 
 
@@ -54,7 +50,7 @@ class OperatorTools:
     @cached_property
     def redrives(self) -> Redrives:
         """The redrives that operators have started."""
-        return Redrives(self.store, self.records, self.machine, self.now)
+        return Redrives(self.store, self.records, self.ledger, self.machine, self.now)
 
     @cached_property
     def log(self) -> ActionLog:
@@ -70,15 +66,6 @@ class OperatorTools:
     def map_all(self) -> Mapper:
         """A mapper for reads at once."""
         return make_mapper(self.threads)
-
-    def list_recounts(self) -> list[dict[str, Any]]:
-        """Tallies whose correct value is not known."""
-        pages = self.store.query_pages(Query(LIST, consistent=True))
-        recounts = (Recount.from_item(item) for page in pages for item in page.items)
-        return [
-            {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
-            for recount in islice(recounts, MAX_RECOUNTS)
-        ]
 
     def open_session(self, caller: Caller) -> OperatorSession:
         """The session of a request."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field
 
@@ -21,6 +21,7 @@ from daicho.redrive.job import RedriveJob
 from daicho.redrive.redrives import MAX_CHOSEN
 from daicho.redrive.set_aside import SetAsideRecord
 from daicho.storage import keys
+from daicho.stream.recount_list import describe_recounts
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.shared_parameters import PAGING
 
@@ -163,7 +164,7 @@ def _list_records(call: Call) -> Reply:
     session, cursor = get_session(call), call.values["cursor"]
     page = session.tools.records.list(session.retry_budget, cursor, call.values["limit"])
     items = [record.to_json() for record in page.items]
-    recount = session.tools.list_recounts() if cursor is None else []
+    recount = describe_recounts(session.tools.store) if cursor is None else []
     return reply_page(items, page.cursor, recount=recount)
 
 
@@ -189,9 +190,13 @@ def _describe_record(record: SetAsideRecord) -> str:
 
 
 class ChosenRecords(BaseModel):
-    """The records of a redrive by their ids; null for everything that was set aside."""
+    """The records of a redrive by their ids; null for everything that was set aside.
+
+    With the action `dismiss`, what no code can compute is left out for good instead.
+    """
 
     claims: list[str] | None = Field(max_length=MAX_CHOSEN)
+    action: Literal["apply", "dismiss"] = "apply"
 
 
 class RedriveOrder(ChosenRecords):
@@ -203,9 +208,11 @@ class RedriveOrder(ChosenRecords):
 def _preview(call: Call) -> Reply:
     """Count what a redrive would work on, with the older records that it must apply first."""
     session, order = get_session(call), cast(ChosenRecords, call.body)
-    preview = session.tools.redrives.preview(_parse_chosen(order), session.retry_budget)
+    chosen = _parse_chosen(order)
+    preview = session.tools.redrives.preview(chosen, session.retry_budget, order.action)
     added = [render_claim_id(claim) for claim in preview.added]
-    return reply_json({"count": preview.count, "added": added})
+    more = {"items": list(preview.items)} if order.action == "dismiss" else {}
+    return reply_json({"count": preview.count, "added": added, **more})
 
 
 def _start(call: Call) -> Reply:
@@ -215,11 +222,16 @@ def _start(call: Call) -> Reply:
 
     def start() -> RedriveJob:
         return session.tools.redrives.start(
-            chosen, count=order.count, user=session.user, retry_budget=session.retry_budget
+            chosen,
+            count=order.count,
+            user=session.user,
+            retry_budget=session.retry_budget,
+            action=order.action,
         )
 
     target = "everything" if chosen is None else f"{len(chosen)} chosen records"
-    job = session.act("start redrive", target, start, lambda job: f"redrive {job.id}")
+    name = "start dismissal" if order.action == "dismiss" else "start redrive"
+    job = session.act(name, target, start, lambda job: f"redrive {job.id}")
     return reply_json(job.to_json(), 202, f"/ops/redrives/{job.id}")
 
 

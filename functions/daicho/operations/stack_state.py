@@ -29,8 +29,8 @@ from daicho.storage import attributes, keys
 from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream.claims import QUARANTINE, ShardClaims, build_shard_key
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.shard_items import list_quarantined, read_shard
 from daicho.tally.dirty_shards import MAX_REMEMBERED
 from daicho.tally.slots import render_dirty_partition
 from daicho.tenants.deletion_job import DeletionJob
@@ -212,13 +212,7 @@ class Health:
         return max(0.0, (self.now() - dt.datetime.fromisoformat(min(marks))).total_seconds())
 
     def _count_open_claims(self) -> int:
-        return sum(
-            ShardClaims.from_item(
-                shard, self.store.get(build_shard_key(shard), consistent=True)
-            ).open
-            for page in self.store.query_pages(Query(QUARANTINE, index="GSI2"))
-            for shard in (item["GSI2SK"]["S"] for item in page.items)
-        )
+        return sum(read_shard(self.store, shard).open for shard in list_quarantined(self.store))
 
     def _find_audit_age(self) -> float | None:
         """Seconds since an audit was last complete; None before the first one has begun."""

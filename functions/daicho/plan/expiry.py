@@ -41,14 +41,12 @@ class ExpiryPlan:
         names = {self.of} - {CREATED_AT, CHANGED_AT}
         return frozenset(names if self.where is None else {*names, self.where.field})
 
-    def is_same_retention(self, other: ExpiryPlan | None) -> bool:
-        """Whether both give every item the same expiry."""
-        return other is not None and replace(self, archive=other.archive) == other
-
 
 def is_same_retention(one: ExpiryPlan | None, other: ExpiryPlan | None) -> bool:
     """Whether two generations of an entity give every item the same expiry, or none."""
-    return other is None if one is None else one.is_same_retention(other)
+    if one is None or other is None:
+        return one is other
+    return replace(one, archive=other.archive) == other
 
 
 def is_kept_as_long(by: ExpiryPlan | None, than: ExpiryPlan | None) -> bool:

@@ -87,6 +87,8 @@ class Ledger:
     ``written``: the generations that this code writes, of entities whose declarations equal an
     earlier generation than the newest: code that was rolled back, with the newer ledger.
     ``functions``: the migrations that this code has, by ``Entity.migration``.
+    ``released``: the newest released generation of entities that were looked up in the table, as
+    this code does not know a generation or an entity that it met; 0 if there was none (rule 56).
     """
 
     entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class Ledger:
     fields: Mapping[str, Mapping[str, FieldPlan]] = field(default_factory=dict)
     written: Mapping[str, int] = field(default_factory=dict, compare=False)
     functions: Mapping[str, Migration] = field(default_factory=dict, compare=False)
+    released: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @classmethod
     def load(cls, path: Path = LOCK_FILE) -> Ledger:
@@ -101,12 +104,12 @@ class Ledger:
         return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
 
     @classmethod
-    def load_newest(cls, deployed: Path, in_code: Path = LOCK_FILE) -> Ledger:
+    def load_newest(cls, deployed: Path) -> Ledger:
         """Read the lock file that is deployed, or that of the code if this is newer.
 
         Lambda does not update a function's code and its layers at the same moment.
         """
-        files = [file for file in dict.fromkeys((deployed, in_code)) if file.exists()]
+        files = [file for file in dict.fromkeys((deployed, LOCK_FILE)) if file.exists()]
         contents = dict.fromkeys(file.read_text(encoding="utf-8") for file in files)
         ledgers = [cls.from_json(json.loads(content)) for content in contents]
         if not ledgers:
@@ -116,6 +119,10 @@ class Ledger:
     def with_migrations(self, package: str) -> Ledger:
         """This ledger with the migrations in a package; itself if no package is named."""
         return replace(self, functions=load_migrations(package)) if package else self
+
+    def with_released(self, released: Mapping[str, int]) -> Ledger:
+        """This ledger with more of what was released."""
+        return replace(self, released={**self.released, **released})
 
     def continues(self, other: Ledger) -> bool:
         """Whether this has all generations of another ledger."""
@@ -193,13 +200,14 @@ class Ledger:
 
         Raises:
             NewerGenerationError: the code is older than the image.
-            UnknownEntityError: no entity has that name, or it never had that generation.
+            UnknownEntityError: no entity has that name, or it never had that generation, or the
+                generation was never released.
         """
         generations = self.list_generations(name)
         for candidate in generations:
             if candidate.number == generation:
                 return candidate.plan
-        if generation > generations[-1].number:
+        if generations[-1].number < generation <= self.released.get(name, generation):
             raise NewerGenerationError(f"{name} generation {generation}")
         raise UnknownEntityError(f"{name} has no generation {generation}")
 

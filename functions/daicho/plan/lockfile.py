@@ -11,7 +11,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from daicho.errors import DeclarationError
 from daicho.plan.decisions import NO_DECISIONS, Decisions
@@ -58,13 +58,11 @@ def check_locked(
         changed = _find_first_change(plan, newest)
         earlier = _find_derived_generation(plan, generations) if changed else None
         declared = None if fields is None else fields[plan.name]
-        if earlier is not None:
-            lost = find_lost(plan, newest, declared or ())
-            if lost is not None:
-                raise DeclarationError(lost)
-            written[plan.name] = earlier.number
-        elif (lost := find_lost(plan, newest)) is not None:
+        lost = find_lost(plan, newest, None if earlier is None else declared or ())
+        if lost is not None:
             raise DeclarationError(lost)
+        if earlier is not None:
+            written[plan.name] = earlier.number
         elif changed:
             _refuse_unnumbered(changed)
         elif declared is not None and not _can_retire(newest, list_kinds(declared)):
@@ -206,31 +204,23 @@ def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
         )
 
 
-def _strip_number(declaration: Any) -> Any:
-    return dataclasses.replace(declaration, since=0)
-
-
 def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
     """The name of a declaration that differs, or None."""
-    new_declared, old_declared = list_declarations(new), list_declarations(old)
-    for name in (*new_declared, *old_declared):
-        if name not in new_declared or name not in old_declared:
+    declared, before = _describe_plan(new), _describe_plan(old)
+    for kind, name in (*declared, *before):
+        if declared.get((kind, name)) != before.get((kind, name)):
             return f"{new.name}.{name}"
-        if _strip_number(new_declared[name]) != _strip_number(old_declared[name]):
-            return f"{new.name}.{name}"
-    if new.key != old.key:
-        return f"{new.name}.key"
-    if new.expires != old.expires:
-        return f"{new.name}.expires"
-    if new.split != old.split:
-        return f"{new.name}.{new.split or old.split}"
-    if new.versions != old.versions:
-        return f"{new.name}.versions"
-    fields = {each.name: each.fields for each in old.migrations}
-    for each in new.migrations:
-        if fields.pop(each.name, None) != each.fields:
-            return f"{new.name}.{each.name}"
-    if fields:
-        return f"{new.name}.{next(iter(fields))}"
     kinds = {name: old.fields.get(name) for name in new.fields}
     return f"{new.name}" if dict(new.fields) != kinds else None
+
+
+def _describe_plan(plan: EntityPlan) -> dict[tuple[str, str], object]:
+    """All that a plan declares, without its numbers, by kind and name."""
+    described: dict[tuple[str, str], object] = {
+        ("declaration", name): dataclasses.replace(declaration, since=0)
+        for name, declaration in list_declarations(plan).items()
+    }
+    described |= {("", name): getattr(plan, name) for name in ("key", "expires", "versions")}
+    if plan.split is not None:
+        described["split", plan.split] = True
+    return described | {("migration", each.name): each.fields for each in plan.migrations}

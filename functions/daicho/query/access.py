@@ -140,7 +140,7 @@ class Access:
         """
         for query in queries:
             if query.by != "versions":
-                self._check_read(query.entity, _list_fields(query), query.parts)
+                self._check_read(query.entity, _select_owners(_list_fields(query), query.parts))
 
     def check_figure(self, query: TotalQuery | RankingQuery) -> None:
         """Refuse a total or a ranking of items of which the caller may not read all.
@@ -148,8 +148,7 @@ class Access:
         Raises:
             Forbidden: names the roles that may read it.
         """
-        specs, values = _list_groups(query)
-        self._check_read(query.entity, specs, values)
+        self._check_read(query.entity, _list_group_owners(query))
 
     def check_vote(self, query: TotalQuery) -> None:
         """Refuse a vote for a group of another owner, or without a role that the entity requires.
@@ -160,27 +159,18 @@ class Access:
         rule = self._find_rule(query.entity)
         if rule is None or self._writes_all(rule):
             return
-        specs, values = _list_groups(query)
-        owners = {value for spec, value in zip(specs, values, strict=True) if _is_owner(spec)}
         subject = self.caller.subject if self.caller else ""
-        if OWNER not in rule.write or owners - {subject}:
+        if OWNER not in rule.write or _list_group_owners(query) - {subject}:
             raise Forbidden(_explain_write(rule))
 
-    def _check_read(
-        self, entity: type[Entity], specs: Sequence[FieldSpec | None], values: Sequence[Any]
-    ) -> None:
+    def _check_read(self, entity: type[Entity], owners: set[Any]) -> None:
+        """Refuse to read items, unless all are of one of these ``owners``, who is the caller."""
         rule = self._find_rule(entity)
         if rule is None or rule.is_open or self._has_role(rule.reading_roles):
             return
         subject = self.caller.subject if self.caller else ""
-        pairs = zip(specs, values, strict=True)
-        if (
-            OWNER in rule.read
-            and subject
-            and any(_is_owner(spec) and value == subject for spec, value in pairs)
-        ):
-            return
-        raise Forbidden(_explain_read(rule))
+        if OWNER not in rule.read or not subject or subject not in owners:
+            raise Forbidden(_explain_read(rule))
 
     def _find_rule(self, entity: type[Entity]) -> AccessRule | None:
         """The rule that the caller is subject to, if any."""
@@ -216,16 +206,14 @@ def _list_fields(query: ListQuery[Any]) -> Sequence[FieldSpec | None]:
     return [None] * len(query.parts)
 
 
-def _list_groups(
-    query: TotalQuery | RankingQuery,
-) -> tuple[Sequence[FieldSpec | None], Sequence[Any]]:
-    """The fields of the groups of a figure, and their values."""
+def _list_group_owners(query: TotalQuery | RankingQuery) -> set[Any]:
+    """The owners that the groups of a figure are of."""
     declaration: Any = query.entity.declarations_[query.aggregate]
     assert isinstance(declaration, TallyDeclaration)  # noqa: S101  # a query is made of one
-    if isinstance(query, RankingQuery):
-        return [_get_whole_field(part) for part in declaration.within], query.within
-    parts = (*declaration.within, *declaration.by)
-    return [_get_whole_field(part) for part in parts], (*query.within, *query.by)
+    parts, values = declaration.within, query.within
+    if isinstance(query, TotalQuery):
+        parts, values = (*parts, *declaration.by), (*values, *query.by)
+    return _select_owners([_get_whole_field(part) for part in parts], values)
 
 
 def _get_whole_field(part: PartSpec) -> FieldSpec | None:
@@ -234,8 +222,10 @@ def _get_whole_field(part: PartSpec) -> FieldSpec | None:
     return part.field if is_whole else None
 
 
-def _is_owner(spec: FieldSpec | None) -> bool:
-    return spec is not None and spec.role == "owner"
+def _select_owners(specs: Sequence[FieldSpec | None], values: Sequence[Any]) -> set[Any]:
+    """The values of the fields that name the owner of an item."""
+    pairs = zip(specs, values, strict=True)
+    return {value for spec, value in pairs if spec is not None and spec.role == "owner"}
 
 
 def _explain_read(rule: AccessRule) -> str:

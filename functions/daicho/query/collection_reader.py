@@ -12,7 +12,6 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from math import ceil, sqrt
-from typing import NamedTuple
 
 from daicho.layout.base_item import is_expired
 from daicho.layout.versions import get_kept_bytes
@@ -71,81 +70,65 @@ class CollectionSource:
         return KeyRange(self.prefix, components.high).intersect(self.range)
 
 
-class CollectionEntry(NamedTuple):
-    """One row of a source."""
-
-    position: CursorPosition
-    image: Image
+CollectionEntry = tuple[CursorPosition, Image]
+"""One row of a source."""
 
 
 @dataclass(frozen=True)
 class CollectionReader:
-    """Reads pages. ``now`` is in epoch seconds."""
+    """Reads a page of lists that hold the items themselves, behind ``start``.
+
+    ``now`` is in epoch seconds.
+    """
 
     table: Table
     now: int
+    sources: Sequence[CollectionSource]
+    start: CursorPosition | None
+    limit: int
+    forward: bool = True
 
-    def read_page(
-        self,
-        sources: Sequence[CollectionSource],
-        start: CursorPosition | None,
-        limit: int,
-        *,
-        forward: bool = True,
-    ) -> CollectionPage:
-        """A page of lists that hold the items themselves, and the position of the next page.
+    def read_page(self) -> CollectionPage:
+        """The page, and the position of the next page.
 
         The items are in order. If there are over 100 lists, the items of the first 100 come before
         all others, and a page ends at the end of its 100 lists. A poll of a million votes a second
         has 2,000 lists, each list costs a request, and all of them may be empty. Backward, all of
         this is the other way round.
         """
-        first = _choose_first_list(len(sources), start, forward=forward)
-        buffer = PageBuffer(limit)
-        last_decided = start
-        for examined, entry in enumerate(
-            self._merge_sources(sources[first : first + MAX_MERGED], first, start, limit, forward)
-        ):
+        first = _choose_first_list(len(self.sources), self.start, forward=self.forward)
+        buffer = PageBuffer(self.limit)
+        last_decided = self.start
+        for examined, (position, image) in enumerate(self._merge_sources(first)):
             if buffer.is_full or examined == MAX_ROWS:
                 return buffer.images, last_decided
-            if not is_expired(entry.image, self.now) and not buffer.add_image(entry.image):
+            if not is_expired(image, self.now) and not buffer.add_image(image):
                 return buffer.images, last_decided
-            last_decided = entry.position
-        if forward and first + MAX_MERGED < len(sources):
+            last_decided = position
+        if self.forward and first + MAX_MERGED < len(self.sources):
             return buffer.images, CursorPosition(LOWEST_KEY, first + MAX_MERGED)
-        if not forward and first > 0:
+        if not self.forward and first > 0:
             return buffer.images, CursorPosition(HIGHEST_KEY, first - 1)
         return buffer.images, None
 
-    def _merge_sources(
-        self,
-        sources: Sequence[CollectionSource],
-        first: int,
-        start: CursorPosition | None,
-        limit: int,
-        forward: bool,
-    ) -> Iterator[CollectionEntry]:
+    def _merge_sources(self, first: int) -> Iterator[CollectionEntry]:
+        """The undecided rows of a hundred sources from the ``first`` on, in order."""
+        sources = self.sources[first : first + MAX_MERGED]
         # The share of each list in a page, and a deviation more: most lists need one query.
-        share = limit / max(1, len(sources))
+        share = self.limit / max(1, len(sources))
         block = ceil(share + sqrt(share)) + 1
         lists = [
-            self._read_entries(source, place, start, block, forward)
-            for place, source in enumerate(sources, first)
+            self._read_entries(source, place, block) for place, source in enumerate(sources, first)
         ]
         if len(lists) == 1:
             return lists[0]
-        return heapq.merge(*lists, key=lambda entry: entry.position, reverse=not forward)
+        return heapq.merge(*lists, key=lambda entry: entry[0], reverse=not self.forward)
 
     def _read_entries(
-        self,
-        source: CollectionSource,
-        place: int,
-        start: CursorPosition | None,
-        block: int,
-        forward: bool,
+        self, source: CollectionSource, place: int, block: int
     ) -> Iterator[CollectionEntry]:
         """The undecided rows of one source, page after page by LastEvaluatedKey."""
-        bounds = source.bounds
+        bounds, start, forward = source.bounds, self.start, self.forward
         if start is not None:
             # Each list has its own rows at the decided order. The loop below skips them.
             decided = KeyRange(low=start.order) if forward else KeyRange(high=start.order)
@@ -166,7 +149,7 @@ class CollectionReader:
                 position = CursorPosition(image[source.order]["S"], place)
                 is_undecided = start is None or (position > start if forward else position < start)
                 if is_undecided and bounds.contains(position.order):
-                    yield CollectionEntry(position, image)
+                    yield position, image
 
 
 def _choose_first_list(count: int, start: CursorPosition | None, *, forward: bool) -> int:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from daicho.derive import derived_items
+from daicho.items.mapper import UNREADABLE
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
@@ -37,13 +38,6 @@ from daicho.storage.table import Table
 INDEX = "GSI2"
 ORDER = f"{INDEX}SK"
 NumberedDeclaration = TypeVar("NumberedDeclaration", ListingPlan, SearchPlan)
-
-
-class ListPredicate(Protocol):
-    """A listing or a search with its arguments: whether it contains an image at an order."""
-
-    def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
-        """``plan`` is that of the image's generation."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +89,13 @@ class SearchPredicate:
         for place, is_match in enumerate(own_matches):
             term_matches[place] = term_matches[place] or is_match
         return self.keyword.is_match(term_matches)
+
+
+ListPredicate = ListingPredicate | SearchPredicate
+"""A listing or a search with its arguments: whether it contains an image at an order.
+
+The plan that it gets is that of the image's generation.
+"""
 
 
 class RowKey(NamedTuple):
@@ -150,12 +151,12 @@ class IndexReader:
             return True
         listed_order = restore_order(order) if self.is_reversed else order
         try:
-            generation = attributes.get_integer(item, "gen") or 0
-            plan = self.ledger.find_plan(self.entity, generation)
-        except NewerGenerationError:
-            # Newer code wrote the item: the newest plan here is the closest one.
-            plan = self.ledger.current_generation(self.entity).plan
-        return any(predicate.matches(plan, item, listed_order) for predicate in self.predicates)
+            plan = self._find_plan(item)
+            return any(predicate.matches(plan, item, listed_order) for predicate in self.predicates)
+        except UNREADABLE:
+            # No code can compute whether it is in the list. It is a candidate because of its rows,
+            # so it is passed on to whoever shows the page, and reports what cannot be read.
+            return True
 
     def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of a read that finds no item."""
@@ -163,6 +164,13 @@ class IndexReader:
             return 0.0
         size = attributes.measure_image(item) if item else 1
         return -(-size // READ_UNIT_BYTES) * (1.0 if consistent else 0.5)
+
+    def _find_plan(self, item: Image) -> EntityPlan:
+        try:
+            return self.ledger.find_plan(self.entity, attributes.get_integer(item, "gen") or 0)
+        except NewerGenerationError:
+            # Newer code wrote the item: the newest plan here is the closest one.
+            return self.ledger.current_generation(self.entity).plan
 
     def _read_block(self, request: PendingRead) -> Block:
         bounds, excluded = request.range, None

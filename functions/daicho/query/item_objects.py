@@ -14,7 +14,6 @@ from daicho.declare.stored_objects import (
 )
 from daicho.errors import NotFound, StoreError
 from daicho.layout import object_names
-from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -31,9 +30,7 @@ class ItemObjects:
     valid.
     """
 
-    ledger: Ledger
     key_resolver: KeyResolver
-    clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
     access: Access = SYSTEM
     upload_seconds: int = UPLOAD_SECONDS
@@ -83,7 +80,7 @@ class ItemObjects:
         Raises:
             NotFound: an item that the key depends on does not exist.
         """
-        plan = self.ledger.current_generation(type(item).__name__).plan
+        plan = self.key_resolver.ledger.current_generation(type(item).__name__).plan
         one = ItemRef(type(item), tuple(getattr(item, name) for name in plan.key.fields))
         key = self.key_resolver.resolve_key(one)
         if key is None:
@@ -107,4 +104,4 @@ class ItemObjects:
         return description, self.list_object_names(item)[field]
 
     def _compute_expiry(self, seconds: int) -> dt.datetime:
-        return self.clock().replace(microsecond=0) + dt.timedelta(seconds=seconds)
+        return self.key_resolver.clock().replace(microsecond=0) + dt.timedelta(seconds=seconds)

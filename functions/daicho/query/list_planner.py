@@ -97,72 +97,83 @@ class ListPlan:
         return all(copied.issuperset(needed) for copied in self.copied_names)
 
 
-@dataclass(frozen=True)
-class ListPlanner:
-    """Plans the list queries of a tenant.
+def plan_lists(
+    key_resolver: KeyResolver,
+    instances: InstanceChooser,
+    related_search: RelatedSearch,
+    queries: Sequence[ListQuery[Any]],
+    limit: int,
+    skip_from: int | None = None,
+) -> ListPlan:
+    """The lists of queries, at least one, whose results are merged into one page.
 
     ``skip_from``: prefer instances that retire to those of this generation and later ones, because
     a cursor may be of them.
+
+    Raises:
+        TypeError: the queries are of several entities, or their lists of different orders or
+            directions; or a list does not have the order that its range needs.
+        Invalid: there are over 100 lists, or a field does not accept a value.
+        BeingBuilt: no listing or search that answers a query includes all items yet.
     """
+    if len(queries) > MAX_LISTS:
+        raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
+    entity = queries[0].entity
+    list_plan = ListPlan(entity, limit, is_reversed=queries[0].is_reversed)
+    if list_plan.is_reversed:
+        list_plan.query_identity = ("reversed",)
+    if any(query.is_reversed != list_plan.is_reversed for query in queries):
+        raise TypeError(f"only lists of {entity.__name__} in the same direction can be merged")
+    if any(query.entity is not entity for query in queries):
+        raise TypeError("only lists of one entity can be merged")
+    plan = key_resolver.ledger.current[entity.__name__].plan
+    planner = _ListPlanner(key_resolver, instances, related_search, skip_from, plan, list_plan)
+    distinct = queries if len(queries) == 1 else dict.fromkeys(queries)  # a hash takes time
+    orders = {planner.add_list(query) for query in distinct}
+    if len(orders) > 1:
+        raise TypeError(f"only lists of {entity.__name__} with the same order can be merged")
+    return list_plan
+
+
+@dataclass(frozen=True)
+class _ListPlanner:
+    """Adds the lists of single queries to ``list_plan``. ``plan``: of their entity."""
 
     key_resolver: KeyResolver
     instances: InstanceChooser
     related_search: RelatedSearch
-    skip_from: int | None = None
+    skip_from: int | None
+    plan: EntityPlan
+    list_plan: ListPlan
 
-    def plan(self, queries: Sequence[ListQuery[Any]], limit: int) -> ListPlan:
-        """The lists of queries whose results are merged into one page.
-
-        Raises:
-            TypeError: the queries are of several entities, or their lists of different orders or
-                directions; or a list does not have the order that its range needs.
-            Invalid: there are over 100 lists, or a field does not accept a value.
-            BeingBuilt: no listing or search that answers a query includes all items yet.
-        """
-        if len(queries) > MAX_LISTS:
-            raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
-        entity = queries[0].entity
-        plan = self.key_resolver.ledger.current[entity.__name__].plan
-        list_plan = ListPlan(entity, limit, is_reversed=queries[0].is_reversed)
-        if list_plan.is_reversed:
-            list_plan.query_identity = ("reversed",)
-        if any(query.is_reversed != list_plan.is_reversed for query in queries):
-            raise TypeError(f"only lists of {entity.__name__} in the same direction can be merged")
-        if any(query.entity is not entity for query in queries):
-            raise TypeError("only lists of one entity can be merged")
-        orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(queries)}
-        if len(orders) > 1:
-            raise TypeError(f"only lists of {entity.__name__} with the same order can be merged")
-        return list_plan
-
-    def _plan_list(self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan) -> object:
-        """Add the lists of one query to ``list_plan``, and return their order.
+    def add_list(self, query: ListQuery[Any]) -> object:
+        """Add the lists of one query, and return their order.
 
         The order is only compared: lists can be merged if their orders are equal.
         """
-        list_plan.query_identity += (query.by, query.name)
+        plan = self.plan
+        self.list_plan.query_identity += (query.by, query.name)
         if query.window is not None:
-            list_plan.query_identity += (str(query.window),)
+            self.list_plan.query_identity += (str(query.window),)
         match query.by:
             case "partition" | "under":
-                sources = self._plan_partition(plan, query, list_plan)
+                sources = self._plan_partition(query)
             case "inverse":
-                sources = [self._plan_inverse(plan, query, list_plan)]
+                sources = [self._plan_inverse(query)]
             case "listing":
                 listing = self.instances.choose_listing(plan, query.name, skip_from=self.skip_from)
-                return self._plan_listing(plan, listing, query, list_plan)
+                return self._add_listing(listing, query)
             case "search":
                 search = self.instances.choose_search(plan, query.name, skip_from=self.skip_from)
-                return self._plan_search(plan, search, query, list_plan)
-        list_plan.collections += sources
-        list_plan.query_identity += tuple(source.partition for source in sources)
-        list_plan.query_identity += tuple(source.prefix for source in sources if source.prefix)
+                return self._add_search(search, query)
+        self.list_plan.collections += sources
+        self.list_plan.query_identity += tuple(source.partition for source in sources)
+        self.list_plan.query_identity += tuple(source.prefix for source in sources if source.prefix)
         return "partition" if query.by == "under" else query.by
 
-    def _plan_partition(
-        self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan
-    ) -> list[CollectionSource]:
+    def _plan_partition(self, query: ListQuery[Any]) -> list[CollectionSource]:
         """The shards of a collection, or of its items whose sort keys begin with given values."""
+        plan = self.plan
         names = plan.key.fields[: len(query.parts)]
         arguments = parse_arguments(query.entity, names, query.parts)
         texts = render_fields(plan, names, arguments)
@@ -174,7 +185,7 @@ class ListPlanner:
             prefix = keys.render(*sort_texts) if is_whole else keys.render_prefix(*sort_texts)
             check_key_length(names[-1], prefix, keys.check_sort)
         order = plan.key.sort[len(sort_texts) :]
-        bounds = self._compute_bounds(plan, query, order, list_plan, "" if is_whole else prefix)
+        bounds = self._compute_bounds(query, order, "" if is_whole else prefix)
         shards = self.key_resolver.resolve_shards(query.entity, plan, arguments)
         if shards is None:
             raise NotFound(f"no such collection of {plan.name}")
@@ -192,55 +203,47 @@ class ListPlanner:
         ]
 
     def _compute_bounds(
-        self,
-        plan: EntityPlan,
-        query: ListQuery[Any],
-        fields: Sequence[str],
-        list_plan: ListPlan,
-        head: str = "",
+        self, query: ListQuery[Any], fields: Sequence[str], head: str = ""
     ) -> KeyRange:
         """The sort keys in the range of a query, which its cursors are bound to, and its window."""
+        plan = self.plan
         bounds = compute_range(plan, query, fields, head)
         if query.has_range:
             end = "open" if bounds.is_open else ""
-            list_plan.query_identity += (keys.render("range", bounds.low, bounds.high, end),)
+            self.list_plan.query_identity += (keys.render("range", bounds.low, bounds.high, end),)
         return bounds.intersect(compute_window(plan, query, fields, self.related_search.now, head))
 
-    def _plan_inverse(
-        self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan
-    ) -> CollectionSource:
+    def _plan_inverse(self, query: ListQuery[Any]) -> CollectionSource:
         """The collection of an edge from its other end: a partition of GSI1."""
+        plan = self.plan
         arguments = parse_arguments(query.entity, plan.key.sort, query.parts)
         texts = render_fields(plan, plan.key.sort, arguments)
         partition = keys.render(self.key_resolver.tenant, plan.name, *texts)
         return CollectionSource(
             check_key_length(plan.key.sort[-1], partition, keys.check_partition),
             "GSI1",
-            range=self._compute_bounds(plan, query, plan.key.partition, list_plan),
+            range=self._compute_bounds(query, plan.key.partition),
         )
 
-    def _plan_listing(
-        self, plan: EntityPlan, listing: ListingPlan, query: ListQuery[Any], list_plan: ListPlan
-    ) -> object:
-        """Add the posting lists of one value of a listing; see `_plan_list`."""
+    def _add_listing(self, listing: ListingPlan, query: ListQuery[Any]) -> object:
+        """Add the posting lists of one value of a listing; see `add_list`."""
+        plan = self.plan
         parts = render_parts(query.entity, plan, listing.partition, query.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
-        bounds = self._compute_bounds(plan, query, listing.order, list_plan)
+        bounds = self._compute_bounds(query, listing.order)
         sharded_parts = [(parts, shard) for shard in range(listing.shards)]
         for partition in item_keys.render_listing_lists(
             self.key_resolver.tenant, plan, listing, sharded_parts
         ):
             partition_key = check_key_length(name, partition, keys.check_partition)
-            list_plan.cursors.append(PostingList(partition_key, range=bounds))
-        list_plan.predicates.append(ListingPredicate(listing, parts))
-        list_plan.copied_names.append(self.instances.list_copied_names(plan, listing))
-        list_plan.query_identity += (str(listing.since), *parts)
+            self.list_plan.cursors.append(PostingList(partition_key, range=bounds))
+        self.list_plan.predicates.append(ListingPredicate(listing, parts))
+        self.list_plan.copied_names.append(self.instances.list_copied_names(plan, listing))
+        self.list_plan.query_identity += (str(listing.since), *parts)
         return listing.order
 
-    def _plan_search(
-        self, plan: EntityPlan, search: SearchPlan, query: ListQuery[Any], list_plan: ListPlan
-    ) -> object:
-        """Add the posting lists that contain all matches of a keyword; see `_plan_list`.
+    def _add_search(self, search: SearchPlan, query: ListQuery[Any]) -> object:
+        """Add the posting lists that contain all matches of a keyword; see `add_list`.
 
         A keyword matches if its first term, the whole text, matches, or if all of its words do. So
         the lists of the first term are united with the intersection of those of the words.
@@ -253,58 +256,51 @@ class ListPlanner:
                 400 if error.malformed else 422, str(error), field=DEFAULT_PARAMETER
             ) from error
         related_matches = self.related_search.find_matching_ids(search, keyword)
-        list_plan.predicates.append(SearchPredicate(search, keyword, related_matches))
-        list_plan.query_identity += (str(search.since), str(keyword.lists_all))
+        self.list_plan.predicates.append(SearchPredicate(search, keyword, related_matches))
+        self.list_plan.query_identity += (str(search.since), str(keyword.lists_all))
         if keyword.lists_all:
-            list_plan.cursors += self._plan_gram(plan, search, Probe(EVERYTHING))
+            self.list_plan.cursors += self._plan_gram(search, Probe(EVERYTHING))
         cursors_by_term: list[list[PostingCursor]] = []
         for index, term in enumerate(keyword.terms):
-            list_plan.query_identity += ("", *term.meanings)
-            cursors_by_term.append(
-                self._plan_term(plan, search, term, index, related_matches, list_plan.limit)
-            )
+            self.list_plan.query_identity += ("", *term.meanings)
+            cursors_by_term.append(self._plan_term(search, term, index, related_matches))
         if cursors_by_term:
-            list_plan.cursors += cursors_by_term[0]
+            self.list_plan.cursors += cursors_by_term[0]
         if len(cursors_by_term) > 1:
             word_cursors = [union_of(cursors) for cursors in cursors_by_term[1:]]
-            list_plan.cursors.append(Intersection(word_cursors))
+            self.list_plan.cursors.append(Intersection(word_cursors))
         return item_keys.NEWEST
 
     def _plan_term(
-        self,
-        plan: EntityPlan,
-        search: SearchPlan,
-        term: Term,
-        index: int,
-        related_matches: Sequence[RelatedMatches],
-        limit: int,
+        self, search: SearchPlan, term: Term, index: int, related_matches: Sequence[RelatedMatches]
     ) -> list[PostingCursor]:
         """The lists that contain all matches of the term with this index in its keyword."""
         cursors: list[PostingCursor] = []
         for alternatives in term.compute_probes(grams.get_steps(search)):
-            choices = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
+            choices = [union_of(self._plan_gram(search, probe)) for probe in alternatives]
             cursors.append(choices[0] if len(choices) == 1 else SparsestOf(choices))
         for through, related in zip(search.through, related_matches, strict=True):
             ids = related.ids_by_term[index]
             if not ids:
                 continue
-            related_cursors = self._plan_related(plan, through, ids, limit)
+            related_cursors = self._plan_related(through, ids)
             if related_cursors is None:  # checking every item costs less, or is the only way
-                return self._plan_gram(plan, search, Probe(EVERYTHING), certain=False)
+                return self._plan_gram(search, Probe(EVERYTHING), certain=False)
             cursors += related_cursors
         return cursors
 
     def _plan_related(
-        self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
+        self, through: ThroughPlan, ids: frozenset[str]
     ) -> list[PostingCursor] | None:
         """The lists of the items that refer to these ids; None if all items should be checked."""
-        listing = self.instances.find_related_listing(plan, through)
+        listing = self.instances.find_related_listing(self.plan, through)
         if listing is None:
             return None
-        return self.related_search.build_cursors(plan, through, listing, ids, limit)
+        limit = self.list_plan.limit
+        return self.related_search.build_cursors(self.plan, through, listing, ids, limit)
 
     def _plan_gram(
-        self, plan: EntityPlan, search: SearchPlan, probe: Probe, *, certain: bool = True
+        self, search: SearchPlan, probe: Probe, *, certain: bool = True
     ) -> list[PostingCursor]:
         """The lists of one gram, one for each shard. ``certain``: each of their rows is a match."""
         shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
@@ -312,6 +308,6 @@ class ListPlanner:
         return [
             PostingList(partition, probe.rest, certain, mark=probe.mark, inside=probe.inside)
             for partition in item_keys.render_gram_lists(
-                self.key_resolver.tenant, plan, search, sharded_grams
+                self.key_resolver.tenant, self.plan, search, sharded_grams
             )
         ]

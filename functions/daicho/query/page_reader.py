@@ -16,7 +16,7 @@ from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.list_planner import ListPlan, ListPlanner
+from daicho.query.list_planner import ListPlan, plan_lists
 from daicho.query.paging import CursorBinding, CursorPosition, resolve_cursor
 from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
@@ -70,9 +70,9 @@ class PageReader:
         )
         list_plan, binding, start = self._plan_page(queries, limit, cursor, related_search)
         if list_plan.collections:
-            listed_images, end = CollectionReader(resolver.table, now).read_page(
-                list_plan.collections, start, limit, forward=not list_plan.is_reversed
-            )
+            forward, sources = not list_plan.is_reversed, list_plan.collections
+            reader = CollectionReader(resolver.table, now, sources, start, limit, forward)
+            listed_images, end = reader.read_page()
             return self.history.read_whole(listed_images), binding.write_cursor(end)
         images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)
@@ -89,11 +89,11 @@ class PageReader:
             raise TypeError("a page needs at least one list")
 
         def bind(skip_from: int | None) -> tuple[ListPlan, CursorBinding]:
-            planner = ListPlanner(self.key_resolver, self.instances, related_search, skip_from)
-            list_plan = planner.plan(queries, limit)
+            tools = (self.key_resolver, self.instances, related_search)
+            list_plan = plan_lists(*tools, queries, limit, skip_from)
             return list_plan, CursorBinding(self.key_resolver.tenant, list_plan.query_identity)
 
-        entity, names = queries[0].entity.__name__, (query.name for query in queries)
+        entity, names = queries[0].entity.__name__, [query.name for query in queries]
         return resolve_cursor(cursor, bind, self.instances, entity, names)
 
     def _read_postings(

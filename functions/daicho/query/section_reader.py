@@ -54,94 +54,91 @@ class SectionsRead:
         return {name: json.loads(section.text) for name, section in self.sections.items()}
 
 
-@dataclass(frozen=True)
-class SectionReader:
-    """Reads the sections of heads."""
+def read_document(table: Table, head: Image, entity: str) -> SectionsRead | Image | None:
+    """A document as it was at one moment; its head alone if that still contains the sections.
 
-    table: Table
+    None if it was deleted meanwhile.
 
-    def read_document(self, head: Image, entity: str) -> SectionsRead | Image | None:
-        """A document as it was at one moment; its head alone if that still contains the sections.
+    Raises:
+        ThrottledError: the document has changed all the time, for 8 seconds.
+    """
+    key, now = get_key(head), head
+    partition = render_sections_partition(key, entity)
+    for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
+        manifest = Manifest.from_image(now)
+        if manifest is None:
+            return now
+        items = dict(_read_items(table, partition, keys.render_prefix(manifest.epoch)))
+        newest, exact = _catch_up(table, partition, now, items)
+        if exact and newest is not None:
+            latest = Manifest.from_image(newest)
+            return SectionsRead(newest, latest or manifest, join_pieces(items.values()))
+        if newest is None:
+            return None
+        now = newest
+    raise ThrottledError(f"{key} changes all the time")
 
-        None if it was deleted meanwhile.
 
-        Raises:
-            ThrottledError: the document has changed all the time, for 8 seconds.
-        """
-        key, now = get_key(head), head
-        partition = render_sections_partition(key, entity)
-        for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
-            manifest = Manifest.from_image(now)
-            if manifest is None:
-                return now
-            items = dict(self._read_items(partition, keys.render_prefix(manifest.epoch)))
-            newest, exact = self._catch_up(partition, now, items)
-            if exact and newest is not None:
-                latest = Manifest.from_image(newest)
-                return SectionsRead(newest, latest or manifest, join_pieces(items.values()))
-            if newest is None:
-                return None
-            now = newest
-        raise ThrottledError(f"{key} changes all the time")
+def read_stored_section(
+    table: Table, head: Image, entity: str, name: str
+) -> tuple[Image, Section | None] | None:
+    """One section, or None if it does not exist, with its head; None without a head.
 
-    def read_section(
-        self, head: Image, entity: str, name: str
-    ) -> tuple[Image, Section | None] | None:
-        """One section, or None if it does not exist, with its head; None without a head.
+    The manifest of that head must not be None.
+    """
+    key, now = get_key(head), head
+    partition = render_sections_partition(key, entity)
+    for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
+        manifest = Manifest.from_image(now)
+        if manifest is None:
+            return now, None
+        place = render_section_key(partition, manifest.epoch, name)
+        items, is_torn = (item for _, item in _read_items(table, partition, place.sk)), False
+        try:
+            section = join_pieces(items).get(name)
+        except TornError:
+            section, is_torn = None, True
+        if section is not None:
+            return now, section
+        # The section does not exist, or its items were replaced after the read of the head.
+        newest = table.get(key, consistent=True)
+        if newest is None:
+            return None
+        if not is_torn and _read_epoch(newest) == manifest.epoch:
+            return newest, None
+        now = newest
+    raise ThrottledError(f"{key} changes all the time")
 
-        The manifest of that head must not be None.
-        """
-        key, now = get_key(head), head
-        partition = render_sections_partition(key, entity)
-        for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
-            manifest = Manifest.from_image(now)
-            if manifest is None:
-                return now, None
+
+def _catch_up(
+    table: Table, partition: str, head: Image, items: dict[ItemKey, Image]
+) -> tuple[Image | None, bool]:
+    """Update ``items``, read after ``head``, to a newer head; False if that is impossible."""
+    key, version = get_key(head), get_version(head)
+    newest: Image | None = head
+    for _ in range(MAX_CATCH_UPS):
+        newest = table.get(key, consistent=True)
+        manifest = None if newest is None else Manifest.from_image(newest)
+        if newest is None or manifest is None or manifest.epoch != _read_epoch(head):
+            return newest, False
+        changed = manifest.list_changed_since(version)
+        if changed is None:
+            return newest, False
+        if not changed:
+            return newest, True
+        version = get_version(newest)
+        for name in changed:
             place = render_section_key(partition, manifest.epoch, name)
-            items, is_torn = (item for _, item in self._read_items(partition, place.sk)), False
-            try:
-                section = join_pieces(items).get(name)
-            except TornError:
-                section, is_torn = None, True
-            if section is not None:
-                return now, section
-            # The section does not exist, or its items were replaced after the read of the head.
-            newest = self.table.get(key, consistent=True)
-            if newest is None:
-                return None
-            if not is_torn and _read_epoch(newest) == manifest.epoch:
-                return newest, None
-            now = newest
-        raise ThrottledError(f"{key} changes all the time")
+            for old in [piece_key for piece_key in items if piece_key.sk.startswith(place.sk)]:
+                del items[old]
+            items.update(_read_items(table, partition, place.sk))
+    return newest, False
 
-    def _catch_up(
-        self, partition: str, head: Image, items: dict[ItemKey, Image]
-    ) -> tuple[Image | None, bool]:
-        """Update ``items``, read after ``head``, to a newer head; False if that is impossible."""
-        key, version = get_key(head), get_version(head)
-        newest: Image | None = head
-        for _ in range(MAX_CATCH_UPS):
-            newest = self.table.get(key, consistent=True)
-            manifest = None if newest is None else Manifest.from_image(newest)
-            if newest is None or manifest is None or manifest.epoch != _read_epoch(head):
-                return newest, False
-            changed = manifest.list_changed_since(version)
-            if changed is None:
-                return newest, False
-            if not changed:
-                return newest, True
-            version = get_version(newest)
-            for name in changed:
-                place = render_section_key(partition, manifest.epoch, name)
-                for old in [piece_key for piece_key in items if piece_key.sk.startswith(place.sk)]:
-                    del items[old]
-                items.update(self._read_items(partition, place.sk))
-        return newest, False
 
-    def _read_items(self, partition: str, prefix: str) -> Iterator[tuple[ItemKey, Image]]:
-        for page in self.table.query_pages(Query(partition, prefix=prefix, consistent=True)):
-            for item in page.items:
-                yield get_key(item), item
+def _read_items(table: Table, partition: str, prefix: str) -> Iterator[tuple[ItemKey, Image]]:
+    for page in table.query_pages(Query(partition, prefix=prefix, consistent=True)):
+        for item in page.items:
+            yield get_key(item), item
 
 
 def _read_epoch(head: Image) -> str:

@@ -11,21 +11,21 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from daicho.declare.entity import Entity
-from daicho.declare.queries import TotalQuery
-from daicho.declare.results import Score
+from daicho.declare.queries import RankingQuery, TotalQuery
+from daicho.declare.results import FieldFigures, Score
 from daicho.declare.rules.declared_places import list_declared_places
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
-from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Part
 from daicho.query.figures.field_figures import Extremes, build_figures, read_extremes
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.requests import Query
 from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
@@ -93,80 +93,77 @@ class TallyGroup:
         )
 
 
+def resolve_group(
+    instances: InstanceChooser,
+    tenant: str,
+    query: TotalQuery | RankingQuery,
+    *,
+    ranked: bool = False,
+    skip_from: int | None = None,
+) -> TallyGroup:
+    """The tallies of a declaration within the values of a query.
+
+    ``ranked``: of an instance that has a ranking. ``skip_from``: rather of the instance that
+    retires than of one of this generation or later, because a cursor may be of it.
+
+    Raises:
+        Invalid: names the value that its field does not accept.
+        BeingBuilt: no instance of the aggregate includes all items yet.
+    """
+    entity, name = query.entity, query.aggregate
+    current = instances.ledger.current_generation(entity.__name__).plan
+    counter = next(
+        (declaration for declaration in current.counters if declaration.name == name), None
+    )
+    aggregate = (
+        instances.choose_aggregate(current, name, ranked=ranked, skip_from=skip_from)
+        if counter is None
+        else counter.tally
+    )
+    texts = render_parts(entity, current, aggregate.within, query.within)
+    declared = list_declared_places(entity)
+    places = {name: each.places for name, each in declared.items()}
+    own = places.get(aggregate.field or "", 0)
+    return TallyGroup(tenant, current, aggregate, texts, counter, own, places)
+
+
 @dataclass(frozen=True)
 class Totals:
-    """Reads a tenant's tallies."""
+    """Reads the tallies of a group. ``item_cache``: of the function instance."""
 
     table: Table
-    ledger: Ledger
-    instances: InstanceChooser
-    tenant: str
+    item_cache: ItemCache
+    group: TallyGroup
 
-    def resolve_group(
-        self,
-        entity: type[Entity],
-        name: str,
-        within: Sequence[Any],
-        *,
-        ranked: bool = False,
-        skip_from: int | None = None,
-    ) -> TallyGroup:
-        """The tallies of a declaration within some values.
-
-        ``ranked``: of an instance that has a ranking. ``skip_from``: rather of the instance that
-        retires than of one of this generation or later, because a cursor may be of it.
-
-        Raises:
-            Invalid: names the value that its field does not accept.
-            BeingBuilt: no instance of the aggregate includes all items yet.
-        """
-        current = self.ledger.current_generation(entity.__name__).plan
-        counter = next(
-            (declaration for declaration in current.counters if declaration.name == name), None
-        )
-        aggregate = (
-            self.instances.choose_aggregate(current, name, ranked=ranked, skip_from=skip_from)
-            if counter is None
-            else counter.tally
-        )
-        texts = render_parts(entity, current, aggregate.within, tuple(within))
-        declared = list_declared_places(entity)
-        places = {name: each.places for name, each in declared.items()}
-        own = places.get(aggregate.field or "", 0)
-        return TallyGroup(self.tenant, current, aggregate, texts, counter, own, places)
-
-    def read_as_of(self, group: TallyGroup, *, live: bool) -> dt.datetime | None:
+    def read_as_of(self, *, live: bool) -> dt.datetime | None:
         """The stream time up to which the figures of a group include everything (rule 55).
 
         It is read before the figures: they are as new, or newer. None if it is unknown, and for a
         fast counter, whose votes are no stream records. ``live``: for sums of slots. Extremes are
         read from an index, which is as new as rolled-up totals.
         """
-        if group.counter is not None:
+        if self.group.counter is not None:
             return None
-        is_rolled_up = not live or group.aggregate.has_rows
-        return read_as_of(self.table, self.instances.item_cache, rolled_up=is_rolled_up)
+        is_rolled_up = not live or self.group.aggregate.has_rows
+        return read_as_of(self.table, self.item_cache, rolled_up=is_rolled_up)
 
-    def read_score(
-        self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
-    ) -> Score:
+    def read_score(self, by: tuple[str, ...], amount: Amount | None, *, ranked: bool) -> Score:
         """One member's score. If nothing was counted, it is zero and has no rank.
 
         ``amount`` is the live sum; None for the total of the last roll-up.
         """
         live = amount is not None
         if amount is None:
-            amount = read_rolled_up_amount(self.table, group.render_tally(by))
+            amount = read_rolled_up_amount(self.table, self.group.render_tally(by))
         has_rank = ranked and amount.items > 0
-        rank = self._count_rank(group, by, amount, live=live) if has_rank else None
+        rank = self._count_rank(by, amount, live=live) if has_rank else None
         beyond = MAX_RANKS if has_rank and rank is None else None
-        total = to_plain_total(amount.total, group.places)
-        extremes = self._read_extremes(group, by, amount)
-        figures = build_figures(group.aggregate, amount, extremes, group.places_by_field)
+        total = to_plain_total(amount.total, self.group.places)
+        figures = self._read_figures(by, amount)
         return Score(by, amount.items, total, rank, beyond, figures)
 
     def read_top(
-        self, group: TallyGroup, start: CursorPosition | None, limit: int
+        self, start: CursorPosition | None, limit: int
     ) -> tuple[list[Score], CursorPosition | None]:
         """A page of the ranking of the last roll-up, highest first, ties by id.
 
@@ -176,25 +173,24 @@ class Totals:
         previous_rank = 0 if start is None else start.list
         scores: list[Score] = []
         last = start
-        for row in self._read_ranked(group, start, limit + 1):
+        for row in self._read_ranked(start, limit + 1):
             if len(scores) == limit:
                 return scores, last
             order = row[f"{INDEX}SK"]["S"]
-            total = to_plain_total(attributes.parse_number(row["total"]["N"]), group.places)
+            total = to_plain_total(attributes.parse_number(row["total"]["N"]), self.group.places)
             rank = previous_rank + len(scores) + 1
-            item_count = int(total) if group.aggregate.measure == "count" else 0
+            item_count = int(total) if self.group.aggregate.measure == "count" else 0
             scores.append(Score(_parse_group(order), item_count, total, rank))
             last = CursorPosition(order, rank)
         return scores, None
 
-    def read_amounts(
-        self, group: TallyGroup, scores: Sequence[Score]
-    ) -> dict[tuple[str, ...], Amount]:
+    def read_amounts(self, scores: Sequence[Score]) -> dict[tuple[str, ...], Amount]:
         """The amounts of the last roll-up of a page of a ranking, by member; half a unit each.
 
         None are read if the ranking has all there is: its index projects the total alone, which for
         a count is the number of items too.
         """
+        group = self.group
         if not scores or (group.aggregate.measure == "count" and not group.aggregate.figures):
             return {}
         totals = {
@@ -205,7 +201,6 @@ class Totals:
 
     def complete_scores(
         self,
-        group: TallyGroup,
         scores: Sequence[Score],
         amounts: Mapping[tuple[str, ...], Amount],
         parallelism: int,
@@ -218,27 +213,23 @@ class Totals:
         if not amounts:
             return [*scores]
         with ThreadPoolExecutor(parallelism) as pool:
-            return [*pool.map(lambda score: self._complete(group, score, amounts), scores)]
+            return [*pool.map(lambda score: self._complete(score, amounts), scores)]
 
-    def _complete(
-        self, group: TallyGroup, score: Score, amounts: Mapping[tuple[str, ...], Amount]
-    ) -> Score:
+    def _complete(self, score: Score, amounts: Mapping[tuple[str, ...], Amount]) -> Score:
         amount = amounts[score.by]
-        extremes = self._read_extremes(group, score.by, amount)
-        figures = build_figures(group.aggregate, amount, extremes, group.places_by_field)
-        items = score.items if group.aggregate.measure == "count" else amount.items
+        figures = self._read_figures(score.by, amount)
+        items = score.items if self.group.aggregate.measure == "count" else amount.items
         return replace(score, items=items, figures=figures)
 
-    def _read_extremes(
-        self, group: TallyGroup, by: tuple[str, ...], amount: Amount
-    ) -> dict[str, Extremes]:
-        """The smallest and largest values of one member; none if it has no items."""
-        if amount.items <= 0 or not group.aggregate.has_rows:
-            return {}
-        parts = (*group.within, *by)
-        return read_extremes(self.table, self.tenant, group.plan, group.aggregate, parts)
+    def _read_figures(self, by: tuple[str, ...], amount: Amount) -> Mapping[str, FieldFigures]:
+        """The further figures of one member; nothing has an extreme if it has no items."""
+        group, extremes = self.group, dict[str, Extremes]()
+        if amount.items > 0 and group.aggregate.has_rows:
+            parts = (*group.within, *by)
+            extremes = read_extremes(self.table, group.tenant, group.plan, group.aggregate, parts)
+        return build_figures(group.aggregate, amount, extremes, group.places_by_field)
 
-    def read_members_live(self, group: TallyGroup) -> dict[tuple[str, ...], Amount]:
+    def read_members_live(self) -> dict[tuple[str, ...], Amount]:
         """Every member of a ranking, with its current sum.
 
         The members come from the ranking of the last roll-up. It does not contain a member that was
@@ -247,17 +238,14 @@ class Totals:
         Raises:
             Invalid: there are over 100 members.
         """
-        rows = list(
-            islice(self._read_ranked(group, None, MAX_LIVE_GROUPS + 1), MAX_LIVE_GROUPS + 1)
-        )
+        rows = list(islice(self._read_ranked(None, MAX_LIVE_GROUPS + 1), MAX_LIVE_GROUPS + 1))
         if len(rows) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
         members = {_parse_group(row[f"{INDEX}SK"]["S"]) for row in rows}
-        return {by: read_live_amount(self.table, group.render_tally(by)) for by in members}
+        return {by: read_live_amount(self.table, self.group.render_tally(by)) for by in members}
 
-    @staticmethod
     def rank_amounts(
-        group: TallyGroup,
+        self,
         amounts: Mapping[tuple[str, ...], Amount],
         start: CursorPosition | None,
         limit: int,
@@ -269,7 +257,7 @@ class Totals:
         scores = [
             (order, Score(by, amounts[by].items, total, rank))
             for rank, (order, by) in enumerate(ranked, 1)
-            for total in (to_plain_total(amounts[by].total, group.places),)
+            for total in (to_plain_total(amounts[by].total, self.group.places),)
         ]
         following = [entry for entry in scores if start is None or entry[0] > start.order]
         page = [score for _, score in following[:limit]]
@@ -277,11 +265,10 @@ class Totals:
             return page, CursorPosition(following[limit - 1][0], limit)
         return page, None
 
-    def _read_ranked(
-        self, group: TallyGroup, start: CursorPosition | None, count: int
-    ) -> Iterator[Image]:
+    def _read_ranked(self, start: CursorPosition | None, count: int) -> Iterator[Image]:
         """Rows of the ranking after ``start``, its shards merged; each query is for ``count``."""
-        lists = [self._read_shard(partition, start, count) for partition in group.list_rankings]
+        partitions = self.group.list_rankings
+        lists = [self._read_shard(partition, start, count) for partition in partitions]
         return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
 
     def _read_shard(
@@ -296,17 +283,15 @@ class Totals:
                 if start is None or row[f"{INDEX}SK"]["S"] > start.order:
                     yield row
 
-    def _count_rank(
-        self, group: TallyGroup, by: tuple[str, ...], amount: Amount, *, live: bool
-    ) -> int | None:
+    def _count_rank(self, by: tuple[str, ...], amount: Amount, *, live: bool) -> int | None:
         """The rank from 1: counts the members ahead; None if 10,000 are ahead."""
         own = render_order(amount, by)
         ahead = 0
         if live:
             # The index has the score of the last roll-up: a member is not ahead of itself.
-            last = read_rolled_up_amount(self.table, group.render_tally(by))
+            last = read_rolled_up_amount(self.table, self.group.render_tally(by))
             ahead = -1 if last.items > 0 and render_order(last, by) < own else 0
-        for partition in group.list_rankings:
+        for partition in self.group.list_rankings:
             query = Query(partition, INDEX, below=own, limit=MAX_RANKS, count_only=True)
             for page in self.table.query_pages(query):
                 ahead += page.count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,8 +88,9 @@ class VersionHistory:
             identity += (str(query.is_reversed), bounds.low, bounds.high)
         binding = CursorBinding(self.key_resolver.tenant, identity)
         start = binding.read_cursor(cursor)
-        read = self._read_rising if query.is_reversed else self._read_falling
-        images, end = read(ref.entity, base, bounds, start, PageBuffer(limit))
+        images, end = self._fill_page(
+            ref.entity, base, bounds, start, PageBuffer(limit), forward=query.is_reversed
+        )
         if start is None and end is None and not images:
             self._check_range_of_existing(ref, base, query)
         readable = [image for image in images if self.access.may_read(ref.entity, image)]
@@ -107,7 +108,9 @@ class VersionHistory:
         """
         newest: Sequence[Image] = ()
         if query.has_range:
-            newest, _ = self._read_falling(ref.entity, base, EVERY_KEY, None, PageBuffer(1))
+            newest, _ = self._fill_page(
+                ref.entity, base, EVERY_KEY, None, PageBuffer(1), forward=False
+            )
         if not any(self.access.may_read(ref.entity, image) for image in newest):
             raise build_not_found(ref)
 
@@ -187,77 +190,64 @@ class VersionHistory:
             name, base.pk, lambda _: versions.render_history_partition(base, entity.__name__)
         )
 
-    def _read_falling(
-        self,
-        entity: type[Entity],
-        base: ItemKey,
-        bounds: KeyRange,
-        start: CursorPosition | None,
-        buffer: PageBuffer,
-    ) -> CollectionPage:
-        """Versions below ``start``, newest first."""
-        first = self._find_unkept(entity, base, bounds) if start is None else None
-        last_decided = start
-        if first is not None and buffer.add_image(first):
-            last_decided = CursorPosition(versions.render_version_number(get_version(first)))
-        if last_decided is not None:
-            bounds = bounds.intersect(KeyRange(high=last_decided.order, is_open=True))
-        partition = versions.render_history_partition(base, entity.__name__)
-        return self._fill_page(buffer, partition, bounds, last_decided, forward=False)
-
-    def _read_rising(
-        self,
-        entity: type[Entity],
-        base: ItemKey,
-        bounds: KeyRange,
-        start: CursorPosition | None,
-        buffer: PageBuffer,
-    ) -> CollectionPage:
-        """Versions above ``start``, oldest first."""
-        if start is not None:
-            bounds = bounds.intersect(KeyRange(low=start.order))
-        partition = versions.render_history_partition(base, entity.__name__)
-        images, end = self._fill_page(buffer, partition, bounds, start, forward=True)
-        last = self._find_unkept(entity, base, bounds) if end is None else None
-        if last is None:
-            return images, end
-        number = versions.render_version_number(get_version(last))
-        if start is not None and start.order >= number:
-            return images, None
-        if buffer.is_full or not buffer.add_image(last):
-            return images, CursorPosition(images[-1]["SK"]["S"])
-        return images, None
-
     def _fill_page(
         self,
-        buffer: PageBuffer,
-        partition: str,
+        entity: type[Entity],
+        base: ItemKey,
         bounds: KeyRange,
-        last_decided: CursorPosition | None,
+        start: CursorPosition | None,
+        buffer: PageBuffer,
         *,
         forward: bool,
     ) -> CollectionPage:
-        """Add the versions in a range, besides the last decided one, until the page is full."""
-        if bounds.is_empty:
-            return buffer.images, None
-        query = Query(partition, forward=forward, limit=buffer.limit + 1, consistent=True)
-        if bounds.is_open and not bounds.low:
-            query = replace(query, below=bounds.high)
-        else:
-            query = replace(query, low=bounds.low or None, high=bounds.high or None)
-        examined = 0
-        for page in self.table.query_pages(query):
-            for image in page.items:
-                position = CursorPosition(image["SK"]["S"])
-                if position == last_decided or not bounds.contains(position.order):
-                    continue
-                examined += 1
-                if buffer.is_full or examined > MAX_ROWS:
-                    return buffer.images, last_decided
-                if not versions.is_marker(image) and not buffer.add_image(image):
-                    return buffer.images, last_decided
-                last_decided = position
+        """The versions behind ``start``, oldest first if ``forward``, until the page is full."""
+        last_decided = start
+        all_versions = self._list_versions(entity, base, bounds, start, buffer.limit, forward)
+        for examined, image in enumerate(all_versions):
+            if buffer.is_full or examined == MAX_ROWS:
+                return buffer.images, last_decided
+            if not versions.is_marker(image) and not buffer.add_image(image):
+                return buffer.images, last_decided
+            last_decided = CursorPosition(versions.render_version_number(get_version(image)))
         return buffer.images, None
+
+    def _list_versions(
+        self,
+        entity: type[Entity],
+        base: ItemKey,
+        bounds: KeyRange,
+        start: CursorPosition | None,
+        limit: int,
+        forward: bool,
+    ) -> Iterator[Image]:
+        """The versions and marks in a range behind ``start``, in order.
+
+        The number of a current item without a version item is the highest.
+        """
+        if not forward and start is None and (unkept := self._find_unkept(entity, base, bounds)):
+            yield unkept
+        partition = versions.render_history_partition(base, entity.__name__)
+        query = Query(partition, forward=forward, limit=limit + 1, consistent=True)
+        rest = bounds
+        if start is not None:
+            undecided = (
+                KeyRange(low=start.order) if forward else KeyRange(high=start.order, is_open=True)
+            )
+            rest = bounds.intersect(undecided)
+        if rest.is_open and not rest.low:
+            query = replace(query, below=rest.high)
+        else:
+            query = replace(query, low=rest.low or None, high=rest.high or None)
+        for page in self.table.query_pages(query) if not rest.is_empty else ():
+            for image in page.items:
+                order = image["SK"]["S"]
+                if rest.contains(order) and (start is None or order != start.order):
+                    yield image
+        unkept = self._find_unkept(entity, base, bounds) if forward else None
+        if unkept is not None:
+            number = versions.render_version_number(get_version(unkept))
+            if start is None or start.order < number:
+                yield unkept
 
     def _find_unkept(
         self, entity: type[Entity], base: ItemKey, bounds: KeyRange = EVERY_KEY

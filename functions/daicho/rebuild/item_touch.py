@@ -18,6 +18,7 @@ from dataclasses import replace
 from daicho.errors import ContendedError, TransactionFailedError
 from daicho.layout import reservations
 from daicho.layout.base_item import is_expired
+from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed, mark_dismissed
 from daicho.layout.expiry import EXPIRY, build_touched_expiry, has_older_retention
 from daicho.layout.migrations import list_pending, migrate_image
 from daicho.layout.reservations import ReservedValueError, render_owner
@@ -158,12 +159,25 @@ class Touch:
 def plan_touch(ledger: Ledger, image: Image, generation: int, now: dt.datetime) -> Touch:
     """The touch that gives an item a newer generation, with what that generation changes in it.
 
+    A dismissed item stays dismissed only if the generation cannot derive it (rule 56).
+
     Raises:
         ObstacleError: the generation cannot derive the item, a migration fails or is not pure, or
             the item would be too large.
     """
+    try:
+        return _plan_touch(ledger, image, generation, now)
+    except ObstacleError:
+        if not is_dismissed(image):
+            raise
+    new = mark_dismissed({**image, "gen": attributes.to_value(generation)})
+    return Touch(build_exact_touch(image, new), now, units=estimate_units(new))
+
+
+def _plan_touch(ledger: Ledger, image: Image, generation: int, now: dt.datetime) -> Touch:
     plan = ledger.find_plan(image["type"]["S"], generation)
     new = compute_touched(ledger, image, generation=Generation(generation, plan), now=now)
+    is_marked = new.pop(DISMISSED_MARK, None) is not None
     obstacle = find_obstacle(plan, new)
     if obstacle is not None:
         raise ObstacleError(obstacle)
@@ -176,7 +190,7 @@ def plan_touch(ledger: Ledger, image: Image, generation: int, now: dt.datetime) 
         units += len(removed) + sum(estimate_units(each.put.item) for each in reserved)
         units *= 2
     # Code of an older generation may give the item a value meanwhile, and would not reserve it.
-    is_plain = owns_all and not reserved and not removed
+    is_plain = owns_all and not reserved and not removed and not is_marked
     is_plain = is_plain and not _depends_on_image(ledger, plan, image, generation)
     update = build_touch(image, generation) if is_plain else build_exact_touch(image, new)
     end = attributes.get_integer(image, "ttl") if image.get("ttl") != new.get("ttl") else None

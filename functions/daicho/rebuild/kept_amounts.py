@@ -19,6 +19,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.layout.backfill_state import BackfillState, is_complete
+from daicho.layout.dismissals import is_dismissed
 from daicho.layout.migrations import migrate_image
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, RetiringPlan
 from daicho.storage import keys
@@ -50,8 +51,8 @@ def render_marker_partition(entity: str, instance: str) -> str:
 
 def list_incomplete_kept(state: BackfillState, ledger: Ledger) -> frozenset[Instance]:
     """The aggregates that count expired items and lack items in the table of this stage."""
-    newest = ledger.newest_generation(state.entity).plan
-    kept = ((each.name, each.since) for each in newest.derived_aggregates if _keeps(each.on_expiry))
+    aggregates = ledger.newest_generation(state.entity).plan.derived_aggregates
+    kept = {(each.name, each.since) for each in aggregates if each.on_expiry == "keep"}
     return frozenset(instance for instance in kept if not is_complete(instance, state, ledger))
 
 
@@ -71,7 +72,7 @@ def select_lacking_rows(
 ) -> dict[str, ArchivedRow]:
     """The rows whose own generation lacks any of the instances, by their sequence numbers.
 
-    A row without a generation is left out: no code ever counts such an item.
+    A row without a generation is left out: no code ever counts such an item. So is a dismissed one.
 
     Raises:
         NewerGenerationError: this code has an older lock file than the code that wrote a row.
@@ -79,7 +80,9 @@ def select_lacking_rows(
     return {
         row.seq: row
         for row in rows
-        if row.gen is not None and _list_lacking(row.entity, row.gen, instances, ledger)
+        if row.gen is not None
+        and not is_dismissed(row.item)
+        and _list_lacking(row.entity, row.gen, instances, ledger)
     }
 
 
@@ -143,7 +146,3 @@ def _narrow(plan: EntityPlan, instances: Collection[Instance]) -> EntityPlan:
     """The plan with these aggregates alone: no other one is counted, or may fail."""
     chosen = tuple(each for each in plan.derived_aggregates if (each.name, each.since) in instances)
     return replace(plan, aggregates=chosen, retiring=RetiringPlan())
-
-
-def _keeps(on_expiry: str) -> bool:
-    return on_expiry == "keep"

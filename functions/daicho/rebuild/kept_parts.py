@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 
 from daicho.archive.object_format import CorruptObjectError
@@ -50,7 +50,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Update, Write
-from daicho.storage.table import BatchGetResult
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.tally import slots
 
@@ -77,10 +76,19 @@ class FillReport:
 
 @dataclass(frozen=True)
 class KeptParts:
-    """Completes kept parts on one table. ``written`` limits write units a second."""
+    """Completes kept parts on one table, in one step of a rebuild.
+
+    ``retry_budget``: the time of the step. ``written`` limits write units a second.
+    """
 
     on: TableDependencies
+    retry_budget: RetryBudget
     written: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+
+    @cached_property
+    def _closed(self) -> ItemCache:
+        """Marks of closed tenants. Threads share it."""
+        return ItemCache(self.on.now)
 
     @property
     def watcher(self) -> HeartbeatWatcher:
@@ -117,7 +125,7 @@ class KeptParts:
         return {entity: instances for entity, instances in filled.items() if instances}
 
     def fill(
-        self, filled: Mapping[str, frozenset[Instance]], position: str, retry_budget: RetryBudget
+        self, filled: Mapping[str, frozenset[Instance]], position: str
     ) -> Iterator[FillReport]:
         """Add archived rows to instances, as many objects as there is time for.
 
@@ -133,11 +141,10 @@ class KeptParts:
             raise StoreError("the stack has no archive to read")
         if filled and archive is not None:
             objects = archive.list_selected(Selection(tuple(sorted(filled))), behind=position)
-            closed = ItemCache(self.on.now)
             map_all = make_mapper(self.on.parallelism)
-            add = partial(self._add_object, archive, filled, closed, retry_budget)
+            add = partial(self._add_object, archive, filled)
             while window := list(islice(objects, self.on.parallelism)):
-                if not retry_budget.has_time_left:
+                if not self.retry_budget.has_time_left:
                     return
                 report = FillReport(position)
                 for info, result in zip(window, list(map_all(add, window)), strict=True):
@@ -155,8 +162,6 @@ class KeptParts:
         self,
         archive: ArchiveReader,
         filled: Mapping[str, frozenset[Instance]],
-        closed: ItemCache,
-        retry_budget: RetryBudget,
         info: StoredObjectInfo,
     ) -> RowAmounts | CorruptObjectError:
         entity, name = info.entity, info.name
@@ -166,18 +171,16 @@ class KeptParts:
             return error
         instances = filled[entity]
         lacking = select_lacking_rows(rows, instances, self.on.ledger)
-        restored = self._read_restored(lacking, retry_budget)
+        restored = self._read_restored(lacking)
         plan = self.on.ledger.newest_generation(entity).plan
         sums = sum_rows(lacking, restored, plan, instances, self.on.ledger)
         for instance, amounts in sums.amounts.items():
             if amounts:
                 key = build_marker_key(entity, instance, name)
-                self._add_amounts(key, amounts, closed, retry_budget)
+                self._add_amounts(key, amounts)
         return sums
 
-    def _read_restored(
-        self, rows: Mapping[str, ArchivedRow], retry_budget: RetryBudget
-    ) -> dict[str, int]:
+    def _read_restored(self, rows: Mapping[str, ArchivedRow]) -> dict[str, int]:
         """The generation of the image that the first restore of each restored row wrote.
 
         The record of a row keeps it. No restore writes an older generation any more, so a record
@@ -190,7 +193,7 @@ class KeptParts:
         keys_left = iter(record_keys)
         while chunk := list(islice(keys_left, RECORDS_PER_REQUEST)):
             self.on.read.wait(len(chunk))
-            records = retry(partial(self._read_records, chunk), retry_budget)
+            records = retry(partial(self._read_records, chunk), self.retry_budget)
             restored |= {
                 record_keys[key]: attributes.get_integer(record, "gen") or 0
                 for key, record in records.items()
@@ -198,26 +201,19 @@ class KeptParts:
         return restored
 
     def _read_records(self, chunk: Collection[ItemKey]) -> Mapping[ItemKey, Image]:
-        result: BatchGetResult = self.on.store.batch_get(chunk, consistent=True)
-        return result.require_all()
+        return self.on.store.batch_get(chunk, consistent=True).require_all()
 
-    def _add_amounts(
-        self,
-        marker: ItemKey,
-        amounts: Mapping[str, Amount],
-        closed: ItemCache,
-        retry_budget: RetryBudget,
-    ) -> None:
+    def _add_amounts(self, marker: ItemKey, amounts: Mapping[str, Amount]) -> None:
         """Add the amounts of one object to the tallies of an instance, from its marker on."""
         while True:
-            behind = self._read_marker(marker, retry_budget)
+            behind = self._read_marker(marker)
             tallies = sorted(tally for tally in amounts if tally > behind)
             if not tallies:
                 return
             added: list[Write] = []
             last = behind
             for tally in tallies:
-                if self._is_closed(keys.parse(tally)[0], closed, retry_budget):
+                if self._is_closed(keys.parse(tally)[0]):
                     last = tally
                     continue
                 updates = self._add_amount(tally, amounts[tally])
@@ -228,7 +224,7 @@ class KeptParts:
             writes: list[Write] = [_move_marker(marker, behind, last), *added]
             self.written.wait(TRANSACTION_UNITS * len(writes))
             try:
-                retry(partial(self.on.store.transact, writes), retry_budget)
+                retry(partial(self.on.store.transact, writes), self.retry_budget)
             except TransactionFailedError:
                 continue  # its answer was lost, or another step has added the same rows
 
@@ -247,17 +243,17 @@ class KeptParts:
             if piece
         ]
 
-    def _read_marker(self, marker: ItemKey, retry_budget: RetryBudget) -> str:
+    def _read_marker(self, marker: ItemKey) -> str:
         """The last tally to which the rows of an object were added; empty if none were."""
-        item = retry(partial(self.on.store.get, marker, consistent=True), retry_budget)
+        item = retry(partial(self.on.store.get, marker, consistent=True), self.retry_budget)
         return "" if item is None else item["behind"]["S"]
 
-    def _is_closed(self, tenant: str, closed: ItemCache, retry_budget: RetryBudget) -> bool:
+    def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant is closed: nobody reads its tallies, and its deletion removes them."""
         key = build_closed_mark_key(tenant)
         read = partial(self.on.store.get, key, consistent=True)
-        mark = closed.get(key, CLOSED_CACHE_S, lambda: retry(read, retry_budget), absence=True)
-        return mark is not None
+        read_again = partial(retry, read, self.retry_budget)
+        return self._closed.get(key, CLOSED_CACHE_S, read_again, absence=True) is not None
 
 
 def build_marker_key(entity: str, instance: Instance, name: str) -> ItemKey:
@@ -267,10 +263,6 @@ def build_marker_key(entity: str, instance: Instance, name: str) -> ItemKey:
 
 def _move_marker(marker: ItemKey, before: str, tally: str) -> Update:
     """Move a marker to a tally, if it is as read."""
-    values: dict[str, attributes.AttributeValue] = {":tally": {"S": tally}}
-    if not before:
-        condition = "attribute_not_exists(behind)"
-    else:
-        condition = "behind = :before"
-        values[":before"] = {"S": before}
+    condition = "behind = :before" if before else "attribute_not_exists(behind)"
+    values = attributes.to_image({":tally": tally, ":before": before or None})
     return Update(marker, "SET behind = :tally", condition, values=values)

@@ -25,7 +25,11 @@ class KeptPhase:
 
     def __init__(self, step: TableStep[RebuildJob], written: RateLimiter) -> None:
         """``written`` limits write units a second."""
-        self._step, self._job, self._parts = step, step.job, KeptParts(step.on, written)
+        self._step, self._job, self._parts = (
+            step,
+            step.job,
+            KeptParts(step.on, step.budget, written),
+        )
 
     def wait_for_archiver(self, run: str) -> str:
         """Wait until the archiver has passed the heartbeats of a run, or time is over.
@@ -59,7 +63,7 @@ class KeptPhase:
         """
         step, job, now = self._step, self._job, self._step.on.now
         report, saved = FillReport(job.filled_behind), now()
-        for report in self._parts.fill(self._list_filled(), job.filled_behind, step.budget):
+        for report in self._parts.fill(self._list_filled(), job.filled_behind):
             self._record(report)
             if now() >= saved + SAVE_INTERVAL:
                 step.save()

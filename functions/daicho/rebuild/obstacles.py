@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 from daicho.plan import Ledger
-from daicho.rebuild.recounts import list_recounts, select_blocking
+from daicho.rebuild.recounts import list_recounts, render_aggregate, select_blocking
 from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream import claims
-from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.shard_items import list_quarantined, read_shards
 
 MAX_NAMED = 5
 """Claims or tallies that a message names."""
+
+
+def count_set_aside(store: Table, shards: Iterable[str] = ()) -> Counter[str]:
+    """The records that are set aside, by entity; "" is of those that could not be read.
+
+    ``shards``: of the description of the stream. An index has those with claims, and may lag.
+
+    Raises:
+        UnavailableError: the table does not answer.
+    """
+    # Shards that the stream has forgotten may have claims too: those are in the index.
+    items = read_shards(store, sorted({*shards, *list_quarantined(store)}))
+    return Counter(claim.entity for item in items.values() for claim in item.open_claims)
 
 
 def find_obstacles(
@@ -31,26 +43,17 @@ def find_obstacles(
         UnavailableError: a store does not answer.
     """
     found: list[str] = []
-    open_count = 0
-    shards = {claims.build_shard_key(shard.id): shard.id for shard in stream.list_shards()}
-    # Shards that the stream has forgotten may have claims too: those are in the index.
-    for page in store.query_pages(Query(claims.QUARANTINE, index="GSI2")):
-        shards |= {
-            claims.build_shard_key(item["GSI2SK"]["S"]): item["GSI2SK"]["S"] for item in page.items
-        }
-    images = store.batch_get(shards, consistent=True).require_all()
-    for key, image in images.items():
-        shard = ShardClaims.from_item(shards[key], image)
-        # A claim without an entity is of a record that could not be read.
-        open_count += sum(claim.entity in ("", *entities) for claim in shard.open_claims)
+    counts = count_set_aside(store, (shard.id for shard in stream.list_shards()))
+    # A claim without an entity is of a record that could not be read.
+    open_count = sum(counts[entity] for entity in {"", *entities})
     if open_count:
         found.append(f"{open_count} records are set aside: daicho redrive applies them")
     if next(failures.list_names(ON_FAILURE_PREFIX), None) is not None:
         found.append("batches are in the failure bucket: daicho redrive applies them")
     waiting = select_blocking(list_recounts(store), ledger, entities)
     if waiting:
-        tallies = [entry.tally for entry in waiting][:MAX_NAMED]
-        aggregates = sorted({entry.aggregate for entry in waiting})[:MAX_NAMED]
+        tallies = waiting[:MAX_NAMED]
+        aggregates = sorted(set(map(render_aggregate, waiting)))[:MAX_NAMED]
         found.append(
             f"{len(waiting)} tallies wait for a recount ({', '.join(tallies)}): daicho generation "
             f"{' '.join(f'--recount {name}' for name in aggregates)} makes a new instance"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from daicho.jobs.lease import is_under_way
 from daicho.jobs.step import JobStep
-from daicho.layout.backfill_state import add_instances_update, render_instance
+from daicho.layout.backfill_state import purge_update, render_instance
 from daicho.rebuild.purge_job import PurgeJob, choose_instances, list_unpurged
 from daicho.rebuild.purged_items import estimate_units, is_item_of, select_items_of
 from daicho.rebuild.requests import find_job
@@ -112,7 +112,7 @@ class PurgeStep(TableStep[PurgeJob]):
             state = self.find_state(entity)
             if state is None:
                 continue
-            if not try_update(on.store, add_instances_update(state, "purged", instances)):
+            if not try_update(on.store, purge_update(state, instances)):
                 return self.wait(DEPLOYMENT_WAIT_S)
         if more := list_unpurged(on.ledger, read_stage_states(on.store).states):
             job.instances = choose_instances(more)

@@ -6,46 +6,30 @@ from collections.abc import Collection, Iterable, Iterator
 
 from daicho.plan import Ledger
 from daicho.plan.instances import describe_derivation, list_declarations, list_retiring
-from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import QueriesItems
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream.recount_list import LIST, Recount
+from daicho.stream import recount_list
+from daicho.stream.recount_list import build_recount_key
 from daicho.tally.slots import TallyName
 
 
-@dataclass(frozen=True)
-class RecountEntry:
-    """A tally on the recount list, and the instance of which it is: its name and its ``since``."""
-
-    key: ItemKey
-    tally: str
-    entity: str
-    instance: tuple[str, int]
-
-    @property
-    def aggregate(self) -> str:
-        """The aggregate as `daicho generation --recount` takes it."""
-        return f"{self.entity}.{self.instance[0]}"
-
-
-def list_recounts(store: QueriesItems) -> Iterator[RecountEntry]:
+def list_recounts(store: QueriesItems) -> Iterator[str]:
     """All tallies on the recount list.
 
     Raises:
         UnavailableError: the table does not answer.
     """
-    for page in store.query_pages(Query(LIST, consistent=True)):
-        for item in page.items:
-            tally = Recount.from_item(item).tally
-            name = TallyName.parse(tally)
-            yield RecountEntry(get_key(item), tally, name.entity, (name.aggregate, name.since))
+    for recount in recount_list.list_recounts(store):
+        yield recount.tally
 
 
-def select_blocking(
-    entries: Iterable[RecountEntry], ledger: Ledger, entities: Collection[str]
-) -> list[RecountEntry]:
+def render_aggregate(tally: str) -> str:
+    """The aggregate of a tally as `daicho generation --recount` takes it."""
+    name = TallyName.parse(tally)
+    return f"{name.entity}.{name.aggregate}"
+
+
+def select_blocking(tallies: Iterable[str], ledger: Ledger, entities: Collection[str]) -> list[str]:
     """The tallies of instances that these entities declare: no rebuild may complete those.
 
     An instance that retires does not answer once its successor is complete.
@@ -55,7 +39,7 @@ def select_blocking(
         for entity in entities
         for name, declaration in list_declarations(ledger.newest_generation(entity).plan).items()
     }
-    return [entry for entry in entries if (entry.entity, *entry.instance) in declared]
+    return [tally for tally in tallies if _get_instance(tally) in declared]
 
 
 def remove_replaced_recounts(store: Table, ledger: Ledger, entities: Collection[str]) -> None:
@@ -70,12 +54,18 @@ def remove_replaced_recounts(store: Table, ledger: Ledger, entities: Collection[
     """
     kept = {(entity, *instance) for entity in entities for instance in _list_kept(ledger, entity)}
     replaced = [
-        entry.key
-        for entry in list_recounts(store)
-        if entry.entity in entities and (entry.entity, *entry.instance) not in kept
+        build_recount_key(tally)
+        for tally in list_recounts(store)
+        if (instance := _get_instance(tally))[0] in entities and instance not in kept
     ]
     if replaced:
         store.batch_write(deletes=replaced)
+
+
+def _get_instance(tally: str) -> tuple[str, str, int]:
+    """The entity, the aggregate and the ``since`` of a tally."""
+    name = TallyName.parse(tally)
+    return name.entity, name.aggregate, name.since
 
 
 def _list_kept(ledger: Ledger, entity: str) -> Iterator[tuple[str, int]]:

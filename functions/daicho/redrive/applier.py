@@ -8,8 +8,9 @@ them finds the claim done.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
+from functools import cached_property, partial
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
@@ -17,16 +18,19 @@ from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_sl
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry, retry_all
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.storage.table import Table
-from daicho.stream import claims
+from daicho.stream import changes, claims
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.stream.batch_writer import write_derived_item
-from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, compute_in_time, is_newer
-from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges
+from daicho.stream.claims import Claim, ShardClaims, State
 from daicho.stream.older_images import OlderImages
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
+from daicho.stream.released_generations import learn_released
+from daicho.stream.shard_items import read_shard
 from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
@@ -39,7 +43,6 @@ class Outcome(Enum):
     APPLIED = "applied"
     ALREADY = "already done"
     FAILING = "cannot be computed"
-    NEWER = "of a newer generation"
     LATER = "not known to be done"
 
 
@@ -57,14 +60,6 @@ class ApplyResult:
         return self.outcome in (Outcome.APPLIED, Outcome.ALREADY)
 
 
-class UncomputableError(Exception):
-    """A record that cannot be computed; ``cause`` is the reason."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
 class FullOfDoneError(Exception):
     """A shard item has no room for another done claim."""
 
@@ -72,24 +67,19 @@ class FullOfDoneError(Exception):
         super().__init__("the shard item holds as many done claims as it may: they go in 72 hours")
 
 
+@dataclass(frozen=True)
 class Applier:
     """Applies records on one table."""
 
-    def __init__(
-        self,
-        store: Table,
-        ledger: Ledger,
-        *,
-        dirty_shards: int,
-        map_all: Mapper = map,
-        now: Callable[[], dt.datetime],
-    ) -> None:
-        self._store = store
-        self._ledger = ledger
-        self._dirty_shards = dirty_shards
-        self._map = map_all
-        self._now = now
-        self._older_images = OlderImages(store, ledger, now)
+    store: Table
+    ledger: Ledger
+    dirty_shards: int
+    now: Callable[[], dt.datetime]
+    map_all: Mapper = map
+
+    @cached_property
+    def _older_images(self) -> OlderImages:
+        return OlderImages(self.store, self.ledger, self.now)
 
     def apply(self, record: StreamRecord, claim: Claim, retry_budget: RetryBudget) -> ApplyResult:
         """Apply a record under its claim as it was read.
@@ -98,55 +88,53 @@ class Applier:
         15): this code would ignore the declarations that it does not know.
         """
         try:
-            base = retry(lambda: self._store.get(record.key, consistent=True), retry_budget)
+            base = retry(lambda: self.store.get(record.key, consistent=True), retry_budget)
             # No batch notes it: the record may never have been handled (rule 32).
             self._older_images.note_item(record.key, base, retry_budget)
-            computed, rows = self._compute(record, base)
-            self._write_derived_items(computed, rows, retry_budget)
-            return self._count(computed, claim, retry_budget)
+            images = (record.old, record.new, base)
+            learn = partial(learn_released, self.store, self.ledger, images)
+            ledger = retry(learn, retry_budget)
+            computed = self._compute(record, base, ledger)
+            if isinstance(computed, Exception):
+                return ApplyResult(Outcome.FAILING, computed)
+            record_changes, rows = computed
+            # The rows are those of the base item and not of the record, because the records behind
+            # this one did not write the rows that were alike in their images.
+            every = {*record_changes.before, *record_changes.after, *rows}
+            self.write_rows(every, rows, record.seq, retry_budget)
+            return self._count(record_changes, claim, retry_budget)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
-        except UncomputableError as error:
-            newer = is_newer(record, self._ledger, error.cause)
-            return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error.cause)
         except RefusedError as error:  # a bug, and it blocks no other record
             return ApplyResult(Outcome.FAILING, error)
 
-    def _compute(self, record: StreamRecord, base: Image | None) -> tuple[RecordChanges, IndexRows]:
-        """Compute the record's changes, and the rows that the base item derives now.
-
-        Raises:
-            UncomputableError: whatever the error is, it would occur again, as in a batch.
-        """
+    def _compute(
+        self, record: StreamRecord, base: Image | None, ledger: Ledger
+    ) -> tuple[RecordChanges, IndexRows] | Exception:
+        """The record's changes and the rows that the base item derives now, or the error."""
         try:
-            computed = compute_in_time(record, self._ledger, SECONDS_PER_RECORD)
-            rows = limit_time(
-                SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, self._ledger).rows
-            )
-        except Exception as error:
-            raise UncomputableError(error) from error
+            computed = limit_time(SECONDS_PER_RECORD, changes.compute_record, record, ledger)
+            rows = limit_time(SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, ledger).rows)
+        except Exception as error:  # whatever it is, it would occur again, as in a batch
+            return error
         return computed, rows
 
-    def _write_derived_items(
-        self, computed: RecordChanges, rows: IndexRows, retry_budget: RetryBudget
+    def write_rows(
+        self, every: Collection[ItemKey], rows: IndexRows, seq: str, retry_budget: RetryBudget
     ) -> None:
-        """Write the rows that the base item derives now; remove the others of the images.
+        """Put rows, and tombstones at the other keys of ``every``, under a record's number.
 
-        All writes carry the record's own number, so that newer rows are kept. The rows are those
-        of the base item and not of the record, because the records behind this one did not write
-        the rows that were alike in their images.
+        So newer rows are kept.
 
         Raises:
             UnavailableError: not all of them are known to be written.
         """
-        seq = computed.record.seq
-        every = sorted({*computed.before, *computed.after, *rows})
-        writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in every]
+        writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in sorted(every)]
         unwritten = retry_all(
             writes,
-            lambda write: write_derived_item(self._store, write, self._now()),
+            lambda write: write_derived_item(self.store, write, self.now()),
             retry_budget,
-            self._map,
+            self.map_all,
         )
         if unwritten:
             raise UnavailableError("derived items are not all written")
@@ -158,8 +146,10 @@ class Applier:
         failure: Exception | None = None
         for _ in retry_budget.count_attempts():
             try:
-                decision = self._decide_slots(computed, claim)
-                self._commit(decision, computed, claim)
+                decision = self.decide_slots(claim.state, computed)
+                record = computed.record
+                finishing = claims.finish_update(record.shard, claim, self.now())
+                self.commit([finishing, *decision.counting], decision.recount, record.seq)
             except TransactionFailedError as failed:
                 failure = failed
                 if 0 not in failed.refused:
@@ -177,41 +167,50 @@ class Applier:
                 return ApplyResult(Outcome.APPLIED, recount=decision.recount)
         return ApplyResult(Outcome.LATER, failure)
 
-    def _decide_slots(self, computed: RecordChanges, claim: Claim) -> SlotDecision:
-        """Decide the updates of the slots: a recount, where a transaction cannot hold them."""
-        read = claim.state == "discarded"
-        slots = {key: self._store.get(key, consistent=True) for key in computed.deltas if read}
+    def decide_slots(self, state: State, computed: RecordChanges) -> SlotDecision:
+        """Decide the updates of the slots: a recount, where a transaction cannot hold them.
+
+        ``state``: of the record's claim.
+
+        Raises:
+            StoreError: the table does not answer.
+        """
+        read = state == "discarded"
+        slots = {key: self.store.get(key, consistent=True) for key in computed.deltas if read}
         existing_slots = {key: slot for key, slot in slots.items() if slot is not None}
         # Slots are folded only after the settle time, so not before this redrive has ended if the
         # shard is not retired now (rule 48).
-        is_retired = read and self._is_retired(computed.record.shard)
+        is_retired = read and read_shard(self.store, computed.record.shard).retired_at is not None
         decision = decide_slots(
-            claim.state,
+            state,
             computed,
             existing_slots,
             is_retired=is_retired,
-            dirty_shards=self._dirty_shards,
-            now=self._now(),
+            dirty_shards=self.dirty_shards,
+            now=self.now(),
         )
         if len(decision.counting) + len(decision.recount) >= MAX_TRANSACTION_WRITES:
             return decide_recount(computed)
         return decision
 
-    def _is_retired(self, shard: str) -> bool:
-        image = self._store.get(claims.build_shard_key(shard), consistent=True)
-        return ShardClaims.from_item(shard, image).retired_at is not None
+    def commit(self, writes: Sequence[Write], recount: Sequence[str], seq: str) -> None:
+        """One transaction of some writes, and of the marks of tallies on the recount list.
 
-    def _commit(self, decision: SlotDecision, computed: RecordChanges, claim: Claim) -> None:
-        seq, now = computed.record.seq, self._now()
+        ``seq``: the record because of which they are recounted.
+
+        Raises:
+            TransactionFailedError: a write was refused.
+            StoreError: it is unknown whether it is done.
+        """
+        now = self.now()
         marks: list[Write] = [
             build_recount_mark(
-                tally, seq, self._store.get(build_recount_key(tally), consistent=True), now
+                tally, seq, self.store.get(build_recount_key(tally), consistent=True), now
             )
-            for tally in decision.recount
+            for tally in recount
         ]
-        while len(marks) >= MAX_TRANSACTION_WRITES:
+        while len(writes) + len(marks) > MAX_TRANSACTION_WRITES:
             # A mark may be set twice: those that have no room beside the claim are written first.
-            self._store.transact(marks[:MAX_TRANSACTION_WRITES])
+            self.store.transact(marks[:MAX_TRANSACTION_WRITES])
             del marks[:MAX_TRANSACTION_WRITES]
-        finishing = claims.finish_update(computed.record.shard, claim, now)
-        self._store.transact([finishing, *decision.counting, *marks])
+        self.store.transact([*writes, *marks])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 from functools import partial
 from itertools import groupby
@@ -21,28 +21,24 @@ from daicho.stream.failed_batch import (
     parse_shard,
     render_done_name,
 )
-from daicho.stream.records import Batch, EventError
+from daicho.stream.records import Batch, EventError, StreamRecord
 
 END = "~"
 """Behind every number, and behind the random part of every name."""
 
 
-class Added(Protocol):
-    """How many rows a batch added to the archive, and how many it held already."""
+@dataclass(frozen=True)
+class RearchiveResult:
+    """The number of rows that a batch added, and of those that the archive held already."""
 
-    @property
-    def added(self) -> int:
-        """Rows that it did not hold."""
-
-    @property
-    def already(self) -> int:
-        """Rows that it held."""
+    added: int = 0
+    already: int = 0
 
 
 class RecordRearchiver(Protocol):
     """The operations of the archive that the redrive needs."""
 
-    def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> Added:
+    def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> RearchiveResult:
         """Archive a batch that was given up, each row once."""
 
 
@@ -80,7 +76,7 @@ class FailureBucket:
     """
 
     objects: Bucket
-    functions: frozenset[str]
+    functions: Collection[str]
     emulated: bool
     retry_budget: RetryBudget
     report: RedriveReport = field(default_factory=RedriveReport)
@@ -121,6 +117,13 @@ class FailureBucket:
         """The batches of a moment that this redrive applies, by the object's name."""
         read = {name: self._read(name) for name in moment.objects}
         return {name: laid for name, laid in read.items() if laid is not None}
+
+    def list_records(self, shards: Collection[str]) -> Iterator[StreamRecord]:
+        """The records of some shards; one that is in several batches comes several times."""
+        for group in self.list_groups(RedrivePosition("discarded")) if shards else ():
+            if group.shard in shards:
+                for failed_batch in self.read_batches(group).values():
+                    yield from failed_batch.batch.records
 
     def archive_processed(self, name: str) -> None:
         """Move an object of which all records are done."""

@@ -3,6 +3,7 @@
 All of them are in one partition, in the order of their ids, which begin with their time::
 
     PK #redrive   SK <id>
+    action        what is done with the records: apply, dismiss
     chosen        the chosen records: a list of numbers by shard; absent if all are applied
     cursor        how far it has come, as a call of the redrive answers it
     begun         steps that began since the last one that was saved at its end
@@ -20,7 +21,7 @@ from typing import Any
 from daicho.jobs.record import JobRecord, build_expiry
 from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
-from daicho.redrive.report import RedriveReport
+from daicho.redrive.report import Action, RedriveReport
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -41,7 +42,7 @@ class RedriveJob(JobRecord):
     as already done. No record is counted twice. ``still_failing``: records that could not be
     applied, and batches that could not be read. ``failures`` has the first of them: ``id`` (empty
     for a batch), ``record`` (SHARD/NUMBER, or the object's name), ``message``.
-    ``error``: why the job itself failed.
+    ``error``: why the job itself failed. ``dismissed``: records that a dismissal finished.
     """
 
     id: str
@@ -59,6 +60,8 @@ class RedriveJob(JobRecord):
     error: str = ""
     cursor: str | None = None
     begun: int = 0
+    action: Action = "apply"
+    dismissed: int = 0
 
     @property
     def machine_input(self) -> dict[str, str]:
@@ -77,6 +80,9 @@ class RedriveJob(JobRecord):
         self.applied += report.applied
         self.already_done += report.already_done
         self.uncertain += report.uncertain
+        self.dismissed += report.dismissed
+        if self.action == "dismiss":  # each call reports all that are left
+            self.still_failing, self.failures = 0, []
         failures = [
             {"id": render_claim_id(id), "record": render_claim(id), **_get_message(claim["error"])}
             for id, claim in report.claims.items()
@@ -89,6 +95,8 @@ class RedriveJob(JobRecord):
         self.still_failing += len(failures)
         self.failures += failures[: MAX_FAILURES - len(self.failures)]
         self.cursor, self.finished = report.cursor, report.finished
+        if report.finished:
+            self.state, self.error = "failed" if report.refused else "succeeded", report.refused
 
     def to_json(self) -> dict[str, Any]:
         """As the operators' API answers it."""

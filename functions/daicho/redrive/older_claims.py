@@ -12,23 +12,21 @@ The order is ascending, so the applied claims of an item are at any time its old
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
 
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.failure_bucket import FailureBucket
-from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
+from daicho.redrive.payloads import PayloadError, QuarantinedRecord, read_payload
 from daicho.redrive.report import RedrivePosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream import claims
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import StreamRecord
-from daicho.stream.recount_list import LIST, Recount
+from daicho.stream.shard_items import list_quarantined, read_shard
 
 QUARANTINED = ("open", "uncertain")
 """The states of claims whose record is in an object of its own."""
@@ -83,7 +81,7 @@ class OlderClaims:
     @cached_property
     def bucket(self) -> FailureBucket:
         """The discarded batches."""
-        functions = frozenset({self.projector})
+        functions = (self.projector,)
         return FailureBucket(self.objects, functions, self.emulated, self.retry_budget)
 
     def add_older(self, chosen: Collection[ClaimId]) -> ChosenRecords:
@@ -101,14 +99,11 @@ class OlderClaims:
         discarded = self._find_discarded(others, shards)
         newest: dict[ItemKey, str] = {}
         entities: dict[str, str] = {}
-        keys = zip(quarantined, self._read_keys(quarantined), strict=True)
-        of_claims = [(key, quarantined[id].entity, id[1]) for id, key in keys if key is not None]
-        of_batches = [
-            (record.key, record.entity or "", record.seq) for record in discarded.values()
-        ]
-        for key, entity, seq in (*of_claims, *of_batches):
-            newest[key] = max(seq, newest.get(key, ""))
-            entities[entity] = max(seq, entities.get(entity, ""))
+        for record in (*self.map_all(self.find_record, quarantined), *discarded.values()):
+            if isinstance(record, StreamRecord):  # otherwise it cannot be applied either
+                newest[record.key] = max(record.seq, newest.get(record.key, ""))
+                entity = record.entity or ""
+                entities[entity] = max(record.seq, entities.get(entity, ""))
         return ChosenRecords(
             {**quarantined, **self._find_older(quarantined, newest, entities)},
             frozenset(discarded),
@@ -117,36 +112,38 @@ class OlderClaims:
 
     def list_shards(self, first: str = "") -> Iterator[str]:
         """The shards that have open claims, in ascending order from ``first``."""
-        query = Query(claims.QUARANTINE, index="GSI2", low=first or None)
-        for page in self.store.query_pages(query):
-            yield from (item["GSI2SK"]["S"] for item in page.items)
+        return list_quarantined(self.store, first)
 
     def read_shard(self, shard: str) -> ShardClaims:
         """The claims of a shard."""
-        key = claims.build_shard_key(shard)
-        image = retry(lambda: self.store.get(key, consistent=True), self.retry_budget)
-        return ShardClaims.from_item(shard, image)
+        return retry(partial(read_shard, self.store, shard), self.retry_budget)
 
-    def list_recounts(self) -> Iterator[Recount]:
-        """The tallies whose count is unknown."""
-        for page in self.store.query_pages(Query(LIST, consistent=True)):
-            yield from map(Recount.from_item, page.items)
+    def read_record(self, id: ClaimId) -> QuarantinedRecord:
+        """The record of a claim that has an object of its own.
+
+        Raises:
+            PayloadError: it is missing, or cannot be read.
+            UnavailableError: the bucket does not answer.
+        """
+        read = partial(read_payload, self.objects, *id, emulated=self.emulated)
+        return retry(read, self.retry_budget)
+
+    def find_record(self, id: ClaimId) -> StreamRecord | PayloadError:
+        """As `read_record`, with the error that a payload has as a value."""
+        try:
+            return self.read_record(id).record
+        except PayloadError as error:
+            return error
 
     def _find_discarded(
         self, chosen: Collection[ClaimId], shards: Mapping[str, ShardClaims]
     ) -> dict[ClaimId, StreamRecord]:
         """Chosen records of discarded batches, and the undone ones before them in their shards."""
-        if not chosen:
-            return {}
         found: dict[ClaimId, StreamRecord] = {}
-        for group in self.bucket.list_groups(RedrivePosition("discarded")):
-            if group.shard not in {shard for shard, _ in chosen}:
-                continue
-            for failed_batch in self.bucket.read_batches(group).values():
-                for record in failed_batch.batch.records:
-                    claim = shards[group.shard].claims.get(record.seq)
-                    if record.entity and (claim is None or claim.state == "discarded"):
-                        found[group.shard, record.seq] = record
+        for record in self.bucket.list_records({shard for shard, _ in chosen}):
+            claim = shards[record.shard].claims.get(record.seq)
+            if record.entity and (claim is None or claim.state == "discarded"):
+                found[record.shard, record.seq] = record
         last: dict[str, str] = {}
         for shard, seq in sorted(chosen & found.keys()):
             last[shard] = seq
@@ -174,19 +171,12 @@ class OlderClaims:
             and claim.seq < entities.get(claim.entity, "" if claim.entity else last)
             and (shard, claim.seq) not in chosen
         }
-        keys = zip(candidates, self._read_keys(candidates), strict=True)
-        return {id: candidates[id] for id, key in keys if key and id[1] < newest.get(key, "")}
-
-    def _read_keys(self, ids: Iterable[ClaimId]) -> Iterator[ItemKey | None]:
-        return self.map_all(self._read_key, ids)
-
-    def _read_key(self, id: ClaimId) -> ItemKey | None:
-        """The item of a claim; None if its record cannot be read, and so not be applied either."""
-        read = partial(read_payload, self.objects, *id, emulated=self.emulated)
-        try:
-            return retry(read, self.retry_budget).record.key
-        except (MissingPayloadError, UnreadablePayloadError):
-            return None
+        records = zip(candidates, self.map_all(self.find_record, candidates), strict=True)
+        return {
+            id: candidates[id]
+            for id, record in records
+            if isinstance(record, StreamRecord) and id[1] < newest.get(record.key, "")
+        }
 
 
 def is_quarantined(claim: Claim) -> bool:

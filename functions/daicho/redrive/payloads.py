@@ -13,11 +13,15 @@ from daicho.stream import claims
 from daicho.stream.records import Batch, EventError, StreamRecord
 
 
-class MissingPayloadError(DaichoError):
+class PayloadError(DaichoError):
+    """The record of a claim cannot be read."""
+
+
+class MissingPayloadError(PayloadError):
     """The payload of a claim, or the batch with its record, is not in the bucket."""
 
 
-class UnreadablePayloadError(DaichoError):
+class UnreadablePayloadError(PayloadError):
     """An object that is no payload of a record."""
 
 

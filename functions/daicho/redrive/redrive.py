@@ -16,37 +16,36 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from dataclasses import replace
 from functools import cached_property, partial
-from itertools import islice
 
 from daicho.errors import DaichoError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.applier import Applier, FullOfDoneError, Outcome
-from daicho.redrive.cleanup import ClaimCleanup
-from daicho.redrive.failure_bucket import (
-    END,
-    FailedBatch,
-    FailureBucket,
-    FailureGroup,
-    RecordRearchiver,
-)
+from daicho.redrive.code_lock import CodeLock, compute_code_name
+from daicho.redrive.dismissal import Dismissal, DismissedItems
+from daicho.redrive.failure_bucket import END, FailureBucket, FailureGroup, RecordRearchiver
 from daicho.redrive.older_claims import ChosenRecords, OlderClaims
-from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
+from daicho.redrive.payloads import MissingPayloadError, PayloadError
 from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper, retry
 from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
+from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claim_writer import ShardFullError, put_claim
 from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.failed_batch import render_done_name
 from daicho.stream.records import Batch, StreamRecord
+from daicho.stream.recount_list import describe_recounts
+from daicho.stream.shard_items import ShardFullError, put_claim
+from daicho.stream.shard_progress import EmulatedStream
 
-MAX_RECOUNTS = 500
-"""The limit of tallies in a report: the response of a Lambda function has at most 6 MB."""
+MAX_EXPIRED = 100
+"""Claims that one update removes."""
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +57,9 @@ class EndOfCallError(Exception):
 class Redrive:
     """The settings and the clients of all calls of a redrive.
 
-    ``objects``: the failure bucket. ``projector``, ``archiver``: the functions whose discarded
+    ``stream``: opens the description of the stream. ``settle``: longer than any call takes.
+    ``code``: the name of this code, computed if it is empty. ``objects``: the failure bucket.
+    ``projector``, ``archiver``: the functions whose discarded
     batches are applied; without an ``archive``, the archiver's stay. ``emulated``: `Batch.parse`.
     """
 
@@ -72,6 +73,9 @@ class Redrive:
     archiver: str = ""
     archive: RecordRearchiver | None = None
     map_all: Mapper = map
+    stream: Callable[[], DescribesStream] = EmulatedStream
+    settle: dt.timedelta = dt.timedelta(seconds=1_000)
+    code: str = ""
 
     @classmethod
     def build(
@@ -84,6 +88,7 @@ class Redrive:
         *,
         threads: int,
         now: Callable[[], dt.datetime],
+        stream: Callable[[], DescribesStream],
     ) -> Redrive:
         """The redrive of a deployed stack."""
         return cls(
@@ -97,23 +102,20 @@ class Redrive:
             archiver=settings.archive_function,
             archive=archive,
             map_all=make_mapper(threads),
+            stream=EmulatedStream if settings.emulated_stream else stream,
+            settle=dt.timedelta(seconds=settings.settle_seconds or 1_000),
         )
 
-    @property
-    def functions(self) -> frozenset[str]:
-        """The names of the functions whose batches it applies."""
-        return frozenset({self.projector} | ({self.archiver} if self.archive else set()))
+    @cached_property
+    def lock(self) -> CodeLock:
+        """The lock that names the code of redrives and dismissals."""
+        code = self.code or compute_code_name()
+        return CodeLock(self.store, code, self.settle, self.now)
 
     @cached_property
     def applier(self) -> Applier:
         """The applier of records."""
-        return Applier(
-            self.store,
-            self.ledger,
-            dirty_shards=self.dirty_shards,
-            map_all=self.map_all,
-            now=self.now,
-        )
+        return Applier(self.store, self.ledger, self.dirty_shards, self.now, self.map_all)
 
     def run(self, request: RedriveRequest, retry_budget: RetryBudget) -> RedriveReport:
         """List or apply records, up to the request's limit and while time is left.
@@ -137,8 +139,9 @@ class _RedriveCall:
         self._records_left = request.limit
         self._begin = self._position = request.begin
         self._report = RedriveReport()
+        functions = {redrive.projector, *([redrive.archiver] if redrive.archive else [])}
         self._failure_bucket = FailureBucket(
-            self._objects, redrive.functions, redrive.emulated, retry_budget, self._report
+            self._objects, functions, redrive.emulated, retry_budget, self._report
         )
         self._reader = OlderClaims(
             *(self._store, self._objects, redrive.projector, redrive.emulated),
@@ -146,7 +149,6 @@ class _RedriveCall:
             retry_budget=retry_budget,
         )
         self._read_shard = self._reader.read_shard
-        self._cleanup = ClaimCleanup(self._store, self._objects, now=redrive.now)
         self._full_shards: dict[str, FullOfDoneError] = {}
         self._cleaned_shards: set[str] = set()
 
@@ -154,21 +156,40 @@ class _RedriveCall:
         """Process the records after the position of the request, until a limit is reached."""
         report = self._report
         try:
-            if self._request.chosen is not None:
-                self._chosen = self._reader.add_older(self._request.chosen)
-            if self._begin.phase == "claims":
-                self._apply_all_claims()
-                self._position = RedrivePosition("discarded")
-            self._apply_discarded()
-            if self._applies:
-                self._clean_up()
+            if self._request.action in ("preview", "dismiss"):
+                self._dismiss()
+            else:
+                self._redrive_all()
             report.finished = True
         except (EndOfCallError, UnavailableError) as error:
             _log.info("the call ends at %s: %r", self._position, error)
             report.cursor = self._position.cursor
-        recounts = islice(self._reader.list_recounts(), MAX_RECOUNTS)
-        report.recount = [recount.to_json() for recount in recounts]
+        report.recount = describe_recounts(self._store)
         return report
+
+    def _dismiss(self) -> None:
+        self._position, redrive = replace(self._begin, phase="dismiss"), self._redrive
+        items = DismissedItems(self._reader, redrive.ledger, self._request, self._report)
+        actions = (self._apply, self._archive_payload)
+        dismissal = Dismissal(items, redrive.applier, redrive.lock, redrive.stream, *actions)
+        if (position := dismissal.run()) is not None:
+            self._position = position
+            raise EndOfCallError
+
+    def _redrive_all(self) -> None:
+        if self._applies:
+            # Other code may still dismiss what this code computes (rule 56).
+            self._report.wait, _ = self._redrive.lock.find_wait("apply")
+            if self._report.wait:
+                raise EndOfCallError
+        if self._request.chosen is not None:
+            self._chosen = self._reader.add_older(self._request.chosen)
+        if self._begin.phase == "claims":
+            self._apply_all_claims()
+            self._position = RedrivePosition("discarded")
+        self._apply_discarded()
+        if self._applies:
+            self._clean_up()
 
     # --- Claims ------------------------------------------------------------------------------
 
@@ -201,14 +222,11 @@ class _RedriveCall:
             self._position = RedrivePosition("claims", shard, claim.seq)
 
     def _apply_claim(self, shard: str, claim: Claim) -> None:
-        read = partial(
-            read_payload, self._objects, shard, claim.seq, emulated=self._redrive.emulated
-        )
         try:
-            payload = retry(read, self._retry_budget)
+            payload = self._reader.read_record((shard, claim.seq))
         except MissingPayloadError as error:
             self._report_missing(shard, claim, str(error))
-        except UnreadablePayloadError as error:
+        except PayloadError as error:
             self._report.add_claim(shard, claim, None, error)
         else:
             if self._applies:
@@ -237,12 +255,20 @@ class _RedriveCall:
             self._report.already_done += result.outcome is Outcome.ALREADY
             self._report.uncertain += bool(result.recount)
             if claim.state != "discarded":
-                self._cleanup.archive_payloads(claims.render_payload_name(record.shard, claim.seq))
+                self._archive_payload(record)
         elif result.error is not None:
             self._report.add_claim(record.shard, claim, record, result.error)
         if isinstance(result.error, FullOfDoneError):
             self._full_shards[record.shard] = result.error
         return result.is_done
+
+    def _archive_payload(self, record: StreamRecord) -> None:
+        """Move the payload of a done claim to the applied ones; one left in place does no harm."""
+        name = claims.render_payload_name(record.shard, record.seq)
+        try:
+            self._objects.move(name, render_done_name(name))
+        except UnavailableError as error:
+            _log.warning("payload left in place: %s", error)
 
     # --- Discarded batches -------------------------------------------------------------------
 
@@ -258,26 +284,20 @@ class _RedriveCall:
                 if shard.is_full_of_done and shard.id not in self._cleaned_shards:
                     shard = self._expire_done_claims(shard)
                 failed_batches = self._failure_bucket.read_batches(group)
-                if self._chosen is None and (archive := self._redrive.archive):
-                    archived = self._select_batches(failed_batches, archived=True)
+                archive, archiver = self._redrive.archive, self._redrive.archiver
+                projected = {name: each.batch for name, each in failed_batches.items()}
+                archived = {
+                    name: projected.pop(name)
+                    for name, each in failed_batches.items()
+                    if archive and each.function == archiver
+                }
+                if self._chosen is None and archive:
                     self._archive_batches(group, archive, archived)
-                projected = self._select_batches(failed_batches, archived=False)
                 self._apply_batches(group, shard, projected)
             else:
                 self._count_record()
                 self._failure_bucket.read_batches(group)
             self._position = RedrivePosition("discarded", group.name, END)
-
-    def _select_batches(
-        self, failed_batches: Mapping[str, FailedBatch], *, archived: bool
-    ) -> dict[str, Batch]:
-        """The batches of the archiver if ``archived``, otherwise those of the projector."""
-        archiver = self._redrive.archiver if self._redrive.archive else None
-        return {
-            name: failed_batch.batch
-            for name, failed_batch in failed_batches.items()
-            if (failed_batch.function == archiver) == archived
-        }
 
     def _archive_batches(
         self, group: FailureGroup, archive: RecordRearchiver, batches: Mapping[str, Batch]
@@ -355,7 +375,7 @@ class _RedriveCall:
         shards_with_batches = self._failure_bucket.list_shards()
         for shard in list(self._reader.list_shards()):
             batch_numbers = None if shard in shards_with_batches else frozenset[str]()
-            retry(partial(self._cleanup.expire_claims, shard, batch_numbers), self._retry_budget)
+            self._expire_claims(shard, batch_numbers)
 
     def _expire_done_claims(self, shard: ShardClaims) -> ShardClaims:
         """Remove the expired done claims of a shard that is full of them; return the shard.
@@ -365,17 +385,32 @@ class _RedriveCall:
         """
         self._cleaned_shards.add(shard.id)
         if shard.list_expired(self._redrive.now()):
-            batch_numbers = self._failure_bucket.list_numbers(shard.id)
-            retry(
-                partial(self._cleanup.expire_claims, shard.id, batch_numbers),
-                self._retry_budget,
-            )
+            self._expire_claims(shard.id, self._failure_bucket.list_numbers(shard.id))
             shard = self._read_shard(shard.id)
         if shard.is_full_of_done:
             self._full_shards[shard.id] = FullOfDoneError()
         else:
             self._full_shards.pop(shard.id, None)
         return shard
+
+    def _expire_claims(self, shard: str, held: Set[str] | None) -> None:
+        """Remove the claims of a shard that are done for 72 hours, and its mark if none is open.
+
+        It keeps the claims of records that are in the on-failure bucket (``held``; None if they
+        are not known): only such a claim shows that its record is done. All of this may be left
+        undone, or done twice.
+        """
+        shard_claims, now = self._read_shard(shard), self._redrive.now()
+        done = shard_claims.list_expired(now) if held is not None else ()
+        old = [claim for claim in done if held is not None and claim.seq not in held]
+        updates = [
+            claims.expire_claims_update(shard, old[at : at + MAX_EXPIRED])
+            for at in range(0, len(old), MAX_EXPIRED)
+        ]
+        if not shard_claims.open:
+            updates.append(claims.unlist_shard_update(shard, now))
+        for update in updates:
+            retry(partial(try_update, self._store, update), self._retry_budget)
 
     def _count_record(self) -> None:
         """Before each record: end the call if its limit of records or of time is reached."""

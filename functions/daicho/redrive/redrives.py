@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ulid import ULID
 
@@ -12,13 +13,11 @@ from daicho.errors import BadCursor, Conflict, Invalid, StoreError
 from daicho.jobs.lease import JobStore, is_under_way
 from daicho.jobs.record import JOB_ID
 from daicho.jobs.state_machine import StateMachine
+from daicho.plan import Ledger
 from daicho.redrive.claim_ids import ClaimId
-from daicho.redrive.job import (
-    PARTITION,
-    RedriveJob,
-    find_redrive,
-    group_by_shard,
-)
+from daicho.redrive.dismissal import DismissedItems
+from daicho.redrive.job import PARTITION, RedriveJob, find_redrive, group_by_shard
+from daicho.redrive.report import Action, RedriveReport, RedriveRequest
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
@@ -26,6 +25,8 @@ from daicho.storage import keys
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
+Chosen = Sequence[ClaimId] | None
+"""The chosen records; None for everything that is set aside."""
 MAX_CHOSEN = 1_000
 """Chosen records of one redrive, with the added ones: its item has 400 KB."""
 
@@ -35,11 +36,13 @@ class Preview:
     """What a redrive would work on.
 
     ``count``: of chosen records, with the ``added`` ones, which are older records that must be
-    applied before them; of everything, the open claims and the discarded batches.
+    applied before them; of everything, the open claims and the discarded batches. ``items``: of a
+    dismissal, as `RedriveReport.dismissals`.
     """
 
     count: int
     added: tuple[ClaimId, ...] = ()
+    items: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,11 @@ class JobPage:
 
 @dataclass(frozen=True)
 class Redrives:
-    """The redrives of one stack. ``records``: what was set aside."""
+    """The redrives and dismissals of one stack. ``records``: what was set aside."""
 
     store: Table
     records: SetAsideRecords
+    ledger: Ledger
     machine: StateMachine
     now: Callable[[], dt.datetime]
 
@@ -63,34 +67,37 @@ class Redrives:
     def _jobs(self) -> JobStore:
         return JobStore(self.store, self.now)
 
-    def preview(self, chosen: Sequence[ClaimId] | None, retry_budget: RetryBudget) -> Preview:
+    def preview(
+        self, chosen: Chosen, retry_budget: RetryBudget, action: Action = "apply"
+    ) -> Preview:
         """Count what a redrive of ``chosen`` would work on; None stands for everything.
 
         Raises:
             NotFound: a chosen record is not set aside: it is done, or never was.
-            Invalid: nothing is chosen, or too much.
+            Invalid: nothing is chosen, or too much, or what is to be dismissed can be computed.
             UnavailableError: a store does not answer, or there is too little time.
         """
-        return self._plan(chosen, retry_budget)[0]
+        return self._plan(chosen, retry_budget, action)[0]
 
     def start(
         self,
-        chosen: Sequence[ClaimId] | None,
+        chosen: Chosen,
         *,
         count: int,
         user: str,
         retry_budget: RetryBudget,
+        action: Action = "apply",
     ) -> RedriveJob:
-        """Start a redrive of as many records as its preview counted.
+        """Start a redrive, or a dismissal, of as many records as its preview counted.
 
         Raises:
             Conflict: it would work on another number of records now.
             NotFound, Invalid, UnavailableError: as `preview`.
         """
-        preview, closed = self._plan(chosen, retry_budget)
+        preview, closed = self._plan(chosen, retry_budget, action)
         if preview.count != count:
             raise Conflict(
-                f"the redrive would work on {preview.count} records now, not on {count}",
+                f"it would work on {preview.count} records now, not on {count}",
                 field="count",
             )
         now = self.now()
@@ -101,6 +108,7 @@ class Redrives:
             keys.render_instant(now),
             chosen=None if closed is None else group_by_shard(closed),
             claims=None if closed is None else len(closed),
+            action=action,
         )
         self._jobs.save(job, retry_budget)
         try:
@@ -136,15 +144,24 @@ class Redrives:
         return JobPage(jobs, jobs[-1].id if page.last is not None and jobs else None)
 
     def _plan(
-        self, chosen: Sequence[ClaimId] | None, retry_budget: RetryBudget
+        self, chosen: Chosen, retry_budget: RetryBudget, action: Action
     ) -> tuple[Preview, frozenset[ClaimId] | None]:
         """The preview, and the records to apply; None stands for everything."""
+        if chosen is not None and not chosen:
+            raise Invalid("no record is chosen", field="claims")
+        if chosen is not None and len(set(chosen)) > MAX_CHOSEN:
+            raise Invalid(_TOO_MANY.format("chosen"), field="claims")
+        if action == "dismiss":
+            ids = None if chosen is None else frozenset(chosen)
+            request, report = RedriveRequest("preview", chosen=ids), RedriveReport()
+            reader = self.records.open_reader(retry_budget)
+            items = DismissedItems(reader, self.ledger, request, report, reads_items=False)
+            if refused := items.preview(items.find(), self.now()):
+                raise Invalid(refused, field="claims")
+            count = sum(len(each["claims"]) for each in report.dismissals)
+            return Preview(count, items=report.dismissals), ids
         if chosen is None:
             return Preview(self.records.count(retry_budget)), None
-        if not chosen:
-            raise Invalid("no record is chosen", field="claims")
-        if len(set(chosen)) > MAX_CHOSEN:
-            raise Invalid(_TOO_MANY.format("chosen"), field="claims")
         closed = self.records.add_older(chosen, retry_budget)
         if len(closed) > MAX_CHOSEN:
             raise Invalid(_TOO_MANY.format("chosen, with the older ones,"), field="claims")

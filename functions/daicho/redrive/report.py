@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, get_args
 
-from daicho.redrive.claim_ids import ClaimId
+from daicho.redrive.claim_ids import ClaimId, render_claim
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import Claim
 from daicho.stream.quarantine import describe_error
 from daicho.stream.records import StreamRecord
 
-Phase = Literal["claims", "discarded"]
-Action = Literal["list", "apply"]
+Phase = Literal["claims", "discarded", "dismiss"]
+Action = Literal["list", "apply", "preview", "dismiss"]
 MAX_RECORDS = 200
 """Records of one call, unless its event gives a limit."""
 
@@ -23,7 +24,8 @@ MAX_RECORDS = 200
 class RedrivePosition:
     """How far a redrive has come: behind a claim of a shard, or a record of a discarded batch.
 
-    ``place`` is the shard's id or the `failed_batch.parse_group_name` of the batch.
+    ``place`` is the shard's id or the `failed_batch.parse_group_name` of the batch; of a dismissal,
+    what its heartbeats are named by.
     """
 
     phase: Phase = "claims"
@@ -57,13 +59,17 @@ START = RedrivePosition()
 class RedriveRequest:
     """The task of one call: list or apply at most ``limit`` records behind ``begin``.
 
-    ``chosen``: only these records, and the older ones that they need; None stands for all.
+    ``chosen``: only these records, and the older ones that they need; None stands for all. Of a
+    dismissal or its preview: only the items of these records, or of those of one ``entity``, or
+    this ``item``, which need not have a record.
     """
 
     action: Action = "list"
     limit: int = MAX_RECORDS
     begin: RedrivePosition = START
     chosen: frozenset[ClaimId] | None = None
+    entity: str = ""
+    item: ItemKey | None = None
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> RedriveRequest:
@@ -78,7 +84,16 @@ class RedriveRequest:
         if not isinstance(limit, int) or limit < 1:
             raise ValueError(f"the limit is {limit!r}, not a number from 1 on")
         begin = RedrivePosition.parse(event.get("cursor"))
-        return cls(action, limit, begin, _parse_chosen(event.get("claims")))
+        entity, item = str(event.get("entity") or ""), event.get("item")
+        chosen = _parse_chosen(event.get("claims"))
+        return cls(action, limit, begin, chosen, entity, ItemKey(*item) if item else None)
+
+    @property
+    def target(self) -> str:
+        """What is chosen, for the log of actions."""
+        chosen = ", ".join(sorted(map(render_claim, self.chosen or ())))
+        item = " ".join(self.item or ())
+        return chosen or item or self.entity or "everything that cannot be computed"
 
 
 @dataclass
@@ -87,7 +102,9 @@ class RedriveReport:
 
     ``claims`` and ``discarded``: the ones that are left, each with the error that blocks it; of
     ``list``, all of them. ``uncertain``: how many applied records could not be counted, so that
-    their tallies are in ``recount``. ``finished``: there is nothing behind ``cursor``.
+    their tallies are in ``recount``. ``finished``: there is nothing behind ``cursor``. ``wait``:
+    seconds until the next call can do anything. ``dismissed``: the records that were.
+    ``dismissals``: the items of a dismissal. ``refused``: why it does nothing.
     """
 
     claims: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -98,6 +115,10 @@ class RedriveReport:
     uncertain: int = 0
     finished: bool = False
     cursor: str | None = None
+    wait: float = 0.0
+    dismissed: int = 0
+    dismissals: list[dict[str, Any]] = field(default_factory=list)
+    refused: str = ""
 
     def add_claim(
         self,
@@ -133,8 +154,8 @@ def _parse_chosen(chosen: Any) -> frozenset[ClaimId] | None:
         return None
     try:
         pairs = frozenset((shard, seq) for shard, seq in chosen)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"claims are pairs of a shard and a number, not {chosen!r}") from error
+    except (TypeError, ValueError):
+        pairs = frozenset()
     if not pairs or not all(isinstance(part, str) and part for pair in pairs for part in pair):
         raise ValueError(f"claims are pairs of a shard and a number, not {chosen!r}")
     return pairs

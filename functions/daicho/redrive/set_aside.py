@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property, partial
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 from daicho.errors import BadCursor, NotFound
 from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
 from daicho.redrive.failure_bucket import END, FailureGroup
 from daicho.redrive.older_claims import OlderClaims, is_quarantined
-from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
+from daicho.redrive.payloads import PayloadError
 from daicho.redrive.plain_json import to_plain_json
 from daicho.redrive.report import Phase, RedrivePosition
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.retry import Mapper, RetryBudget, make_mapper, retry
+from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.bucket import Bucket
@@ -97,7 +97,7 @@ class SetAsideRecords:
     projector: str
     archiver: str = ""
     emulated: bool = False
-    threads: int = 1
+    map_all: Mapper = map
 
     @classmethod
     def build(
@@ -110,12 +110,12 @@ class SetAsideRecords:
             projector=settings.project_function,
             archiver=settings.archive_function,
             emulated=settings.emulated_stream,
-            threads=threads,
+            map_all=make_mapper(threads),
         )
 
     def count(self, retry_budget: RetryBudget) -> int:
         """The open claims and the discarded batches. A claim in a batch's shard is in the batch."""
-        reader = self._open(retry_budget)
+        reader = self.open_reader(retry_budget)
         batches = [parse_shard(name) for name in self.objects.list_names(ON_FAILURE_PREFIX)]
         count = len(batches)
         for shard in reader.list_shards():
@@ -130,7 +130,7 @@ class SetAsideRecords:
             NotFound: a chosen one is not set aside.
             UnavailableError: a store does not answer.
         """
-        records = self._open(retry_budget).add_older(frozenset(chosen))
+        records = self.open_reader(retry_budget).add_older(frozenset(chosen))
         if records.absent:
             absent = sorted(map(render_claim, records.absent))
             raise NotFound(
@@ -142,10 +142,10 @@ class SetAsideRecords:
 
     def get(self, id: ClaimId, retry_budget: RetryBudget) -> SetAsideRecord | None:
         """A record in full; None if it is not set aside: it is done, or never was."""
-        reader, (shard, seq) = self._open(retry_budget), id
+        reader, (shard, seq) = self.open_reader(retry_budget), id
         claim = reader.read_shard(shard).claims.get(seq)
         if claim is not None and is_quarantined(claim):
-            return self._describe_claim(retry_budget, (shard, claim))
+            return _describe_claim(reader, (shard, claim))
         if claim is not None and claim.state == "done":
             return None
         for group in reader.bucket.list_groups(RedrivePosition("discarded")):
@@ -153,7 +153,7 @@ class SetAsideRecords:
                 for _, record in self._list_group(reader, group):
                     if record.seq == seq:
                         return record
-        return None if claim is None else self._describe_claim(retry_budget, (shard, claim))
+        return None if claim is None else _describe_claim(reader, (shard, claim))
 
     def list(
         self, retry_budget: RetryBudget, cursor: str | None = None, limit: int = 50
@@ -168,17 +168,18 @@ class SetAsideRecords:
             begin = RedrivePosition.parse(cursor)
         except ValueError as error:
             raise BadCursor from error
-        reader = self._open(retry_budget)
+        reader = self.open_reader(retry_budget)
         waiting: list[tuple[str, Claim]] = []
         if begin.phase == "claims":
             waiting = list(islice(self._list_claims(reader, begin), limit + 1))
             begin = RedrivePosition("discarded")
         if len(waiting) > limit:
             shard, claim = waiting[limit - 1]
-            described = self._describe_claims(waiting[:limit], retry_budget)
+            described = tuple(self.map_all(partial(_describe_claim, reader), waiting[:limit]))
             return RecordPage(described, RedrivePosition("claims", shard, claim.seq).cursor)
-        found = self._describe_claims(waiting, retry_budget)
-        more = list(islice(self._list_discarded(reader, begin), limit - len(found) + 1))
+        found = tuple(self.map_all(partial(_describe_claim, reader), waiting))
+        groups = (self._list_group(reader, each) for each in reader.bucket.list_groups(begin))
+        more = list(islice(chain.from_iterable(groups), limit - len(found) + 1))
         page = more[: limit - len(found)]
         following = None
         if len(more) > len(page):
@@ -187,14 +188,11 @@ class SetAsideRecords:
             (*found, *(record for _, record in page)), following.cursor if following else None
         )
 
-    @cached_property
-    def _map_all(self) -> Mapper:
-        return make_mapper(self.threads)
-
-    def _open(self, retry_budget: RetryBudget) -> OlderClaims:
+    def open_reader(self, retry_budget: RetryBudget) -> OlderClaims:
+        """The reader of one request."""
         return OlderClaims(
             *(self.store, self.objects, self.projector, self.emulated),
-            map_all=self._map_all,
+            map_all=self.map_all,
             retry_budget=retry_budget,
         )
 
@@ -209,34 +207,6 @@ class SetAsideRecords:
                 is_shown = is_quarantined(claim) or shard not in shards_with_batches
                 if claim.seq > after and is_shown:
                     yield shard, claim
-
-    def _describe_claims(
-        self, waiting: Sequence[tuple[str, Claim]], retry_budget: RetryBudget
-    ) -> tuple[SetAsideRecord, ...]:
-        return tuple(self._map_all(partial(self._describe_claim, retry_budget), waiting))
-
-    def _describe_claim(
-        self, retry_budget: RetryBudget, waiting: tuple[str, Claim]
-    ) -> SetAsideRecord:
-        """A claim with its record, as far as that can be read."""
-        shard, claim = waiting
-        record: StreamRecord | None = None
-        read = partial(read_payload, self.objects, shard, claim.seq, emulated=self.emulated)
-        try:
-            payload = retry(read, retry_budget)
-            record, error = payload.record, payload.error
-        except (MissingPayloadError, UnreadablePayloadError) as wrong:
-            error = describe_error(wrong)
-        at = keys.render_instant(claim.at)
-        return SetAsideRecord(
-            shard, claim.seq, claim.state, "claims", claim.entity, error, at, record
-        )
-
-    def _list_discarded(
-        self, reader: OlderClaims, begin: RedrivePosition
-    ) -> Iterator[tuple[RedrivePosition, SetAsideRecord]]:
-        for group in reader.bucket.list_groups(begin):
-            yield from self._list_group(reader, group)
 
     def _list_group(
         self, reader: OlderClaims, group: FailureGroup
@@ -285,6 +255,19 @@ class SetAsideRecords:
             error={"type": kind, "message": message},
             at=first.get("at", ""),
         )
+
+
+def _describe_claim(reader: OlderClaims, waiting: tuple[str, Claim]) -> SetAsideRecord:
+    """A claim with its record, as far as that can be read."""
+    shard, claim = waiting
+    record: StreamRecord | None = None
+    try:
+        payload = reader.read_record((shard, claim.seq))
+        record, error = payload.record, payload.error
+    except PayloadError as wrong:
+        error = describe_error(wrong)
+    at = keys.render_instant(claim.at)
+    return SetAsideRecord(shard, claim.seq, claim.state, "claims", claim.entity, error, at, record)
 
 
 def _parse_tenant(record: StreamRecord | None) -> str | None:

@@ -11,6 +11,7 @@ import datetime as dt
 import logging
 from collections.abc import Callable
 from functools import partial
+from math import ceil
 
 from daicho.jobs.lease import JobStore, OvertakenError
 from daicho.jobs.step import JobStep
@@ -65,7 +66,8 @@ class RedriveWorker:
         job.begun += 1  # saved first: a record may end the process
         self._save(job, retry_budget)
         for _ in range(CALLS_PER_STEP):
-            self._run_call(job, retry_budget)
+            if wait := self._run_call(job, retry_budget):
+                return JobStep(done=False, wait=ceil(wait))
             if job.finished or job.begun or not retry_budget.has_time_left:
                 break
         return JobStep(done=job.finished)
@@ -77,17 +79,16 @@ class RedriveWorker:
             job.state, job.error = "failed", reason[:1000]
             self._save(job, retry_budget)
 
-    def _run_call(self, job: RedriveJob, retry_budget: RetryBudget) -> None:
-        """One call, and its result in the job."""
+    def _run_call(self, job: RedriveJob, retry_budget: RetryBudget) -> float:
+        """One call, and its result in the job; returns the seconds to wait for other code."""
         begin = RedrivePosition.parse(job.cursor)
-        request = RedriveRequest("apply", RECORDS_PER_CALL, begin, job.chosen_claims)
+        request = RedriveRequest(job.action, RECORDS_PER_CALL, begin, job.chosen_claims)
         report = self.redrive.run(request, retry_budget)
         job.add_report(report)
-        if job.finished:
-            job.state = "succeeded"
-        if job.finished or job.cursor != begin.cursor:
+        if job.finished or job.cursor != begin.cursor or report.wait:
             job.begun = 0
         self._save(job, retry_budget)
+        return report.wait
 
     def _save(self, job: RedriveJob, retry_budget: RetryBudget) -> None:
         JobStore(self.store, self.now).save(job, retry_budget)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from daicho.errors import TransactionFailedError, UnavailableError
-from daicho.layout.backfill_state import BackfillState, add_instances_update
+from daicho.layout.backfill_state import BackfillState, disable_update
 from daicho.plan import Ledger
 from daicho.release.older_writers import READERS_KNOW_S
 from daicho.release.refusals import (
@@ -131,7 +131,7 @@ class Release:
         for entity, instances in unpurged.items():
             state = stage.states[entity]
             if ended := instances - state.disabled:
-                update = add_instances_update(state, "disabled", ended)
+                update = disable_update(state, ended)
                 if not retry(partial(try_update, self._store, update), retry_budget):
                     raise UnavailableError("another release came meanwhile: deploy again")
         if any(unpurged.values()):

@@ -80,6 +80,16 @@ Returns = Literal["ALL_OLD", "ALL_NEW"]
 NO_NAMES: Mapping[str, Any] = {}
 MAX_TRANSACTION_WRITES = 100
 """The limit of one transaction."""
+_BOUNDS = ("prefix", "low", "high", "below")
+_KEY_CONDITIONS: Mapping[tuple[str, ...], str] = {
+    (): "",
+    ("prefix",): " AND begins_with(#sk, :prefix)",
+    ("low", "high"): " AND #sk BETWEEN :low AND :high",
+    ("low",): " AND #sk >= :low",
+    ("high",): " AND #sk <= :high",
+    ("below",): " AND #sk < :below",
+}
+"""The condition of the sort key, by the bounds that a query has."""
 
 
 @dataclass(frozen=True)
@@ -127,27 +137,11 @@ class Query:
         return request | {name: value for name, value in optional.items() if value is not None}
 
     def _key_condition(self) -> tuple[str, dict[str, AttributeValue]]:
-        bounds = (self.prefix is not None, self.low is not None, self.high is not None)
-        values: dict[str, AttributeValue] = {
-            f":{name}": {"S": value}
-            for name in ("prefix", "low", "high", "below")
-            if (value := getattr(self, name)) is not None
-        }
-        match (*bounds, self.below is not None):
-            case (False, False, False, False):
-                return "", values
-            case (True, False, False, False):
-                return " AND begins_with(#sk, :prefix)", values
-            case (False, True, True, False):
-                return " AND #sk BETWEEN :low AND :high", values
-            case (False, True, False, False):
-                return " AND #sk >= :low", values
-            case (False, False, True, False):
-                return " AND #sk <= :high", values
-            case (False, False, False, True):
-                return " AND #sk < :below", values
-            case _:
-                raise ValueError("a query has a prefix, or low and high, or below")
+        bounds = {name: value for name in _BOUNDS if (value := getattr(self, name)) is not None}
+        condition = _KEY_CONDITIONS.get(tuple(bounds))
+        if condition is None:
+            raise ValueError("a query has a prefix, or low and high, or below")
+        return condition, {f":{name}": {"S": value} for name, value in bounds.items()}
 
 
 @dataclass(frozen=True)
@@ -253,10 +247,8 @@ class Delete:
 
     def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {
-            "Key": to_key_image(self.key),
-            **build_expressions(self.condition, self.names, self.values),
-        }
+        more = build_expressions(self.condition, self.names, self.values)
+        return {"Key": to_key_image(self.key), **more}
 
 
 @dataclass(frozen=True)
@@ -270,10 +262,8 @@ class ConditionCheck:
 
     def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {
-            "Key": to_key_image(self.key),
-            **build_expressions(self.condition, self.names, self.values),
-        }
+        more = build_expressions(self.condition, self.names, self.values)
+        return {"Key": to_key_image(self.key), **more}
 
 
 Write = Put | Update | Delete | ConditionCheck

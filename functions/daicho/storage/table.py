@@ -74,24 +74,17 @@ class Table:
         self.name = name
         self.units = units or CapacityUnits()
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-        try:
-            answer = self._client.get_item(
-                TableName=self.name, Key=to_key_image(key), ConsistentRead=consistent
-            )
-        except AWS_ERRORS as error:
-            raise translate_error(error, f"get {key}") from error
-        return answer.get("Item")
-
-    def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
-        """Read some attributes of one item, consistently: less data, but as many units."""
+    def get(
+        self, key: ItemKey, *, consistent: bool = False, attributes: Sequence[str] = ()
+    ) -> Image | None:
+        """Read one item, or some attributes of it: less data, but as many units."""
+        projection = build_projection(attributes) if attributes else NO_NAMES
         try:
             answer = self._client.get_item(
                 TableName=self.name,
                 Key=to_key_image(key),
-                ConsistentRead=True,
-                **build_projection(names),
+                ConsistentRead=consistent,
+                **projection,
             )
         except AWS_ERRORS as error:
             raise translate_error(error, f"get {key}") from error

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys
+from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed
 from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.stream.records import StreamRecord
+from daicho.stream.records import StreamRecord, get_entity
 from daicho.stream.time_limit import TimeLimit, limit_time
 from daicho.tally import slots
 
@@ -76,16 +77,21 @@ class PlannedImage:
     def parse(cls, image: Image | None, ledger: Ledger) -> PlannedImage:
         """Read an image by the plan of its own generation, without disabled instances (rule 34).
 
+        An image of no entity, or with a valid mark, is as good as absent (rule 56).
+
         Raises:
             NewerGenerationError: the code is older than the image.
             UnderivableError: it has no generation.
         """
-        if image is None:
+        entity = get_entity(image)
+        if image is None or entity is None or is_of_no_entity(entity, ledger):
+            return _ABSENT
+        if DISMISSED_MARK in image and is_dismissed(image):
             return _ABSENT
         generation = attributes.get_integer(image, "gen")
         if generation is None:
             raise item_keys.UnderivableError("an image without a generation")
-        return cls(ledger.find_enabled_plan(image["type"]["S"], generation), image)
+        return cls(ledger.find_enabled_plan(entity, generation), image)
 
     @property
     def rows(self) -> IndexRows:
@@ -103,6 +109,17 @@ class PlannedImage:
 
 
 _ABSENT = PlannedImage()
+
+
+def is_of_no_entity(entity: str, ledger: Ledger) -> bool:
+    """Whether no released lock file has an entity of this name.
+
+    Raises:
+        NewerGenerationError: this code does not know it, and the table does not tell.
+    """
+    if entity not in ledger.entities and ledger.released.get(entity) != 0:
+        raise NewerGenerationError(f"no entity is called {entity!r} yet")
+    return entity not in ledger.entities
 
 
 def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBatch:
@@ -123,12 +140,16 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
             try:
                 computed.append(time_limit.call(compute_record, record, ledger))
             except Exception as error:  # any: the same code on the same image always fails
-                newer = is_newer(record, ledger, error)
+                newer = _is_newer(record, ledger, error)
                 _log_failure(record, error, newer=newer)
                 if newer:
                     return ComputedBatch(tuple(computed), tuple(poison), record, tuple(heartbeats))
-                poison.append(PoisonRecord(record, error, ledger.current_generation(entity).number))
+                poison.append(PoisonRecord(record, error, _get_generation(entity, ledger)))
     return ComputedBatch(tuple(computed), tuple(poison), heartbeats=tuple(heartbeats))
+
+
+def _get_generation(entity: str, ledger: Ledger) -> int:
+    return ledger.current_generation(entity).number if entity in ledger.entities else 0
 
 
 def _log_failure(record: StreamRecord, error: Exception, *, newer: bool) -> None:
@@ -139,33 +160,50 @@ def _log_failure(record: StreamRecord, error: Exception, *, newer: bool) -> None
     )
 
 
-def compute_in_time(
-    record: StreamRecord, ledger: Ledger, seconds: float | None = None
-) -> RecordChanges:
-    """Compute one record, or raise: within one second by default."""
-    return limit_time(seconds or SECONDS_PER_RECORD, compute_record, record, ledger)
+def is_bad(image: Image | None, ledger: Ledger, seconds: float) -> bool:
+    """Whether this code cannot compute an image.
+
+    Raises:
+        NewerGenerationError: it is older than the image.
+    """
+    try:
+        limit_time(seconds, _compute_image, image, ledger)
+    except NewerGenerationError:
+        raise
+    except Exception:  # whatever it is: rule 56 decides what becomes of the image
+        return True
+    return False
 
 
-def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
+def _compute_image(image: Image | None, ledger: Ledger) -> tuple[IndexRows, Mapping[str, Amount]]:
+    planned = PlannedImage.parse(image, ledger)
+    return planned.rows, planned.amounts
+
+
+def _is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
     """Decide whether a record that cannot be computed is of a newer generation or poison.
 
     No other place decides it. A record is of a newer generation (rule 3) if the code is older
-    than the image; a deploy corrects that. An entity that no generation declares is of a newer
-    ledger too, since the mapping's filter names it. Any other record is poison, unless its other
-    image is of a newer generation.
+    than the image; a deploy corrects that. It is not if that generation, or that entity, was never
+    released (``Ledger.released``, rule 56). Any other record is poison, unless its other image is
+    of a newer generation.
     """
-    if isinstance(error, NewerGenerationError) or record.entity not in ledger.entities:
+    if isinstance(error, NewerGenerationError):
         return True
-    return any(_is_newer(image, ledger) for image in (record.old, record.new))
+    return any(is_newer_image(image, ledger) for image in (record.old, record.new))
 
 
-def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
+def compute_record(
+    record: StreamRecord, ledger: Ledger, empty: Collection[str] = ()
+) -> RecordChanges:
     """Compute everything that follows from one record, or raise: never a part of it.
 
     Each image is read by the plan of its own generation. The difference is between the rows and
-    amounts that the old image gave and those that the new image gives.
+    amounts that the old image gave and those that the new image gives. ``empty``: images that count
+    as absent, "old" or "new" (rule 56).
     """
-    old, new = PlannedImage.parse(record.old, ledger), PlannedImage.parse(record.new, ledger)
+    old = PlannedImage.parse(None if "old" in empty else record.old, ledger)
+    new = PlannedImage.parse(None if "new" in empty else record.new, ledger)
     changes: list[tuple[ItemKey, Amount]] = []
     kept = _list_kept_aggregates(old.plan) if record.expired else frozenset()
     for tally, amount in old.amounts.items():
@@ -181,6 +219,13 @@ def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
     return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes))
 
 
+def merge_changes(first: RecordChanges, last: RecordChanges) -> RecordChanges:
+    """The changes of two records as those of the last one."""
+    before, after = {**first.before, **last.before}, {**first.after, **last.after}
+    deltas = _sum_by_slot((*first.deltas.items(), *last.deltas.items()))
+    return RecordChanges(last.record, before, after, deltas)
+
+
 def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, Amount]:
     """The delta of each slot. Only a record whose own delta is zero takes no part (rule 10)."""
     deltas: dict[ItemKey, Amount] = {}
@@ -189,7 +234,8 @@ def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, 
     return {key: delta for key, delta in deltas.items() if delta}
 
 
-def _is_newer(image: Image | None, ledger: Ledger) -> bool:
+def is_newer_image(image: Image | None, ledger: Ledger) -> bool:
+    """Whether the code is older than an image, as far as the ledger tells."""
     try:
         PlannedImage.parse(image, ledger)
     except NewerGenerationError:
@@ -210,7 +256,9 @@ def _compute_kept_amounts(
     its amounts back once: at its first restore, and at no later write of the item (rule 42).
     """
     mark = RestoredMark.from_image(record.new)
-    if mark is None or record.new is None or not takes_back_amounts(record.old, record.new):
+    if mark is None or record.new is None or new.plan is None:
+        return {}
+    if not takes_back_amounts(record.old, record.new):
         return {}
     readings = [new]
     if mark.generation > (attributes.get_integer(record.new, "gen") or 0):

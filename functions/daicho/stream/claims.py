@@ -53,6 +53,8 @@ QUARANTINE = keys.render("", "quarantine")
 QUARANTINE_PREFIX = "quarantine/"
 """How the names of payloads begin in the failure bucket."""
 
+MAX_FINISHED = 50
+"""Claims that one update makes done: its expression has at most 4 KB."""
 MAX_HEARTBEATS = 50
 """Heartbeats of different names in one announcement: its expression has at most 4 KB."""
 
@@ -289,19 +291,25 @@ def forget_heartbeats_update(key: ItemKey, names: Sequence[HeartbeatName]) -> Up
     )
 
 
-def finish_update(shard: str, claim: Claim, now: dt.datetime) -> Update:
-    """Make a claim done if it is as read: a part of the transaction that counts its record."""
-    done = Claim(claim.seq, "done", "", 0, now)  # short: most claims are done
+def finish_update(shard: str, claim: Claim, now: dt.datetime, *more: Claim) -> Update:
+    """Make a claim done if it is as read: a part of the transaction that counts its record.
+
+    ``more``: further claims of a dismissal (rule 56). With them at most `MAX_FINISHED`.
+    """
+    finished = (claim, *more)
+    done = Claim("", "done", "", 0, now)  # short: most claims are done
+    names = {f"#c{place}": each.name for place, each in enumerate(finished)}
+    as_read = " AND ".join(f"{name} = {name.replace('#', ':')}" for name in names)
     return Update(
         build_shard_key(shard),
-        "SET #claim = :finished ADD #open :less, #done :one",
-        "#claim = :claim AND (attribute_not_exists(#done) OR #done < :most)",
-        {"#claim": claim.name, **_NAMES},
+        f"SET {', '.join(f'{name} = :finished' for name in names)} ADD #open :less, #done :more",
+        f"{as_read} AND (attribute_not_exists(#done) OR #done < :most)",
+        {**names, **_NAMES},
         {
-            ":claim": claim.value,
+            **{f":c{place}": each.value for place, each in enumerate(finished)},
             ":finished": done.value,
-            ":less": {"N": "-1"},
-            ":one": _ONE,
+            ":less": attributes.to_value(-len(finished)),
+            ":more": attributes.to_value(len(finished)),
             ":most": attributes.to_value(MAX_DONE_CLAIMS),
         },
     )
@@ -347,10 +355,6 @@ def _read_heartbeats(image: Image) -> dict[HeartbeatName, str]:
 
 def _generation(record: StreamRecord) -> int:
     """The newest generation of the record's images; 0 if it cannot be read."""
-    generations = [0]
-    for image in (record.old, record.new):
-        try:
-            generations.append(attributes.get_integer(image or {}, "gen") or 0)
-        except (KeyError, TypeError, ValueError, ArithmeticError):
-            continue
-    return max(generations)
+    images = (image for image in (record.old, record.new) if image is not None)
+    numbers = (image.get("gen", {}).get("N", "") for image in images)
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)

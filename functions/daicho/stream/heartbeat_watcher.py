@@ -24,7 +24,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import ShardClaims
+from daicho.stream.shard_items import read_shards
 from daicho.stream.shard_progress import StreamProgress
 
 INTERVAL_S = 10.0
@@ -75,27 +75,18 @@ class HeartbeatProgress:
         return f"{len(shards)} of {self.shard_count} shards wait for a heartbeat of {entities}"
 
 
+@dataclass(frozen=True)
 class HeartbeatWatcher:
     """Sends the heartbeats of a run, and finds the shards that they have passed.
 
-    ``keys_per_shard``: see `count_keys`. ``build_key``: the key of a shard's item; by default the
-    items of the projector. The archiver has its own (`daicho.archive.shard_progress`).
+    ``build_key``: the key of a shard's item; by default the items of the projector. The archiver
+    has its own (`daicho.archive.shard_progress`).
     """
 
-    def __init__(
-        self,
-        store: Table,
-        stream: DescribesStream,
-        *,
-        now: Callable[[], dt.datetime] = utc_now,
-        keys_per_shard: float = KEYS_PER_SHARD,
-        build_key: Callable[[str], ItemKey] = claims.build_shard_key,
-    ) -> None:
-        self._store = store
-        self._stream = stream
-        self._now = now
-        self._keys_per_shard = keys_per_shard
-        self._build_key = build_key
+    store: Table
+    stream: DescribesStream
+    now: Callable[[], dt.datetime] = utc_now
+    build_key: Callable[[str], ItemKey] = claims.build_shard_key
 
     def watch(self, run: HeartbeatRun, retry_budget: RetryBudget) -> HeartbeatProgress:
         """Send heartbeats every 10 s until they have passed every shard, or little time is left.
@@ -124,13 +115,9 @@ class HeartbeatWatcher:
         Raises:
             UnavailableError: the stream or the shard items cannot be read.
         """
-        shards = self._stream.list_shards()
-        shard_keys = {self._build_key(shard.id): shard.id for shard in shards}
-        images = self._store.batch_get(shard_keys, consistent=True).require_all()
-        items = {
-            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
-            for key, image in images.items()
-        }
+        shards = self.stream.list_shards()
+        ids = [shard.id for shard in shards]
+        items = read_shards(self.store, ids, build_key=self.build_key)
         progress = StreamProgress(shards, items)
         waiting = {name.entity: progress.list_waiting(name) for name in run.names}
         return HeartbeatProgress(
@@ -148,10 +135,10 @@ class HeartbeatWatcher:
             UnavailableError: some of them may not be sent.
         """
         waiting = {shard for shards in progress.waiting.values() for shard in shards}
-        keys = count_keys(progress.open_count, len(waiting), self._keys_per_shard)
+        keys = count_keys(progress.open_count, len(waiting), KEYS_PER_SHARD)
         names = [name for name in run.names if name.entity in progress.waiting]
-        self._store.batch_write(
-            build_heartbeat(name, number * MAX_KEYS + key, self._now())
+        self.store.batch_write(
+            build_heartbeat(name, number * MAX_KEYS + key, self.now())
             for key in range(keys)
             for name in names
         )
@@ -162,8 +149,8 @@ class HeartbeatWatcher:
         Raises:
             UnavailableError: it may not be removed from all of them.
         """
-        for shard in self._stream.list_shards():
+        for shard in self.stream.list_shards():
             for begin in range(0, len(run.names), claims.MAX_HEARTBEATS):
                 names = run.names[begin : begin + claims.MAX_HEARTBEATS]
-                key = self._build_key(shard.id)
-                try_update(self._store, claims.forget_heartbeats_update(key, names))
+                key = self.build_key(shard.id)
+                try_update(self.store, claims.forget_heartbeats_update(key, names))

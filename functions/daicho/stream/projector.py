@@ -2,7 +2,8 @@
 
 For each batch of stream records, in this order:
 
-1. Compute what each record changes (`daicho.stream.changes`).
+1. Compute what each record changes (`daicho.stream.changes`). A generation or an entity that this
+   code does not know is looked up (`daicho.stream.released_generations`).
 2. Quarantine the records that cannot be computed, under one claim each (rule 13).
 3. Announce the last record of the batch in the item of the shard's claims, before any other write.
    From then on no other attempt can claim a record of the batch as uncounted (rule 14). The
@@ -19,18 +20,21 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from functools import partial
 
+from daicho.errors import UnavailableError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import RetryBudget, make_mapper
+from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage.table import Table
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, build_announcement, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
-from daicho.stream.claim_writer import RetiredShardError
 from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
+from daicho.stream.released_generations import learn_released
+from daicho.stream.shard_items import RetiredShardError
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
@@ -57,6 +61,7 @@ class Projector:
         now: Callable[[], dt.datetime] = utc_now,
         emit_metrics: Callable[[Mapping[str, int]], None] = _ignore_metrics,
     ) -> None:
+        self._store = store
         self._quarantine = Quarantine(store, objects, now=now)
         self._writer = BatchWriter(store, dirty_shards=dirty_shards, now=now)
         self._ledger = ledger
@@ -74,11 +79,23 @@ class Projector:
         Raises:
             RefusedError: a write that no retry can succeed at; the computation should have failed.
         """
-        computed_batch = compute_batch(batch.records, self._ledger)
+        computed_batch = self._compute(batch, retry_budget)
         try:
             return self._project_computed(batch, computed_batch, retry_budget)
         except RetiredShardError:
             return None  # rule 48: the batch was handled, whatever this code makes of it
+
+    def _compute(self, batch: Batch, retry_budget: RetryBudget) -> ComputedBatch:
+        """Compute a batch up to the first record that released code wrote, which is newer."""
+        computed = compute_batch(batch.records, self._ledger)
+        if computed.stop is None:
+            return computed
+        images = [image for record in batch.records for image in (record.old, record.new)]
+        learn = partial(learn_released, self._store, self._ledger, images)
+        try:
+            return compute_batch(batch.records, retry(learn, retry_budget))
+        except UnavailableError:
+            return computed  # it is taken for newer, so it comes again
 
     def _project_computed(
         self, batch: Batch, computed_batch: ComputedBatch, retry_budget: RetryBudget

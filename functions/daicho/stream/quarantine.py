@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from daicho.errors import ConditionFailedError, RefusedError
@@ -19,14 +20,8 @@ from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
 from daicho.storage.protocols import apply_update
 from daicho.storage.table import Table
-from daicho.stream import claims
+from daicho.stream import claims, shard_items
 from daicho.stream.changes import PoisonRecord
-from daicho.stream.claim_writer import (
-    AlreadyAnnouncedError,
-    RetiredShardError,
-    ShardFullError,
-    put_claim,
-)
 from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.records import StreamRecord
 
@@ -60,15 +55,13 @@ class QuarantineResult:
     claimed: int = 0
 
 
+@dataclass(frozen=True)
 class Quarantine:
     """The claims of one table, and their payloads in one bucket."""
 
-    def __init__(
-        self, store: Table, objects: QuarantineBucket, *, now: Callable[[], dt.datetime]
-    ) -> None:
-        self._store = store
-        self._objects = objects
-        self._now = now
+    store: Table
+    objects: QuarantineBucket
+    now: Callable[[], dt.datetime]
 
     def set_aside(
         self, poison: Iterable[PoisonRecord], retry_budget: RetryBudget, map_all: Mapper
@@ -85,7 +78,7 @@ class Quarantine:
             try:
                 if retry_all([one.record], self._write_claim, retry_budget):
                     return QuarantineResult(is_written=False, claimed=place)
-            except ShardFullError:
+            except shard_items.ShardFullError:
                 return QuarantineResult(stop=one.record, claimed=place)
         return QuarantineResult(claimed=len(waiting))
 
@@ -111,14 +104,14 @@ class Quarantine:
         """Raise both numbers of the shard item, or only the announced one (rule 31)."""
         for raises_low_watermark in (True, False):
             change = claims.announce_update(
-                shard, announcement, self._now(), raises_low_watermark=raises_low_watermark
+                shard, announcement, self.now(), raises_low_watermark=raises_low_watermark
             )
             try:
-                return ShardClaims.from_item(shard, apply_update(self._store, change, "ALL_NEW"))
+                return ShardClaims.from_item(shard, apply_update(self.store, change, "ALL_NEW"))
             except ConditionFailedError as refused:
                 existing = ShardClaims.from_item(shard, refused.item)
                 if existing.retired_at is not None:
-                    raise RetiredShardError(shard) from None
+                    raise shard_items.RetiredShardError(shard) from None
                 if existing.announced >= announcement.last:
                     return existing  # as much was announced already
                 # A batch of older records that were handled before: its low watermark is lower.
@@ -126,17 +119,17 @@ class Quarantine:
 
     def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""
-        now = self._now()
+        claim = Claim.for_record(record, "open", self.now())
         try:
-            put_claim(self._store, record.shard, Claim.for_record(record, "open", now))
-        except AlreadyAnnouncedError:
-            put_claim(self._store, record.shard, Claim.for_record(record, "uncertain", now))
+            shard_items.put_claim(self.store, record.shard, claim)
+        except shard_items.AlreadyAnnouncedError:
+            shard_items.put_claim(self.store, record.shard, replace(claim, state="uncertain"))
 
     def _write_payload(self, poison: PoisonRecord) -> None:
         name = claims.render_payload_name(poison.record.shard, poison.record.seq)
-        body = json.dumps(build_payload(poison, self._now()), ensure_ascii=False).encode()
+        body = json.dumps(build_payload(poison, self.now()), ensure_ascii=False).encode()
         # An existing object is the same record, with the error of the first attempt that met it.
-        self._objects.create(name, body, {}, "application/json")
+        self.objects.create(name, body, {}, "application/json")
 
 
 def build_payload(poison: PoisonRecord, now: dt.datetime) -> dict[str, Any]:

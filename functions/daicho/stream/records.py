@@ -19,6 +19,8 @@ SINGLE_SHARD = "single"
 """The shard of a stream that has only one and does not name it (the local AWS)."""
 
 EXPIRED_MARK, EXPIRED_AT_MARK = "_ttl_expired", "_ttl_expired_at"
+MAX_NAME = 200
+"""Characters of an entity's name: it is in claims, and in the keys of backfill items."""
 _NO_VALUE: AttributeValue = {}
 TTL_PROCESS = ("Service", "dynamodb.amazonaws.com")
 
@@ -52,11 +54,7 @@ class StreamRecord:
 
         Derived items and heartbeats are of none.
         """
-        for image in (self.new, self.old):
-            name: str | None = image.get("type", _NO_VALUE).get("S") if image else None
-            if name and name != HEARTBEAT_TYPE:
-                return name
-        return None
+        return get_entity(self.new) or get_entity(self.old)
 
     @property
     def made_at(self) -> dt.datetime:
@@ -100,6 +98,12 @@ class Batch:
             raise EventError(f"no record of a table's stream: {error!r}") from error
         once = {record.seq: record for record in read}
         return cls(shard, tuple(once[seq] for seq in sorted(once)))
+
+
+def get_entity(image: Image | None) -> str | None:
+    """The entity that an image names; None if it is of no entity, by its type alone (rule 56)."""
+    name: str | None = image.get("type", _NO_VALUE).get("S") if image else None
+    return name if name and name != HEARTBEAT_TYPE and len(name) <= MAX_NAME else None
 
 
 def render_sequence(label: str, number: str) -> str:

@@ -1,4 +1,4 @@
-"""The recount list: tallies whose correct value can no longer be known. Pure.
+"""The recount list: tallies whose correct value can no longer be known.
 
 Each tally has an item: ``PK #recount``, ``SK`` the tally, with the numbers of the records that
 could not be decided. A recount is a rebuild into fresh slots (EXACTNESS rule 17).
@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Update
+from daicho.storage.protocols import QueriesItems
+from daicho.storage.requests import Query, Update
 
 LIST = keys.render("", "recount")
+MAX_RECOUNTS = 500
+"""The limit of tallies in an answer: that of a Lambda function has at most 6 MB."""
 MAX_NUMBERS = 100
 """Numbers that one tally's item names: more of them would help nobody."""
 
@@ -38,6 +44,34 @@ class Recount:
     def to_json(self) -> dict[str, Any]:
         """The tally as a report shows it."""
         return {"tally": self.tally, "numbers": list(self.numbers), "since": self.since}
+
+
+def list_recounts(store: QueriesItems) -> Iterator[Recount]:
+    """The tallies on the list.
+
+    Raises:
+        StoreError: the table does not answer.
+    """
+    for page in store.query_pages(Query(LIST, consistent=True)):
+        yield from map(Recount.from_item, page.items)
+
+
+def describe_recounts(store: QueriesItems) -> list[dict[str, Any]]:
+    """The first tallies on the list, as reports show them; raises as `list_recounts`."""
+    return [recount.to_json() for recount in islice(list_recounts(store), MAX_RECOUNTS)]
+
+
+def list_entity_tallies(tenant: str, entity: str, ledger: Ledger) -> tuple[str, ...]:
+    """What the list has if all tallies of an entity of a tenant are unknown (rule 56).
+
+    These are names without a group, one for each aggregate that any generation derives.
+    """
+    generations = ledger.entities.get(entity, ())
+    plans = [ledger.find_enabled_plan(entity, each.number) for each in generations]
+    instances = {(each.name, each.since) for plan in plans for each in plan.derived_aggregates}
+    return tuple(
+        keys.render(tenant, f"+{entity}.{name}", str(since)) for name, since in sorted(instances)
+    )
 
 
 def build_recount_key(tally: str) -> ItemKey:

@@ -22,6 +22,7 @@ from daicho.storage.protocols import DescribesStream, apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
+from daicho.stream.shard_items import read_shards
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally.slots import SettledShards
 
@@ -80,12 +81,7 @@ class ShardRetirement:
         if self._stream is None:
             self._stream = self.open_stream()
         shards = self._stream.list_shards()
-        shard_keys = {claims.build_shard_key(shard.id): shard.id for shard in shards}
-        images = self.store.batch_get(shard_keys).require_all()
-        items = {
-            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
-            for key, image in images.items()
-        }
+        items = read_shards(self.store, (shard.id for shard in shards), consistent=False)
         retired = {
             shard: item.retired_at for shard, item in items.items() if item.retired_at is not None
         }

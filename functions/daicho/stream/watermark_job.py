@@ -12,9 +12,10 @@ the list: a record that is in none of them is in its slots.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, count_keys
@@ -24,9 +25,10 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream, try_put
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.stream import claims, recount_list
+from daicho.stream import recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.shard_items import list_quarantined, read_shards
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally import watermark
 from daicho.tally.watermark import Watermark
@@ -59,6 +61,7 @@ class RunStart:
     open_count: int
 
 
+@dataclasses.dataclass
 class WatermarkJob:
     """Raises the watermark of one table.
 
@@ -67,22 +70,13 @@ class WatermarkJob:
     gets a heartbeat while figures change.
     """
 
-    def __init__(
-        self,
-        store: Table,
-        open_stream: Callable[[], DescribesStream],
-        open_failures: Callable[[], Bucket],
-        entity: str,
-        interval: dt.timedelta,
-        now: Callable[[], dt.datetime],
-    ) -> None:
-        self._store = store
-        self._open_stream = open_stream
-        self._open_failures = open_failures
-        self._entity = entity
-        self._interval = interval
-        self._now = now
-        self._finished: dict[str, ShardClaims] = {}
+    store: Table
+    open_stream: Callable[[], DescribesStream]
+    open_failures: Callable[[], Bucket]
+    entity: str
+    interval: dt.timedelta
+    now: Callable[[], dt.datetime]
+    _finished: dict[str, ShardClaims] = dataclasses.field(default_factory=dict)
 
     def begin(self) -> RunStart | None:
         """Read the live time; None if that is not possible now, which is logged."""
@@ -98,25 +92,25 @@ class WatermarkJob:
         ``is_complete``: see `Watermark.advance`. ``is_active``: figures have changed.
         """
         try:
-            now = self._now()
+            now = self.now()
             raised = start.stored.advance(start.live, start.at, now, is_complete=is_complete)
             if raised is not None:
                 # Refused: a run that overlaps has stored its own, which is as good.
-                try_put(self._store, watermark.store_watermark(raised))
+                try_put(self.store, watermark.store_watermark(raised))
             if quiet := start.quiet_shards[0 if is_active else 1]:
                 self._send_heartbeats(start.open_count, quiet)
         except Exception:
             _log.exception("the watermark is not stored, or heartbeats are not sent")
 
     def _read_start(self) -> RunStart:
-        stored = Watermark.from_item(self._store.get(watermark.WATERMARK_KEY, consistent=True))
+        stored = Watermark.from_item(self.store.get(watermark.WATERMARK_KEY, consistent=True))
         progress = self._read_progress()
         low_time = _subtract_tolerance(progress.find_low_time())
         # Nothing new is known without a later time, so the bucket is not read.
         is_raised = low_time > stored.live and not self._is_anything_set_aside(progress)
-        now = self._now()
+        now = self.now()
         quiet = (
-            progress.count_quiet(keys.render_instant(now - self._interval)),
+            progress.count_quiet(keys.render_instant(now - self.interval)),
             progress.count_quiet(keys.render_instant(now - IDLE_INTERVAL)),
         )
         live = low_time if is_raised else stored.live
@@ -132,15 +126,11 @@ class WatermarkJob:
         shards = self._stream.list_shards()
         described = {shard.id for shard in shards}
         # Shards that the stream has forgotten may have claims too: those are in the index.
-        listed = {
-            item["GSI2SK"]["S"]
-            for page in self._store.query_pages(Query(claims.QUARANTINE, index="GSI2"))
-            for item in page.items
-        }
+        listed = set(list_quarantined(self.store))
         items = {shard: item for shard, item in self._finished.items() if shard in described}
-        items |= self._read_shards((described - items.keys()) | listed)
+        items |= read_shards(self.store, sorted((described - items.keys()) | listed))
         finished = StreamProgress(shards, items).list_finished()
-        items |= self._read_shards(set(finished) - self._finished.keys())
+        items |= read_shards(self.store, sorted(set(finished) - self._finished.keys()))
         self._finished = {
             shard: items[shard]
             for shard in finished
@@ -148,36 +138,26 @@ class WatermarkJob:
         }
         return StreamProgress(shards, items)
 
-    def _read_shards(self, shards: Collection[str]) -> dict[str, ShardClaims]:
-        if not shards:
-            return {}
-        shard_keys = {claims.build_shard_key(shard): shard for shard in sorted(shards)}
-        images = self._store.batch_get(shard_keys, consistent=True).require_all()
-        return {
-            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
-            for key, image in images.items()
-        }
-
     def _is_anything_set_aside(self, progress: StreamProgress) -> bool:
         """Whether a record waits to be applied, or a tally to be recounted."""
         if any(item.open_claims for item in progress.items.values()):
             return True
-        failures = self._open_failures()
+        failures = self.open_failures()
         if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
             return True
         recounts = Query(recount_list.LIST, limit=1, consistent=True)
-        return any(page.items for page in self._store.query_pages(recounts))
+        return any(page.items for page in self.store.query_pages(recounts))
 
     def _send_heartbeats(self, open_count: int, quiet: int) -> None:
         """Send heartbeats with other partition keys than the last run: some reach quiet shards."""
-        now = self._now()
+        now = self.now()
         count = min(MAX_KEYS, count_keys(open_count, quiet, KEYS_PER_SHARD))
-        name, first = HeartbeatName(RUN, self._entity), int(now.timestamp()) * MAX_KEYS
-        self._store.batch_write([build_heartbeat(name, first + key, now) for key in range(count)])
+        name, first = HeartbeatName(RUN, self.entity), int(now.timestamp()) * MAX_KEYS
+        self.store.batch_write([build_heartbeat(name, first + key, now) for key in range(count)])
 
     @cached_property
     def _stream(self) -> DescribesStream:
-        return self._open_stream()
+        return self.open_stream()
 
 
 def _subtract_tolerance(low_time: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget
 from daicho.tally.limited_table import LimitedTable, TallyTable
 from daicho.tally.rollup import TotalWriter
@@ -23,31 +24,26 @@ MAX_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class ImmediateRollup:
     """Rolls up at once the tallies of a batch that declare it; ``map_all`` runs many of them."""
 
-    def __init__(
-        self,
-        store: TallyTable,
-        ledger: Ledger,
-        map_all: Mapper = map,
-    ) -> None:
-        self._store = store
-        self._ledger = ledger
-        self._map = map_all
+    store: TallyTable
+    ledger: Ledger
+    map_all: Mapper = map
 
     def roll_up_tallies(self, tallies: Iterable[str], retry_budget: RetryBudget) -> None:
         """Bring the totals of those among ``tallies`` up to their slots. Never raises.
 
         Their slots were just written, so a total that is not written here loses nothing.
         """
-        if not self._ledger.immediate_aggregates:
+        if not self.ledger.immediate_aggregates:
             return
         asking = [tally for tally in dict.fromkeys(tallies) if self._rolls_up_immediately(tally)]
         until = max(retry_budget.reserve, retry_budget.remaining() - MAX_SECONDS)
         # A batch must not end in it.
-        store = LimitedTable(self._store, replace(retry_budget, reserve=until))
-        totals = TotalWriter(store, self._ledger)
+        store = LimitedTable(self.store, replace(retry_budget, reserve=until))
+        totals = TotalWriter(store, self.ledger)
 
         def done(tally: str) -> bool:
             try:
@@ -56,8 +52,8 @@ class ImmediateRollup:
                 _log.warning("not rolled up at once: %s", error, extra={"tally": tally})
                 return False
 
-        list(self._map(done, asking))
+        list(self.map_all(done, asking))
 
     def _rolls_up_immediately(self, tally: str) -> bool:
         name = TallyName.parse(tally)
-        return (name.entity, name.aggregate, name.since) in self._ledger.immediate_aggregates
+        return (name.entity, name.aggregate, name.since) in self.ledger.immediate_aggregates

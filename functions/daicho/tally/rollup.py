@@ -12,12 +12,13 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from daicho.errors import TransactionFailedError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.retry import RetryBudget, make_mapper
+from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import try_put, try_update
 from daicho.storage.table import Table
@@ -179,6 +180,7 @@ class TallyRollup(TotalWriter):
         return None
 
 
+@dataclass(frozen=True)
 class Rollup:
     """Rolls dirty tallies up on one table; ``threads`` of them at once.
 
@@ -186,23 +188,16 @@ class Rollup:
     ``get_settled_shards``: the stream shards whose slots need not be kept for 72 hours.
     """
 
-    def __init__(
-        self,
-        store: Table,
-        ledger: Ledger,
-        *,
-        dirty_shards: int,
-        threads: int = 1,
-        now: Callable[[], dt.datetime] = utc_now,
-        get_settled_shards: Callable[[], SettledShards] = SettledShards,
-    ) -> None:
-        self._store = store
-        self._ledger = ledger
-        self._now = now
-        self._dirty_shards = dirty_shards
-        self._get_settled_shards = get_settled_shards
-        self._threads = threads
-        self._map = make_mapper(threads)
+    store: Table
+    ledger: Ledger
+    dirty_shards: int
+    threads: int = 1
+    now: Callable[[], dt.datetime] = utc_now
+    get_settled_shards: Callable[[], SettledShards] = SettledShards
+
+    @cached_property
+    def _map(self) -> Mapper:
+        return make_mapper(self.threads)
 
     def run(self, retry_budget: RetryBudget) -> RollupReport:
         """Roll up every tally that is found dirty, or as many as there is time for.
@@ -210,10 +205,10 @@ class Rollup:
         Raises:
             StoreError: what is dirty cannot be read.
         """
-        settled = self._get_settled_shards()
-        self._store.units.take_total()
-        partitions = remember_shards(self._store, self._dirty_shards)
-        dirty = find_dirty_tallies(self._store, partitions, self._is_disabled)
+        settled = self.get_settled_shards()
+        self.store.units.take_total()
+        partitions = remember_shards(self.store, self.dirty_shards)
+        dirty = find_dirty_tallies(self.store, partitions, self._is_disabled)
         queue = FairQueue(dirty.tallies.values())
 
         def take_turns(_thread: int) -> list[TallyTurn]:
@@ -224,9 +219,9 @@ class Rollup:
                 done.append(turn)
             return done
 
-        threads = range(min(self._threads, len(dirty.tallies)))
+        threads = range(min(self.threads, len(dirty.tallies)))
         turns = [turn for done in self._map(take_turns, threads) for turn in done]
-        read, written = self._store.units.take_total()
+        read, written = self.store.units.take_total()
         return RollupReport(
             rolled=sum(turn.is_done and not turn.failed and not turn.late for turn in turns),
             failed=sum(turn.failed for turn in turns),
@@ -244,27 +239,27 @@ class Rollup:
 
     def _is_disabled(self, tally: str) -> bool:
         """Whether a tally is of a disabled instance: nothing counts in it, and it is purged."""
-        if not self._ledger.disabled_instances or counter_items.is_counter_partition(tally):
+        if not self.ledger.disabled_instances or counter_items.is_counter_partition(tally):
             return False
         name = slots.TallyName.parse(tally)
-        return (name.aggregate, name.since) in self._ledger.list_disabled(name.entity)
+        return (name.aggregate, name.since) in self.ledger.list_disabled(name.entity)
 
     def _take_turn(
         self, tally: DirtyTally, retry_budget: RetryBudget, settled: SettledShards
     ) -> TallyTurn:
-        store = LimitedTable(self._store, retry_budget)
+        store = LimitedTable(self.store, retry_budget)
         try:
             if counter_items.is_counter_partition(tally.partition):
                 turn = roll_up_counter(
                     store,
-                    self._ledger,
+                    self.ledger,
                     tally,
-                    self._now,
+                    self.now,
                     retry_budget,
-                    self._dirty_shards,
+                    self.dirty_shards,
                 )
             else:
-                turn = TallyRollup(store, self._ledger, self._now, settled).roll_up(tally.partition)
+                turn = TallyRollup(store, self.ledger, self.now, settled).roll_up(tally.partition)
         except OutOfTimeError:
             turn = TallyTurn(late=True)
         except Exception:  # an error of one tally does not block the others

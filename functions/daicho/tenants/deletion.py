@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from daicho.archive import forget_requests
 from daicho.jobs.pass_step import MAX_PARALLELISM, PassDependencies, PassStep
@@ -29,13 +31,13 @@ from daicho.storage import keys
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ScanRound
-from daicho.storage.protocols import ObjectVersion, try_update
+from daicho.storage.protocols import try_update
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream.recount_list import LIST
 from daicho.tenants.deletion_job import PHASES, DeletionJob, find_deletion
 from daicho.tenants.failed_records import FailedRecordRemover
-from daicho.tenants.item_remover import ItemRemover, RemovalCounts, is_of_tenant
+from daicho.tenants.item_remover import ItemRemover, is_of_tenant
 
 UPLOAD_MARGIN_S = 40
 """A URL is signed at most so long after a tenant is closed: an instance serves the tenant for 5
@@ -166,38 +168,26 @@ class _Deletion(PassStep[DeletionWorker, DeletionJob]):
             on.store, self.record_finding, on.now, fences=not first, pace=on.written
         )
 
-        def count(scan_round: ScanRound[RemovalCounts]) -> dict[str, float]:
-            return {
-                "items": sum(counts.removed for counts in scan_round.results),
-                "fenced": sum(counts.fenced for counts in scan_round.results),
-                "tombstones": sum(counts.tombstones for counts in scan_round.results),
-                "waiting": sum(counts.waiting for counts in scan_round.results),
-                "looked_at": scan_round.scanned,
-            }
+        def count(scan_round: ScanRound[Counter[str]]) -> dict[str, float]:
+            counts = sum(scan_round.results, Counter[str]())
+            return {**counts, "looked_at": scan_round.scanned}
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         return self.scan(is_of_tenant(job.tenant, consistent=not first), remover, count)
 
     def _remove_all_objects(self) -> bool:
-        if self.on.objects is None:
+        objects = self.on.objects
+        if objects is None:
             return True
-        batch: list[ObjectVersion] = []
-        for version in self.on.objects.list_versions(f"{self.job.tenant}/"):
-            batch.append(version)
-            if len(batch) == VERSIONS_PER_REQUEST:
-                if not self.budget.has_time_left:
-                    return False
-                self._remove_objects(self.on.objects, batch)
-                batch = []
-        self._remove_objects(self.on.objects, batch)
-        return True
-
-    def _remove_objects(self, objects: Bucket, batch: Sequence[ObjectVersion]) -> None:
-        if batch:
+        versions = objects.list_versions(f"{self.job.tenant}/")
+        while batch := list(islice(versions, VERSIONS_PER_REQUEST)):
+            if not self.budget.has_time_left:
+                return False
             self.record_finding()
             objects.remove_versions(batch)
             self.job.add_counts(objects=sum(not version.removal for version in batch))
             self.save_at_intervals()
+        return True
 
     def _remove_payloads(self) -> bool:
         job, on = self.job, self.on

@@ -32,7 +32,7 @@ from daicho.storage.protocols import (
 )
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import DONE_CLAIM_RETENTION, Claim, ShardClaims
+from daicho.stream.claims import DONE_CLAIM_RETENTION, Claim
 from daicho.stream.failed_batch import (
     DONE_PREFIX,
     JSON_CONTENT_TYPE,
@@ -41,6 +41,7 @@ from daicho.stream.failed_batch import (
     split_by_tenant,
 )
 from daicho.stream.records import render_sequence
+from daicho.stream.shard_items import read_shard
 
 PREFIXES = tuple(sorted((ON_FAILURE_PREFIX, DONE_PREFIX, claims.QUARANTINE_PREFIX)))
 """The beginnings of the names of all objects that hold records."""
@@ -227,8 +228,7 @@ class FailedRecordRemover:
         raise UnavailableError(f"the claim on {seq} of {shard} does not become done")
 
     def _read_claims(self, shard: str) -> Mapping[str, Claim]:
-        item = self.store.get(claims.build_shard_key(shard), consistent=True)
-        return ShardClaims.from_item(shard, item).claims
+        return read_shard(self.store, shard).claims
 
 
 def _find_newest(versions: Sequence[ObjectVersion]) -> ObjectVersion | None:

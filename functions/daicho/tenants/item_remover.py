@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import field
 
 from daicho.errors import ConditionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -23,16 +23,6 @@ ITEMS_PER_PAGE = 1_000
 ten times as many to remove, and a round of those would exceed the time that a step reserves for its
 end.
 """
-
-
-@dataclass(frozen=True)
-class RemovalCounts:
-    """The counts of items that were removed, were fenced, are tombstones already, or wait."""
-
-    removed: int = 0
-    fenced: int = 0
-    tombstones: int = 0
-    waiting: int = 0
 
 
 def is_of_tenant(tenant: str, *, consistent: bool) -> Scan:
@@ -63,10 +53,13 @@ class ItemRemover:
     before_removal: Callable[[], None]
     now: Callable[[], dt.datetime]
     fences: bool
-    pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+    pace: RateLimiter
 
-    def __call__(self, page: ItemPage) -> RemovalCounts:
+    def __call__(self, page: ItemPage) -> Counter[str]:
         """Remove the items of a page.
+
+        Returns how many ``items`` were removed, were ``fenced``, are ``tombstones`` already, or are
+        ``waiting``.
 
         Raises:
             UnavailableError: not all items were removed; the page may be passed again.
@@ -74,19 +67,19 @@ class ItemRemover:
         actions = [(choose_action(item), item) for item in page.items]
         removed = [get_key(item) for action, item in actions if action is DeletionAction.GOES]
         live = [item for action, item in actions if action is DeletionAction.FENCED]
-        tombstones = len(actions) - len(removed) - len(live)
+        stayed = len(actions) - len(removed) - len(live)
+        counts = Counter(items=len(removed), tombstones=stayed)
         if removed or live:
             self.before_removal()
         for begin in range(0, len(removed), WRITES_PER_REQUEST):
             keys = removed[begin : begin + WRITES_PER_REQUEST]
             self.pace.wait(len(keys))
             self.store.batch_write(deletes=keys)
-        if not self.fences:
-            return RemovalCounts(len(removed), 0, tombstones, len(live))
-        for item in live:
+        counts["fenced" if self.fences else "waiting"] = len(live)
+        for item in live if self.fences else ():
             self.pace.wait(1)
             self._write_tombstones(item)
-        return RemovalCounts(len(removed), len(live), tombstones, 0)
+        return counts
 
     def _write_tombstones(self, item: Image) -> None:
         write = build_tombstone(item, self.now())

@@ -12,7 +12,7 @@ import random
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -50,43 +50,44 @@ class Choices:
 
     def draw_number(self, limit: int) -> int:
         """A number from 0 to ``limit`` - 1, each with the same probability."""
-        return self._draw_number(limit)
+        return self._choose(range(limit))
 
     def pick(self, values: Sequence[T], subject: str = "") -> T:
         """One of some values; the first is the simplest.
 
         ``subject``: what is picked, for choices by name.
         """
-        return values[self._draw_number(len(values))]
+        return values[self._choose(values, subject)]
 
     def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
         """A position in a scale that `build_scale` made.
 
         ``names`` describe the positions, for choices by name.
         """
-        return self._draw_weighted(scale)
+        return self._choose(names or range(len(scale)), scale=scale)
 
     def draw_bool(self, probability: float) -> bool:
         """Yes or no; no is simpler."""
-        return self._draw_weighted((1.0 - probability, 1.0)) == 1
+        return self._choose(range(2), scale=(1.0 - probability, 1.0)) == 1
 
-    def _draw_number(self, limit: int) -> int:
+    def _choose(self, values: Sequence[Any], subject: str = "", scale: Sequence[float] = ()) -> int:
+        """The position of one of some values; without a scale, each has the same probability."""
         if len(self.taken) < self._forced_count:
-            number = min(self._forced[len(self.taken)], limit - 1)
+            position = fit_position(self._forced[len(self.taken)], len(values), scale)
+        elif self._random is None:
+            position = 0
+        elif scale:
+            position = bisect(scale, self._random() * scale[-1])
         else:
-            number = int(self._random() * limit) if self._random else 0
-        self.taken.append(number)
-        return number
-
-    def _draw_weighted(self, scale: Sequence[float]) -> int:
-        if len(self.taken) < self._forced_count:
-            position = min(self._forced[len(self.taken)], len(scale) - 1)
-            if position and scale[position] == scale[position - 1]:
-                position = 0  # it has no weight here
-        else:
-            position = bisect(scale, self._random() * scale[-1]) if self._random else 0
+            position = int(self._random() * len(values))
         self.taken.append(position)
         return position
+
+
+def fit_position(position: int, count: int, scale: Sequence[float]) -> int:
+    """The nearest position of so many; 0 instead of one that has no weight in a scale."""
+    position = min(position, count - 1)
+    return 0 if scale and position and scale[position] == scale[position - 1] else position
 
 
 def build_scale(weights: Sequence[float]) -> tuple[float, ...]:

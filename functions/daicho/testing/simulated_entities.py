@@ -18,6 +18,7 @@ from daicho.storage.attributes import Image, to_image
 from daicho.testing.aws.event_filters import EventFilters
 from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
 from daicho.testing.oracle.rows.plain_amounts import compute_plain_amounts
+from daicho.testing.oracle.rows.plain_marks import is_empty
 from daicho.testing.stack_settings import build_event_filters
 
 TENANT = "t"
@@ -101,8 +102,14 @@ class SimulatedEntities:
         entity, _, aggregate = name.removeprefix("+").rpartition(".")
         return self.ledger.find_aggregate(entity, aggregate, int(since))[1]
 
+    def is_empty(self, image: Image) -> bool:
+        """Whether an image derives and contributes nothing (rule 56)."""
+        return is_empty(image, self._generations)
+
     def compute_amounts(self, image: Image) -> dict[str, Amount]:
         """What an image contributes, by tally."""
+        if self.is_empty(image):
+            return {}
         return compute_plain_amounts(self.find_plan(image), image)
 
     def compute_kept_amounts(self, image: Image) -> dict[str, Amount]:
@@ -118,6 +125,11 @@ class SimulatedEntities:
                 amounts[tally] += amount if sign > 0 else -amount
         kept = {t for t in amounts if expired and self.find_aggregate(t).on_expiry == "keep"}
         return {tally for tally, amount in amounts.items() if amount} | kept
+
+    @cached_property
+    def _generations(self) -> Mapping[str, frozenset[int]]:
+        entities = self.ledger.entities
+        return {name: frozenset(each.number for each in entities[name]) for name in entities}
 
     @cached_property
     def event_filters(self) -> Mapping[str, EventFilters]:

@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from daicho.errors import CheckFailed, Refusal, ThrottledError, UnavailableError
+from daicho.errors import (
+    CheckFailed,
+    Refusal,
+    ThrottledError,
+    UnavailableError,
+    UnmigratableError,
+    UnreadableError,
+)
+from daicho.runtime.metrics import emit_unreadable
 from daicho.runtime.token_claims import ClaimNames
 from daicho.web.http import problems
 from daicho.web.http.endpoint import BookOpener, Endpoint, InvalidRequest
@@ -75,7 +83,10 @@ class HttpApi:
             if found is None:
                 raise self._make_not_found(request.path)
             answer, variables = found
-            return answer(request, **variables)
+            reply = answer(request, **variables)
+            if reply.unreadable:
+                emit_unreadable(len(reply.unreadable))
+            return reply
         except Exception as error:
             problem = self._explain(error, request)
             return Reply(
@@ -100,6 +111,10 @@ class HttpApi:
                 return _to_busy(429, error)
             case UnavailableError():
                 return _to_busy(503, error)
+            case UnreadableError() | UnmigratableError():
+                logger.error("an item cannot be read", exc_info=error)
+                emit_unreadable(1)
+                return _to_unreadable(error)
         logger.error("unexpected error", exc_info=error, extra={"request_id": request.id})
         return HttpError(500, f"unexpected error; request {request.id}")
 
@@ -116,6 +131,13 @@ def _to_refused(error: Refusal) -> HttpError:
     named = list(error.failures) if isinstance(error, CheckFailed) else named
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
     return HttpError(error.status, error.detail, named, headers, error.type)
+
+
+def _to_unreadable(error: UnreadableError | UnmigratableError) -> HttpError:
+    if isinstance(error, UnmigratableError):
+        return HttpError(409, "a migration of the item's fields fails", type="unreadable")
+    named = [(error.field, error.fault)] if error.field else []
+    return HttpError(409, str(error), named, type="unreadable")
 
 
 def _to_busy(status: int, error: UnavailableError) -> HttpError:

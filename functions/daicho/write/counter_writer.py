@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import random
 from collections.abc import Callable
 from decimal import Decimal
@@ -42,20 +41,29 @@ class CounterSettings:
 
 @dataclass(frozen=True)
 class CounterWriter:
-    """One tenant's fast counters."""
+    """The fast counters of a declaration within some values."""
 
     table: Table
     key_resolver: KeyResolver
     settings: CounterSettings | None
-    clock: Callable[[], dt.datetime]
+    entity: type[Entity]
+    group: TallyGroup
 
-    def add_vote(self, entity: type[Entity], group: TallyGroup, by: tuple[str, ...]) -> VoteResult:
+    @property
+    def name(self) -> counter_items.CounterName:
+        """The parts of its keys."""
+        group, tally = self.group, self.group.aggregate
+        return counter_items.CounterName(
+            group.tenant, group.plan.name, tally.name, tally.since, group.within
+        )
+
+    def add_vote(self, by: tuple[str, ...]) -> VoteResult:
         """See `Book.add`. ``unknown`` refers to the vote alone, not to the reads before it."""
-        counter = _get_counter(group)
+        counter, name = _get_counter(self.group), self.name
         if self.settings is None:
             raise TypeError(f"this Book has no counter_settings: it cannot add to {counter.name}")
-        parts, name = (*counter.within, *counter.by), _render_name(group)
-        for part, text in zip(parts, (*group.within, *by), strict=True):
+        parts = (*counter.within, *counter.by)
+        for part, text in zip(parts, (*self.group.within, *by), strict=True):
             if not text:
                 raise Invalid("must not be empty", field=part.field)
         field = parts[-1].field if parts else counter.name
@@ -64,7 +72,7 @@ class CounterWriter:
         head = self.key_resolver.item_cache.get(
             name.head_key, HEAD_CACHE_S, lambda: self.table.get(name.head_key), absence=True
         )
-        slots = counter_items.read_slot_count(head) or self._find_first_slots(entity, group)
+        slots = counter_items.read_slot_count(head) or self._find_first_slots()
         try:
             counter_slots.add(
                 self.settings.once,
@@ -72,43 +80,33 @@ class CounterWriter:
                 by,
                 slots=slots,
                 dirty_shards=self.settings.dirty_shards,
-                now=self.clock(),
+                now=self.key_resolver.clock(),
                 random=self.settings.random,
-                open_more=lambda known, refused: self._open_more(
-                    entity, group, name, known, refused
-                ),
+                open_more=self._open_more,
             )
         except UnansweredError:
             return VoteResult("unknown")
         return VoteResult("yes")
 
-    def read_live(self, entity: type[Entity], group: TallyGroup) -> dict[tuple[str, ...], Amount]:
+    def read_live(self) -> dict[tuple[str, ...], Amount]:
         """All groups, with their slots summed up now: all votes answered before are included.
 
         Raises:
             Invalid: over 100 groups.
         """
-        name = _render_name(group)
-        head = self.table.get(name.head_key, consistent=True)
-        slots = counter_items.read_slot_count(head) or self._find_first_slots(entity, group)
-        votes = counter_slots.read(self.table, name, 0, slots).votes
+        head = self.table.get(self.name.head_key, consistent=True)
+        slots = counter_items.read_slot_count(head) or self._find_first_slots()
+        votes = counter_slots.read(self.table, self.name, 0, slots).votes
         if len(votes) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
         return {by: Amount(number, Decimal(number)) for by, number in votes.items()}
 
-    def _open_more(
-        self,
-        entity: type[Entity],
-        group: TallyGroup,
-        name: counter_items.CounterName,
-        known: int,
-        refused: int,
-    ) -> int:
+    def _open_more(self, known: int, refused: int) -> int:
         """More slots, up to the declared number; gives how many there are now."""
-        declared = self._find_declared_slots(entity, group)
+        declared = self._find_declared_slots()
         if known >= declared:
             return known
-        cache = self.key_resolver.item_cache
+        cache, name = self.key_resolver.item_cache, self.name
         try:
             head = cache.get(
                 name.head_key,
@@ -122,7 +120,7 @@ class CounterWriter:
                 known=known,
                 refused=refused,
                 declared=declared,
-                now=self.clock(),
+                now=self.key_resolver.clock(),
             )
         except UnavailableError:
             return known  # the vote is sent to another slot all the same
@@ -130,17 +128,17 @@ class CounterWriter:
             cache.forget(name.head_key)
         return opened
 
-    def _find_first_slots(self, entity: type[Entity], group: TallyGroup) -> int:
+    def _find_first_slots(self) -> int:
         """The number of slots that a counter begins with."""
-        return min(self._find_declared_slots(entity, group), counter_items.FIRST_SLOTS)
+        return min(self._find_declared_slots(), counter_items.FIRST_SLOTS)
 
-    def _find_declared_slots(self, entity: type[Entity], group: TallyGroup) -> int:
+    def _find_declared_slots(self) -> int:
         """The number of slots that writers may open."""
-        counter = _get_counter(group)
+        counter = _get_counter(self.group)
         if isinstance(counter.slots, int):
             return counter.slots
-        spec = entity.fields_[counter.slots]
-        ids = zip(counter.within, group.within, strict=True)
+        spec = self.entity.fields_[counter.slots]
+        ids = zip(counter.within, self.group.within, strict=True)
         id = next(text for part, text in ids if part.field == spec.target.name)
         image = self.key_resolver.find_referenced(spec, {"S": id})
         number = (
@@ -157,10 +155,3 @@ def _get_counter(group: TallyGroup) -> CounterPlan:
             f"{group.plan.name}.{group.aggregate.name} is no Counter: nothing adds to it"
         )
     return group.counter
-
-
-def _render_name(group: TallyGroup) -> counter_items.CounterName:
-    tally = group.aggregate
-    return counter_items.CounterName(
-        group.tenant, group.plan.name, tally.name, tally.since, group.within
-    )

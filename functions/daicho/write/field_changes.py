@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any, Generic
@@ -41,6 +40,8 @@ class PlannedWrite(Generic[E]):
             expiry and its attributes that are no fields are kept; its version is increased.
         renews_expiry: the predecessor gets the expiry of ``image``, or loses its own if the image
             has none. Otherwise it keeps its own.
+        is_repair: the stored item cannot be read, and is replaced as a whole. ``predecessor`` has
+            only its version and its creation.
     """
 
     entity: type[E]
@@ -50,6 +51,7 @@ class PlannedWrite(Generic[E]):
     image: Image
     predecessor: Image = field(default_factory=dict)
     renews_expiry: bool = False
+    is_repair: bool = False
 
     def build_successor(self) -> Image:
         """The image to store by a writer that checks that the predecessor is unchanged.
@@ -64,7 +66,7 @@ class PlannedWrite(Generic[E]):
 
     def to_item(self, ledger: Ledger) -> E:
         """The item of ``image``: the one that was given, if it replaces none."""
-        item = None if self.predecessor else self.fields.to_item(read_created(self.image))
+        item = None if self.predecessor else self.fields.to_item(mapper.read_created(self.image))
         return mapper.to_item(self.entity, self.image, ledger) if item is None else item
 
 
@@ -180,11 +182,6 @@ def _validate_stored(entity: type[Entity], values: Mapping[str, Any]) -> dict[st
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-
-
-def read_created(image: Image) -> dt.datetime:
-    """When an item was created, in UTC."""
-    return dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
 
 
 _EDGE_YEARS = ("0001", "0002", "9998", "9999")

@@ -26,7 +26,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
-from daicho.storage.requests import ConditionCheck, Put, Update, Write
+from daicho.storage.requests import ConditionCheck, Put, Update, Write, to_key_image
 from daicho.storage.table import Table
 
 HEADER = "Idempotency-Key"
@@ -150,23 +150,18 @@ class IdempotentRequest:
         return [put, *_prolong(record.first, now)]
 
     def _build_image(self, place: ItemKey, answer: StoredAnswer, now: dt.datetime) -> Image:
-        image = attributes.to_image(
-            {
-                "PK": place.pk,
-                "SK": place.sk,
-                "request": self.digest,
-                "subject": self.subject,
-                "status": answer.status,
-                "headers": dict(answer.headers),
-                "ttl": int(now.timestamp()) + KEPT_SECONDS,
-            }
-        )
-        body = answer.body
-        if body is None:
-            return image
-        if len(body) < COMPRESS_FROM_BYTES:
-            return image | {"body": {"S": body}}
-        return image | {"body": {"B": zlib.compress(body.encode())}}
+        values = {
+            "request": self.digest,
+            "subject": self.subject,
+            "status": answer.status,
+            "headers": dict(answer.headers),
+            "ttl": int(now.timestamp()) + KEPT_SECONDS,
+            "body": answer.body,
+        }
+        image = {**to_key_image(place), **attributes.to_image(values)}
+        if answer.body is not None and len(answer.body) >= COMPRESS_FROM_BYTES:
+            image["body"] = {"B": zlib.compress(answer.body.encode())}
+        return image
 
 
 def _prolong(first: Image | None, now: dt.datetime) -> list[Write]:

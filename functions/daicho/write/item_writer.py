@@ -23,11 +23,11 @@ from daicho.errors import (
     PreconditionFailed,
     Raced,
     RefusedError,
+    UnreadableError,
 )
 from daicho.items import mapper
 from daicho.layout import reservations
 from daicho.layout.base_item import to_seconds
-from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
@@ -58,8 +58,6 @@ class ItemWriter:
     ``open_transaction``: the transaction that the writes are parts of.
     """
 
-    ledger: Ledger
-    tenant: str
     key_resolver: KeyResolver
     table: Table
     clock: Callable[[], dt.datetime]
@@ -70,7 +68,7 @@ class ItemWriter:
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver, self.access)
+        self.planner = ItemPlanner(self.key_resolver, self.access)
         self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -134,12 +132,16 @@ class ItemWriter:
                 return self._update(planned, self.planner.build_put(planned, now, if_match))
             except ConditionFailedError as refused:
                 existing = refused.item
+            except UnreadableError:  # the stored item kept what cannot be read
+                existing = self.table.get(new.key, consistent=True)
             planned = self.planner.plan_put(new, existing, now, if_match=if_match)
-            if existing is not None and not planned.predecessor:  # it has expired
-                write = conditions.if_unchanged(existing).to_put(planned.image)
+            if existing is not None and (planned.is_repair or not planned.predecessor):
+                # It cannot be read, or has expired: it is replaced as a whole.
+                image = planned.build_successor()
+                write = conditions.if_unchanged(existing).to_put(image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    return planned.to_item(self.ledger)
+                    return mapper.to_item(planned.entity, image, self.key_resolver.ledger)
         raise Raced
 
     def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -199,7 +201,9 @@ class ItemWriter:
 
     def _keeps_reservations(self, planned: PlannedWrite[Any], now: dt.datetime) -> bool:
         stored, image = planned.predecessor, planned.build_successor()
-        return reservations.is_unchanged(self.ledger, stored, image, planned.plan, to_seconds(now))
+        return reservations.is_unchanged(
+            self.key_resolver.ledger, stored, image, planned.plan, to_seconds(now)
+        )
 
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write in the open transaction, or in a new one that is retried if others are faster."""
@@ -251,15 +255,17 @@ class ItemWriter:
                     self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
-        return new.to_item(self.ledger)
+        return new.to_item(self.key_resolver.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
         try:
             image = self.sender.send_one(planned.key, write)
         except RefusedError:
             existing = self.table.get(planned.key, consistent=True)
-            if existing is not None:  # attributes of older code may leave no room
+            if existing is not None:
+                mapper.check_kept(planned.entity, existing, ())
+                # Attributes of older code may leave no room.
                 build_successor(planned.entity, planned.image, existing)
             raise
         stored = planned.image if image is None else image
-        return mapper.to_item(planned.entity, stored, self.ledger)
+        return mapper.to_item(planned.entity, stored, self.key_resolver.ledger)

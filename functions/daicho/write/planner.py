@@ -17,7 +17,7 @@ from daicho.declare.entity import Entity, get_values, list_made_now
 from daicho.declare.queries import ItemRef
 from daicho.declare.rules.rule_set import NO_RULES
 from daicho.declare.stored_objects import check_object_keys
-from daicho.errors import Conflict, PreconditionFailed
+from daicho.errors import Conflict, PreconditionFailed, UnreadableError
 from daicho.items import mapper, rules
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
@@ -44,7 +44,6 @@ from daicho.write.field_changes import (
     build_ref,
     list_absent_fields,
     merge_immutable_fields,
-    read_created,
     read_fields,
 )
 from daicho.write.refusals import (
@@ -63,17 +62,16 @@ class ItemPlanner:
     of the methods ``plan_…``; the methods ``build_…`` make a request of it.
     """
 
-    ledger: Ledger
-    tenant: str
     key_resolver: KeyResolver
     access: Access = SYSTEM
 
-    def plan_creation(
-        self, item: E, created: dt.datetime, now: dt.datetime | None = None
-    ) -> PlannedWrite[E]:
-        """The write of a new item, with its owner and the values that are copied into it.
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger with the newest declarations."""
+        return self.key_resolver.ledger
 
-        ``now``: the time of the write, if the item was created earlier, in another system.
+    def plan_creation(self, item: E, now: dt.datetime) -> PlannedWrite[E]:
+        """The write of a new item, with its owner and the values that are copied into it.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
@@ -82,8 +80,8 @@ class ItemPlanner:
             Forbidden: the caller may not write it.
         """
         self.access.assign_owner(item)
-        fields = self._apply_rules(self._build_fields(item, now or created), {})
-        return self._plan_write(fields, created, now or created)
+        fields = self._apply_rules(self._build_fields(item, now), {})
+        return self._plan_write(fields, now, now)
 
     def plan_candidate(
         self,
@@ -95,7 +93,8 @@ class ItemPlanner:
     ) -> PlannedWrite[E]:
         """As `plan_creation`, before the rules: they depend on the item that it may replace.
 
-        ``given``: copied fields whose values the item has already, from another system.
+        ``now``: the time of the write, if the item was created earlier, in another system.
+        ``given``: copied fields whose values it has already then.
         """
         self.access.assign_owner(item)
         fields = self._build_fields(item, now or created, given)
@@ -111,7 +110,7 @@ class ItemPlanner:
         """
         if new.entity.rules_ is NO_RULES:
             return new
-        return self._plan_write(rules.apply_rules(new.fields), read_created(new.image), now)
+        return self._plan_write(rules.apply_rules(new.fields), mapper.read_created(new.image), now)
 
     def plan_put(
         self,
@@ -142,9 +141,26 @@ class ItemPlanner:
             if new.entity.rules_ is NO_RULES:
                 return new
             return self._plan_write(self._apply_rules(new.fields, {}), now, now)
+        try:
+            mapper.check_kept(new.entity, current, mapper.list_frozen_fields(new.entity, new.plan))
+        except UnreadableError:
+            return self._plan_repair(new, current, now, if_match)
         check_version(base_item.get_version(current), if_match)
         fields = merge_immutable_fields(new.plan, new.fields, current)
         return self._plan_write(self._apply_rules(fields, current), now, now, current)
+
+    def _plan_repair(
+        self, new: PlannedWrite[E], current: Image, now: dt.datetime, if_match: int | None
+    ) -> PlannedWrite[E]:
+        """The write of an item over one whose version, creation or frozen fields are unreadable.
+
+        It is checked as a new item, and keeps of the stored one what can be read.
+        """
+        kept = mapper.read_kept(current, now)
+        check_version(base_item.get_version(kept), if_match)
+        fields = self._apply_rules(new.fields, {})
+        planned = self._plan_write(fields, mapper.read_created(kept), now)
+        return replace(planned, predecessor=kept, is_repair=True)
 
     def plan_change(
         self,
@@ -162,10 +178,12 @@ class ItemPlanner:
             Invalid: names the field.
             ForbiddenTransition: the state may not change so.
         """
+        if existing is not None:
+            mapper.check_kept(ref.entity, existing, ())
         current = self.check_existing(ref, existing, now, if_match)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
         fields = self._apply_rules(fields, current)
-        return self._plan_write(fields, read_created(current), now, current)
+        return self._plan_write(fields, mapper.read_created(current), now, current)
 
     def plan_restoration(
         self,
@@ -197,7 +215,7 @@ class ItemPlanner:
             plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(plan, fields, current)
         fields = self._apply_rules(fields, current or follows or {})
-        return self._plan_write(fields, read_created(current or old_version), now)
+        return self._plan_write(fields, mapper.read_created(current or old_version), now)
 
     def check_replaceable(
         self, new: PlannedWrite[E], existing: Image | None, now: dt.datetime
@@ -317,7 +335,9 @@ class ItemPlanner:
         entity = fields.entity
         generation = self.ledger.current[entity.__name__]
         plan = generation.plan
-        image = base_item.build_base_item(self.tenant, generation, fields.stored, created, now)
+        image = base_item.build_base_item(
+            self.key_resolver.tenant, generation, fields.stored, created, now
+        )
         renews_expiry = predecessor is not None and (
             (plan.expires is not None and not plan.expires.is_fixed)
             or has_older_retention(self.ledger, plan.name, predecessor, generation.number)

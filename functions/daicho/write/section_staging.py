@@ -6,7 +6,6 @@ between, the sweep removes the rest.
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Query
-from daicho.storage.table import MAX_BATCH_WRITES, Table
+from daicho.storage.table import MAX_BATCH_WRITES
 from daicho.write.item_writer import ItemWriter
 
 T = TypeVar("T")
@@ -44,9 +43,7 @@ class SectionStaging:
     ``parallelism``: requests made at the same time; 1 means in order, in the calling thread.
     """
 
-    table: Table
     writer: ItemWriter
-    clock: Callable[[], dt.datetime]
     parallelism: int = 8
 
     def retry_race(self, attempt: Callable[[], T]) -> T:
@@ -85,17 +82,19 @@ class SectionStaging:
         Raises:
             UnprocessedError: DynamoDB did not accept all of them in time.
         """
-        self.table.put(
-            cleanup_marks.build_mark(partition, name, self.clock() + cleanup_marks.IN_FLIGHT_GRACE)
+        self.writer.table.put(
+            cleanup_marks.build_mark(
+                partition, name, self.writer.clock() + cleanup_marks.IN_FLIGHT_GRACE
+            )
         )
         retry_budget = RetryBudget.for_seconds(STAGE_RETRY_S)
         self._run_in_parallel(
-            items, lambda batch: self.table.batch_write(batch, retry_budget=retry_budget)
+            items, lambda batch: self.writer.table.batch_write(batch, retry_budget=retry_budget)
         )
 
     def build_due_mark(self, partition: str, name: str) -> Put:
         """The write of a mark that lets the sweep remove unused pieces from now on."""
-        return Put(cleanup_marks.build_mark(partition, name, self.clock()))
+        return Put(cleanup_marks.build_mark(partition, name, self.writer.clock()))
 
     def remove_pieces(self, partition: str, name: str, prefix: str | None) -> None:
         """Remove pieces that no reader uses, and their mark, or leave both to the sweep."""
@@ -104,14 +103,16 @@ class SectionStaging:
         try:
             if prefix is not None:
                 self._remove(partition, prefix)
-            self.table.delete(cleanup_marks.build_mark_key(partition, name))
+            self.writer.table.delete(cleanup_marks.build_mark_key(partition, name))
         except StoreError as error:
             logger.warning("left to the sweep: %s %s: %s", partition, name, error)
 
     def _remove(self, partition: str, prefix: str) -> None:
         query = Query(partition, prefix=prefix, attributes=("PK", "SK"), consistent=True)
-        unused = [get_key(item) for page in self.table.query_pages(query) for item in page.items]
-        self._run_in_parallel(unused, lambda batch: self.table.batch_write(deletes=batch))
+        unused = [
+            get_key(item) for page in self.writer.table.query_pages(query) for item in page.items
+        ]
+        self._run_in_parallel(unused, lambda batch: self.writer.table.batch_write(deletes=batch))
 
     def _run_in_parallel(self, values: Iterable[T], work: Callable[[Sequence[T]], None]) -> None:
         blocks = list(_split_into_blocks(values, MAX_BATCH_WRITES))

@@ -161,7 +161,7 @@ class SectionWriter:
         writer.access.check_write(section.item, head)
         manifest = Manifest.from_image(head)
         if manifest is None:
-            item = mapper.to_item(section.entity, head, writer.ledger)
+            item = mapper.to_item(section.entity, head, writer.planner.ledger)
             values = getattr(item, require_split_field(section.entity).name)
             check_version(item.version if section.name in values else None, if_match, "section")
             return item
@@ -177,10 +177,10 @@ class SectionWriter:
             first = document.changes[section.name].first
         else:
             place = sections.render_section_key(document.partition, manifest.epoch, section.name)
-            first = self.staging.table.get(place, consistent=True)
+            first = self.staging.writer.table.get(place, consistent=True)
             if first is None:
                 # The whole document may have been replaced since the head was read.
-                newest = self.staging.table.get(get_key(document.head), consistent=True)
+                newest = self.staging.writer.table.get(get_key(document.head), consistent=True)
                 later = None if newest is None else Manifest.from_image(newest)
                 if later is None or later.epoch != manifest.epoch:
                     raise Raced(CHANGED_MEANWHILE)

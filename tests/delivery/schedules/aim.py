@@ -55,6 +55,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "48": CLOSING,
     "49": ("closing shards",),
     "55": ("as of", "as of, set aside", "as of, cut off"),
+    "56": ("dismissals", "disputed dismissals"),
     "fast": (LIKES,),
     "figures": FIGURES,
     "rows": ("rows",),

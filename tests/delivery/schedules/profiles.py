@@ -18,6 +18,7 @@ from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
 from tests.delivery.schedules.chosen_profiles import CHOSEN_PROFILES
 from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
+from tests.delivery.schedules.dismissal_profiles import DISMISSAL_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
@@ -298,6 +299,7 @@ PROFILES = (
     *RARE_PROFILES,
     *CHOSEN_PROFILES,
     *CLOSING_PROFILES,
+    *DISMISSAL_PROFILES,
     *WATERMARK_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,

@@ -62,20 +62,16 @@ class Likes:
 
     def __init__(self, choices: Choices, *, noting: bool = False) -> None:
         self.choices = choices
-        self.fault_counts: Counter[str] = Counter()
         self.log: list[str] = []
         self.seed = 0
         self._noting = noting
-        self.deployment = SimulatedDeployment(
-            choices, self.fault_counts, SAMPLE_ENTITIES, retries=300
-        )
+        self.deployment = SimulatedDeployment(choices, SAMPLE_ENTITIES, retries=300)
+        self.fault_counts = self.deployment.fault_counts
         level = choices.pick((0.0, 0.0, 0.0, 0.03, 0.12))
         faults = FaultInjector({name: level for name in OPERATION_FAULTS if name != "slow"})
         voters = choices.pick((0.0, 0.05, 0.2))
         self._voter_faults = FaultInjector({name: voters for name in VOTE_FAULTS if name != "slow"})
-        self._lambda = SimulatedLambda(
-            self.deployment, choices, faults, self.fault_counts, self.note
-        )
+        self._lambda = SimulatedLambda(self.deployment, faults, self.note)
         self._counted: Counter[str] = Counter()
         self._begun: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()

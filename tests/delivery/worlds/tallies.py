@@ -8,7 +8,7 @@ each shard and again until they are handled, while real rollups and live reads r
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -59,17 +59,13 @@ class Tallies:
     def __init__(self, choices: Choices, *, noting: bool = False) -> None:
         self.choices = choices
         self.seed = 0
-        self.fault_counts: Counter[str] = Counter()
         self.log: list[str] = []
         self._noting = noting
-        self.deployment = SimulatedDeployment(
-            choices, self.fault_counts, self.entities, retries=300
-        )
+        self.deployment = SimulatedDeployment(choices, self.entities, retries=300)
+        self.fault_counts = self.deployment.fault_counts
         level = choices.pick((0.0, 0.0, 0.0, 0.02, 0.1))
         faults = FaultInjector({name: level for name in OPERATION_FAULTS if name != "slow"})
-        self._lambda = SimulatedLambda(
-            self.deployment, choices, faults, self.fault_counts, self.note
-        )
+        self._lambda = SimulatedLambda(self.deployment, faults, self.note)
         self._waiting: dict[str, deque[dict[str, Any]]] = {shard: deque() for shard in SHARDS}
         self._under_way: dict[str, tuple[SimulatedProcess, int]] = {}
         self._alive: list[int] = []

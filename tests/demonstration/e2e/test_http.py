@@ -76,6 +76,8 @@ def test_unknown_paths_are_answered_with_a_problem(stack: dict[str, Any]) -> Non
             assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM), path
         assert nobody.get("/").status_code == 200
         assert nobody.get("/nothing").status_code == 401
+        forged = nobody.get("/contacts", headers={"authorization": "Bearer forged"})
+        assert forged.status_code == 401
         assert nobody.get("/problems/nothing").headers["content-type"] == PROBLEM
 
 

@@ -6,9 +6,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.storage.table import Table
-from tests.demonstration.support.votes import Instance
 from tests.integration.conftest import acme, globex, served
-from tests.support.deployment import Served
 from tests.support.described_routes import parametrize_operations as pytest_generate_tests
 from tests.support.described_routes import routes
 
@@ -21,16 +19,6 @@ LONGEST = "test_chinook.py"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest file."""
     items.sort(key=lambda item: item.path.name != LONGEST)
-
-
-@pytest.fixture
-def here(served: Served) -> Instance:
-    return Instance(served)
-
-
-@pytest.fixture
-def there(served: Served) -> Instance:
-    return Instance(served)
 
 
 @pytest.fixture

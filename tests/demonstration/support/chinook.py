@@ -1,9 +1,7 @@
 """The Chinook sample database as our music library: rows to load, answers to compare with.
 
 Chinook has no release years and its genres belong to tracks: a song's year is 1960 + AlbumId mod
-60, an album's genre its lowest GenreId. An invoice's line is a sale. A customer is a user, an
-invoice an order; those of the last year and a bit are still open. Where the file is absent, tests
-that want it are skipped.
+60, an album's genre its lowest GenreId. Where the file is absent, tests that want it are skipped.
 Source: lerocha/chinook-database.
 """
 
@@ -21,7 +19,6 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FILE = Path(os.environ.get("DAICHO_CHINOOK", ROOT.parent / "shared" / "data" / "chinook.json"))
-STILL_OPEN = "2024-11"
 Row = dict[str, Any]
 
 
@@ -34,10 +31,6 @@ class Chinook:
     songs: list[Row] = field(default_factory=list)
     playlists: list[Row] = field(default_factory=list)
     tracks: list[Row] = field(default_factory=list)
-    products: list[Row] = field(default_factory=list)
-    sales: list[Row] = field(default_factory=list)
-    users: list[Row] = field(default_factory=list)
-    orders: list[Row] = field(default_factory=list)
 
     @classmethod
     def read(cls) -> Chinook:
@@ -49,11 +42,7 @@ class Chinook:
         genres: defaultdict[int, set[int]] = defaultdict(set)
         for row in data["Track"]:
             genres[row["AlbumId"]].add(row["GenreId"])
-        sold_at = {row["InvoiceId"]: f"{row['InvoiceDate']}+00:00" for row in data["Invoice"]}
         artist_of = {row["AlbumId"]: str(row["ArtistId"]) for row in data["Album"]}
-        lines: defaultdict[int, list[Row]] = defaultdict(list)
-        for row in data["InvoiceLine"]:
-            lines[row["InvoiceId"]].append(row)
         return cls(
             artists=[{"id": str(r["ArtistId"]), "name": r["Name"]} for r in data["Artist"]],
             albums=[
@@ -80,33 +69,6 @@ class Chinook:
                 {"playlist": str(row["PlaylistId"]), "song": str(row["TrackId"])}
                 for row in data["PlaylistTrack"]
             ],
-            products=[
-                {
-                    "song": str(row["TrackId"]),
-                    "genre": genre_names[row["GenreId"]],
-                    "price": str(row["UnitPrice"]),
-                }
-                for row in data["Track"]
-            ],
-            sales=[
-                {
-                    "id": str(row["InvoiceLineId"]),
-                    "song": str(row["TrackId"]),
-                    "at": sold_at[row["InvoiceId"]],
-                }
-                for row in data["InvoiceLine"]
-            ],
-            users=[
-                {
-                    "id": str(row["CustomerId"]),
-                    "name": f"{row['FirstName']} {row['LastName']}",
-                    "email": row["Email"],
-                    "address": row["Address"],
-                    "country": row["Country"],
-                }
-                for row in data["Customer"]
-            ],
-            orders=[_order(row, lines[row["InvoiceId"]]) for row in data["Invoice"]],
         )
 
     @cached_property
@@ -119,27 +81,3 @@ class Chinook:
             "Playlist": self.playlists,
             "Track": self.tracks,
         }
-
-
-def _order(invoice: Row, lines: list[Row]) -> Row:
-    """An invoice; ``total`` is what it says, which nobody has to believe."""
-    return {
-        "invoice": str(invoice["InvoiceId"]),
-        "date": invoice["InvoiceDate"][:10],
-        "customer": str(invoice["CustomerId"]),
-        "status": "open" if invoice["InvoiceDate"] >= STILL_OPEN else "shipped",
-        "lines": [
-            {
-                "sku": str(line["TrackId"]),
-                "quantity": line["Quantity"],
-                "price": str(line["UnitPrice"]),
-            }
-            for line in lines
-        ],
-        "total": str(invoice["Total"]),
-    }
-
-
-def ids(rows: list[Row], **values: Any) -> set[str]:
-    """The ids of the rows that have these values."""
-    return {row["id"] for row in rows if all(row[name] == v for name, v in values.items())}

@@ -23,9 +23,10 @@ from daicho.tenants.lifecycle import Tenants
 from daicho.web.api import Api
 from tests.support.api_client import Client
 from tests.support.archive_deployment import BUCKET, LEDGER, Deployed, Entry, write
+from tests.support.mortal_stores import Killed, Life, Mortal
 from tests.support.stream_pump import Context, environment
 from tests.support.trials import scaled
-from tests.support.two_tenants import Killed, Life, Machine, Mortal
+from tests.support.two_tenants import Machine
 
 DAICHO = Daicho(Domain("test", Entry))
 

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import (
-    Aggregate,
-    Count,
-    Listing,
-    Search,
-    Sum,
-    month,
-)
+from daicho import Aggregate, Count, Listing, Search, Sum, month
 from daicho.book.book import Book
 from daicho.errors import BadCursor, BeingBuilt
 from daicho.storage.item_cache import ItemCache

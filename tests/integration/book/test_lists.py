@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.errors import (
-    BadCursor,
-    Conflict,
-    Invalid,
-    NotFound,
-    PreconditionFailed,
-)
+from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from tests.support.sample_entities import Note, Shelf, Token, Visit, walk
 from tests.support.table_books import NOON
 

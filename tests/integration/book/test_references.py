@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from daicho.errors import Invalid, NotFound, ReferenceNotFound
-from daicho.storage.table import Table
+from tests.support.interrupted_table import InterruptedTable
 from tests.support.meter import Meter
 from tests.support.sample_entities import Link, Note, Poll, Remark, Shelf
 
 
-class Meddled(Table):
-    """A table at which somebody else is right before the next transaction."""
-
-    meddle: Callable[[], object] | None = None
-
-    def transact(self, writes: Any) -> None:
-        meddle, self.meddle = self.meddle, None
-        if meddle is not None:
-            meddle()
-        super().transact(writes)
-
-
 @pytest.fixture
-def table(shelf: Shelf) -> Meddled:
-    shelf.table = Meddled(shelf.dynamodb, shelf.table_name)
+def table(shelf: Shelf) -> InterruptedTable:
+    shelf.table = InterruptedTable(shelf.dynamodb, shelf.table_name)
     return shelf.table
 
 
@@ -73,25 +58,25 @@ def test_changes_that_leave_the_reference_alone_ask_nothing(shelf: Shelf) -> Non
 
 
 def test_what_is_deleted_at_that_moment_is_referred_to_by_nobody(
-    shelf: Shelf, table: Meddled
+    shelf: Shelf, table: InterruptedTable
 ) -> None:
     book, other = shelf.book(), shelf.book()
     book.create(Note(id="n"))
     for write in (book.create, book.put):
-        table.meddle = lambda: other.delete(Note.key("n"))
+        table.before = [lambda: other.delete(Note.key("n"))]
         with pytest.raises(ReferenceNotFound):
             write(Remark(note="n", id="r"))
         assert not shelf.everything()
         book.create(Note(id="n"))
     # Changed, or deleted and made anew, it exists.
-    table.meddle = lambda: other.change(Note.key("n"), {"text": "x"})
+    table.before = [lambda: other.change(Note.key("n"), {"text": "x"})]
     assert book.create(Remark(note="n", id="a")).version == 1
 
     def renew() -> None:
         other.delete(Note.key("n"))
         other.create(Note(id="n"))
 
-    table.meddle = renew
+    table.before = [renew]
     assert book.create(Remark(note="n", id="b")).version == 1
     with pytest.raises(NotFound):
         book.get(Remark.key("n", "r"))

@@ -20,8 +20,8 @@ from daicho.errors import (
     ReferenceNotFound,
     UnansweredError,
 )
-from daicho.storage.table import Table
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
+from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.sample_entities import Ballot, Link, Note, Shelf
 
 DONE = StoredAnswer(200, {}, "done")
@@ -106,35 +106,13 @@ def test_what_it_refuses(shelf: Shelf) -> None:
     assert len(shelf.everything()) == 1
 
 
-class Meddling(Table):
-    """A table at which somebody else is at the last moment."""
-
-    meddle: Callable[[], object] | None = None
-    lost: BaseException | None = None
-    contended = 0
-    asked = 0
-
-    def transact(self, writes: Any) -> None:
-        self.asked += 1
-        if self.contended:
-            self.contended -= 1
-            raise ContendedError("a transaction is there")
-        if self.meddle:
-            meddle, self.meddle = self.meddle, None
-            meddle()
-        super().transact(writes)
-        if self.lost:
-            lost, self.lost = self.lost, None
-            raise lost
-
-
 @pytest.fixture
-def meddling(shelf: Shelf) -> Meddling:
-    shelf.table = Meddling(shelf.dynamodb, shelf.table_name)
+def interrupted(shelf: Shelf) -> InterruptedTable:
+    shelf.table = InterruptedTable(shelf.dynamodb, shelf.table_name)
     return shelf.table
 
 
-def test_of_two_at_once_one_is_refused(shelf: Shelf, meddling: Meddling) -> None:
+def test_of_two_at_once_one_is_refused(shelf: Shelf, interrupted: InterruptedTable) -> None:
     book, other = shelf.book(), shelf.book()
     book.create(Note(id="read"))
     for meddle in (
@@ -144,7 +122,7 @@ def test_of_two_at_once_one_is_refused(shelf: Shelf, meddling: Meddling) -> None
         lambda: other.delete(Note.key("read")),
     ):
         with pytest.raises(Raced), book.transaction() as t:
-            meddling.meddle = meddle
+            interrupted.before = [meddle]
             t.find(Note.key("read"))
             t.find(Note.key("absent"))
             t.create(Note(id="new 1"))
@@ -157,13 +135,15 @@ def test_of_two_at_once_one_is_refused(shelf: Shelf, meddling: Meddling) -> None
     assert [item["id"]["S"] for item in shelf.everything()] == ["read"]
 
 
-def test_a_transaction_in_the_way_is_waited_for(shelf: Shelf, meddling: Meddling) -> None:
+def test_a_transaction_in_the_way_is_waited_for(
+    shelf: Shelf, interrupted: InterruptedTable
+) -> None:
     book = shelf.book()
-    meddling.contended = 2
+    interrupted.before = [fail(ContendedError("a transaction is there"))] * 2
     with book.transaction() as t:
         t.create(Note(id="a"))
         t.create(Note(id="b"))
-    assert (meddling.asked, len(shelf.everything())) == (3, 2)
+    assert (interrupted.transactions, len(shelf.everything())) == (3, 2)
 
 
 def test_a_part_that_fails_is_undone_alone(shelf: Shelf) -> None:
@@ -205,16 +185,16 @@ def test_a_transaction_has_its_limits(shelf: Shelf, recorded: bool) -> None:
             t.create(Note(extra={"x": "x" * 390_000}))
 
 
-def test_a_request_whose_answer_was_lost(shelf: Shelf, meddling: Meddling) -> None:
+def test_a_request_whose_answer_was_lost(shelf: Shelf, interrupted: InterruptedTable) -> None:
     book = shelf.book()
 
     def create() -> StoredAnswer:
         return StoredAnswer(201, {}, book.create(Note()).id)
 
-    meddling.lost = UnansweredError("silence")
+    interrupted.after = [fail(UnansweredError("silence"))]
     given = book.once(asked(), create)
     assert book.get(Note.key(given.body or "")).version == 1
-    meddling.meddle = lambda: (_ for _ in ()).throw(UnansweredError("lost on the way"))
+    interrupted.before = [fail(UnansweredError("lost on the way"))]
     with pytest.raises(UnansweredError):
         book.once(asked("other"), create)
     assert len(shelf.everything()) == 2

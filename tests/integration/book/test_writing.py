@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import (
-    Conflict,
-    Invalid,
-    NotFound,
-    PreconditionFailed,
-    ReferenceNotFound,
-)
+from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed, ReferenceNotFound
 from tests.support.sample_entities import Note, Poll, Shelf
 from tests.support.table_books import NOON
 

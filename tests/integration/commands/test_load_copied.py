@@ -21,7 +21,7 @@ def test_what_is_copied_is_read_once(
     reads: list[Any] = []
 
     class Counting(Table):
-        def get(self, key: Any, *, consistent: bool = False) -> Image | None:
+        def get(self, key: Any, *, consistent: bool = False, **_: Any) -> Image | None:
             reads.append(key)
             return super().get(key, consistent=consistent)
 

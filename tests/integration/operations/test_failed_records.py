@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support.api_client import Client
+from tests.support.consistency import differences
 from tests.support.operator_stack import OperatorStack
 from tests.support.redrive_setup import SHARD, build_song_with_artist, render_number
 
@@ -47,6 +50,54 @@ def test_a_poisoned_record_is_seen_redriven_and_counted(
     assert operator.good("GET", "/ops/quarantine")["items"] == []
     assert stack.differences() == []
     assert operator.everything("/ops/redrives", 1) == [job]
+
+
+def test_what_no_code_can_compute_is_shown_and_dismissed(stack: OperatorStack) -> None:
+    song, house = build_song_with_artist(1, "ab"), stack.house
+
+    def deliver(_seconds: float) -> None:
+        """Marks and heartbeats are in the table alone; their records follow in the stream."""
+        begin = len(house.records)
+        for key, item in stack.items().items():
+            if "type" in item and house.dynamo.find(key) != item:
+                house.put(item)
+        stack.project(begin)
+
+    stack.dependencies = replace(stack.dependencies, stream=lambda _: house, sleep=deliver)
+    operator = stack.client()
+    house.put(song)
+    house.put({**song, "seconds": {"S": "three"}})
+    stack.project()
+    (record,) = operator.good("GET", "/ops/quarantine")["items"]
+    chosen = {"claims": [record["id"]], "action": "dismiss"}
+    item = {"item": ["t#Song#1", "-"], "claims": [f"{SHARD}/{render_number(1)}"]}
+    preview = operator.good("POST", "/ops/redrives/preview", chosen)
+    assert preview == {
+        "count": 1,
+        "added": [],
+        "items": [{**item, "becomes_empty": True, "recount": []}],
+    }
+    job = operator.good("POST", "/ops/redrives", {**chosen, "count": 1})
+    job = operator.good("GET", f"/ops/redrives/{job['id']}")
+    assert (job["action"], job["state"], job["error"]) == ("dismiss", "succeeded", None)
+    assert (job["dismissed"], job["still_failing"]) == (2, 0)  # with the record of the mark
+    assert operator.good("GET", "/ops/log?limit=1")["items"][0]["action"] == "start dismissal"
+    assert operator.good("GET", "/ops/quarantine")["items"] == []
+    kept = {key: item for key, item in stack.items().items() if "_dismissed" not in item}
+    assert differences(kept) == []
+
+
+def test_what_can_be_computed_is_not_dismissed(stack: OperatorStack, operator: Client) -> None:
+    poison_two_songs(stack, operator)
+    id = operator.good("GET", "/ops/quarantine")["items"][0]["id"]
+    for claims, detail in (
+        ([id], "can be computed: redrive it instead"),
+        (None, "there is nothing"),
+    ):
+        body = {"claims": claims, "action": "dismiss"}
+        refused = operator("POST", "/ops/redrives/preview", body)
+        assert (refused.status, refused.fields) == (422, {"claims"})
+        assert detail in refused.text
 
 
 def test_poison_exists_at_stage_local_alone(stack: OperatorStack) -> None:

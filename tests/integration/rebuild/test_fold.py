@@ -17,7 +17,7 @@ from tests.support.changed_invoices import NOON, Stage
 from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump
 
-COMPILERS = ("daicho.plan", "daicho.declare.rules.unique", "daicho.declare.parts")
+COMPILERS = ("daicho.plan", "daicho.declare.parts")
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Listing, field, migration
 from daicho.book.book import Book
-from daicho.errors import DeclarationError
-from daicho.layout.migrations import UnmigratableError
+from daicho.errors import DeclarationError, UnmigratableError
 from daicho.plan import Migration
 from daicho.rebuild import item_touch
 from daicho.rebuild.requests import request_rebuild
@@ -187,35 +186,6 @@ def test_code_that_was_rolled_back_reads_and_writes_its_own_fields(house: House)
     assert house.finish().state == "succeeded"
     assert read_everything(house) == before
     assert house.stage.list(house.stage.entity.by_family("Hopper")) == ["0"]
-
-
-def test_a_rebuild_that_is_killed_between_scan_and_touch_is_repeated(house: House) -> None:
-    deploy_migration(house)
-    before = read_everything(house)
-    house.start()
-    for sent in (0, 1, 3):
-        with pytest.raises(KeyboardInterrupt):
-            step_until_killed(house, sent)
-    assert read_everything(house) == before
-    assert house.finish().state == "succeeded"
-    assert read_everything(house) == before
-
-
-def step_until_killed(house: House, touches: int) -> None:
-    """A step that is killed at the touch after ``touches`` others."""
-    left = touches
-
-    def kill(self: item_touch.Touch, store: Any) -> bool:
-        nonlocal left
-        if not left:
-            raise KeyboardInterrupt
-        left -= 1
-        return send(self, store)
-
-    send = item_touch.Touch.send
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(item_touch.Touch, "send", kill)
-        house.step()
 
 
 @migration("Invoice", writes=["given", "family"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -27,7 +27,6 @@ from daicho.storage.requests import Scan
 from daicho.storage.table import Table
 from daicho.stream.recount_list import build_recount_key
 from tests.support.changed_invoices import NOON, Stage
-from tests.support.killing_table import KilledError, KillingTable
 from tests.support.stream_pump import Consumer, Pump, environment
 
 BEGIN = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -53,16 +52,15 @@ class House:
     pump: Pump
     older: Ledger
     now: dt.datetime = BEGIN
-    paused: list[float] = field(default_factory=list)
 
     @property
     def table(self) -> Table:
         return Table(self.stage.dynamodb, self.stage.name)
 
-    def build(self, table: Table | None = None) -> StackJobs:
+    def build(self) -> StackJobs:
         unused: Any = None
         return StackJobs(
-            store=table or self.table.with_metering(),
+            store=self.table.with_metering(),
             stream=unused,
             failures=unused,
             ledger=self.stage.ledger,
@@ -77,21 +75,21 @@ class House:
         unpurged = list_unpurged(self.stage.ledger, states)
         return request_purge(self.table, unpurged, self.now, rate=1e9)
 
-    def step(self, jobs: StackJobs, id: str) -> JobStep:
+    def step(self, id: str) -> JobStep:
         until = self.now + dt.timedelta(seconds=300)
         budget = RetryBudget(
             lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
             20.0,
-            self.paused.append,
+            lambda _: None,
             lambda: 0.5,
         )
-        step = jobs.run_step(f"{PURGE_PREFIX}{id}", budget)
+        step = self.build().run_step(f"{PURGE_PREFIX}{id}", budget)
         self.now += dt.timedelta(seconds=step.wait)
         return step
 
     def finish(self, id: str) -> PurgeJob:
         for _ in range(20):
-            if self.step(self.build(), id).done:
+            if self.step(id).done:
                 break
         job = find_purge(self.table)
         assert job is not None
@@ -209,33 +207,9 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house:
     assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
 
 
-def test_a_purge_is_continued_after_a_kill_at_any_write(house: House) -> None:
-    put_neighbours(house)
-    found, others = house.list_disabled_items(), house.list_others()
-    kills = 0
-    for write in range(1, 20):
-        for is_done_first in (False, True):
-            house.table.batch_write(puts=found)
-            house.stage.set_state(1, 3)
-            job = house.request()
-            killing = KillingTable(house.stage.dynamodb, house.stage.name, write, is_done_first)
-            try:
-                while not house.step(house.build(killing), job.id).done:
-                    pass
-            except KilledError:
-                kills += 1
-            assert house.finish(job.id).state == "succeeded"
-            assert house.list_disabled_items() == []
-            assert house.list_others() == others
-            assert house.read_state().purged == set(DISABLED["Invoice"])
-        if killing.writes < write:
-            break
-    assert kills >= 2 * 6
-
-
 def test_what_older_code_writes_after_an_empty_pass_is_found(house: House) -> None:
     job = house.request()
-    house.step(house.build(), job.id)
+    house.step(job.id)
     house.now += dt.timedelta(seconds=SETTLE)
     assert house.list_disabled_items() == []
     house.write_as_older_code("zombie")

@@ -8,13 +8,7 @@ from daicho import Listing
 from daicho.errors import BeingBuilt
 from daicho.release.states import build_record_update
 from daicho.storage.protocols import apply_update
-from tests.support.rebuilt_invoices import (
-    House,
-    change_four,
-    deploy_change,
-    deploy_projector,
-    put,
-)
+from tests.support.rebuilt_invoices import House, change_four, deploy_change, deploy_projector, put
 
 
 def test_all_that_is_new_is_complete_afterwards(house: House) -> None:

@@ -14,7 +14,7 @@ RECOUNTED = Decisions(recounted=frozenset({"Invoice.revenue"}))
 
 
 def list_waiting(house: House) -> list[str]:
-    return [entry.tally for entry in list_recounts(house.table)]
+    return list(list_recounts(house.table))
 
 
 def damage(house: House, since: int = 1) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from daicho import Unique
 from daicho.errors import BeingBuilt, NotUnique
 from tests.simulator.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support.changed_invoices import NOON, Stage
-from tests.support.killing_table import KilledError, KillingTable
 from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump
 
@@ -100,24 +98,3 @@ def test_a_touch_takes_over_what_nobody_owns(house: House) -> None:
     assert find(house, "ada 1").id == "new"
     assert compare(house).differences == []
     assert compare(house).unowned == []
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_rebuild_that_is_killed_reserves_everything(house: House, seed: int) -> None:
-    deploy(house, make_unique)
-    house.start()
-    for number in range(6):
-        house.job_table = KillingTable(
-            house.stage.dynamodb,
-            house.stage.name,
-            random.Random(seed * 10 + number).randint(1, 25),
-            is_done_first=bool(number % 2),
-        )
-        try:
-            house.step()
-        except KilledError:
-            continue
-    house.job_table = None
-    assert house.finish().state == "succeeded"
-    compared = compare(house)
-    assert (compared.items, compared.differences, compared.unowned) == (5, [], [])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -150,17 +148,3 @@ def test_an_import_reads_no_environment_and_asking_for_the_handler_does(
         _ = module.handler
     with pytest.raises(AttributeError):
         _ = module.nothing
-
-
-@pytest.mark.parametrize("name", ["project", "rollup", "archive", "redrive"])
-def test_stream_functions_import_nothing_heavy(name: str) -> None:
-    source = f"import sys, handlers.{name}; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", source],
-        env={"PYTHONPATH": str(TESTS.parent / "functions")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = {module.partition(".")[0] for module in done.stdout.split()}
-    assert not loaded & {"pydantic", "aws_lambda_powertools", "domains"}

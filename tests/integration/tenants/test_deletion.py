@@ -21,18 +21,12 @@ from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.tenants.deletion_job import find_deletion
 from daicho.tenants.tombstones import DeletionAction, choose_action
 from tests.support.memory_stores import MemoryObjects
+from tests.support.mortal_stores import Killed
 from tests.support.sample_ledger import build_image
 from tests.support.sample_project import LEDGER
 from tests.support.stream_pump import SHARD
 from tests.support.trials import scaled
-from tests.support.two_tenants import (
-    FAILURES,
-    OBJECTS,
-    Deployment,
-    Killed,
-    items_of_all_kinds,
-    lay_down,
-)
+from tests.support.two_tenants import FAILURES, OBJECTS, Deployment, items_of_all_kinds, lay_down
 
 LEAVES, STAYS = "acme", "acme2"
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import NotFound, PreconditionFailed, UnavailableError
+from daicho.errors import ContendedError, NotFound, PreconditionFailed, UnavailableError
 from daicho.storage.table import Table
+from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.versioned_entities import Kept, Losing, numbers
 
 EDITORS, EDITS = 4, 12
@@ -139,38 +140,20 @@ def test_what_the_sdk_repeats_is_written_once(dynamo: str, kept: Kept, entity: A
     losing.client.close()
 
 
-class Crashing(Table):
-    """The process ends before a transaction is sent, or after, or others are at its items."""
-
-    when = ""
-
-    def transact(self, writes: Any, **options: Any) -> None:
-        when, self.when = self.when, ""
-        if when == "before":
-            raise UnavailableError("never sent")
-        if when == "conflict":
-            from daicho.errors import ContendedError  # noqa: PLC0415
-
-            raise ContendedError("another transaction was at one of the items")
-        super().transact(writes, **options)
-        if when == "after":
-            raise UnavailableError("no answer came")
-
-
 def test_a_crash_leaves_all_of_a_write_or_nothing(kept: Kept, entity: Any) -> None:
-    kept.table = table = Crashing(kept.dynamodb, kept.table_name)
+    kept.table = table = InterruptedTable(kept.dynamodb, kept.table_name)
     book = kept.book()
     book.create(entity(id="m", text="one"))
-    for when, expected in (("before", ["one"]), ("after", ["one", "two"])):
-        table.when = when
+    for events, expected in ((table.before, ["one"]), (table.after, ["one", "two"])):
+        events.append(fail(UnavailableError("the process ends")))
         with pytest.raises(UnavailableError):
             book.change(entity.key("m"), {"text": "two"})
         assert histories(kept, entity) == expected
-    table.when = "before"
+    table.before = [fail(UnavailableError("never sent"))]
     with pytest.raises(UnavailableError):
         book.delete(entity.key("m"))
     assert histories(kept, entity) == ["one", "two"]
-    table.when = "after"
+    table.after = [fail(UnavailableError("no answer came"))]
     with pytest.raises(UnavailableError):
         book.delete(entity.key("m"))
     assert book.find(entity.key("m")) is None
@@ -178,36 +161,24 @@ def test_a_crash_leaves_all_of_a_write_or_nothing(kept: Kept, entity: Any) -> No
 
 
 def test_who_meets_another_transaction_goes_on(kept: Kept, entity: Any) -> None:
-    kept.table = table = Crashing(kept.dynamodb, kept.table_name)
+    kept.table = table = InterruptedTable(kept.dynamodb, kept.table_name)
     book = kept.book()
     book.create(entity(id="m", text="one"))
-    table.when = "conflict"
+    table.before = [fail(ContendedError("another transaction was at one of the items"))]
     assert book.change(entity.key("m"), {"text": "two"}).version == 2
     assert histories(kept, entity) == ["one", "two"]
 
 
-class Overtaken(Table):
-    """Others are at work between what a write has read and its transaction."""
-
-    others: Callable[[], object] | None = None
-
-    def transact(self, writes: Any, **options: Any) -> None:
-        others, self.others = self.others, None
-        if others is not None:
-            others()
-        super().transact(writes, **options)
-
-
 def test_a_number_is_not_free_again_when_its_version_is_forgotten(kept: Kept, entity: Any) -> None:
     other = kept.book()
-    kept.table = table = Overtaken(kept.dynamodb, kept.table_name)
+    kept.table = table = InterruptedTable(kept.dynamodb, kept.table_name)
 
     def others() -> None:
         other.create(entity(id="m", text="made"))
         other.delete(entity.key("m"))
         assert other.forget(entity.key("m")).removed == 1
 
-    table.others = others
+    table.before = [others]
     book = kept.book()
     assert book.put(entity(id="m", text="late")).version == 3
     assert book.change(entity.key("m"), {"text": "later"}).version == 4

@@ -25,7 +25,7 @@ MOST_CALLS = 40
 LEFT_OUT = ("PK", "ttl", "salt")
 """Of items: chance decides what shard one is of."""
 CALLS = {
-    *("get", "get_attributes", "batch_get", "query", "scan"),
+    *("get", "batch_get", "query", "scan"),
     *("put", "update", "delete", "transact", "batch_write"),
 }
 MADE = re.compile(r"[0-9a-hjkmnp-tv-z]{26}|\d{4}-\d\d-\d\dT[\d:.]+Z")

@@ -19,6 +19,7 @@ from daicho.write import sender
 from tests.support.api_client import Client
 from tests.support.deployment import Served, serving_on
 from tests.support.described_routes import items_of
+from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
@@ -98,25 +99,14 @@ def test_records_are_derived_and_archived_by_nobody(served: Served) -> None:
     assert len(once.everything("/artists?name=x")) == 5
 
 
-class Losing(Table):
-    """A table whose answers to transactions get lost."""
-
-    lose = False
-
-    def transact(self, writes: Any) -> None:
-        super().transact(writes)
-        if self.lose:
-            raise UnansweredError("silence")
-
-
 def test_an_answer_that_was_lost_is_found(served: Served) -> None:
-    table = Losing(served.dynamodb, served.table.name)
+    table = InterruptedTable(served.dynamodb, served.table.name)
     dependencies = Dependencies(table=lambda *_, **__: table)
     client = Client(served.build_api(dependencies), "losing")
-    table.lose = True
+    table.after = [fail(UnansweredError("silence"))] * 9
     answer = client("POST", "/artists", {"name": "x"}, idempotency_key="k")
     assert answer.status == 201
-    table.lose = False
+    table.after = []
     assert client("POST", "/artists", {"name": "x"}, idempotency_key="k").json == answer.json
     assert len([i for i in items_of(served, "losing") if "type" in i]) == 1
 

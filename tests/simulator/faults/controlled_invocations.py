@@ -14,14 +14,14 @@ def run_invocation(running: SimulatedLambda, consumer: str, shard: str) -> float
 
     The poller of the shard stays the same, so retries count as long as the batch fails.
     """
-    if not running.invoke(consumer, shard):
+    process = running.invoke(consumer, shard)
+    if process is None:
         return 0.0
-    polled = running.polled[-1]
-    polled.process.seconds = INVOCATION_S
-    while not polled.process.finished:
-        polled.process.step()
-    running.settle(polled)
-    return INVOCATION_S - polled.process.seconds
+    process.seconds = INVOCATION_S
+    while not process.finished:
+        process.step()
+    running.settle(process)
+    return INVOCATION_S - process.seconds
 
 
 def stop_before_write(
@@ -36,7 +36,7 @@ def stop_before_write(
     False if it ends, or its time is over, before that. A mapping that waits for the process
     gives it up: it is a zombie, or is killed, and is detached if it still exists.
     """
-    polled = next((polled for polled in running.polled if polled.process is process), None)
+    is_polled = process in running.polled
     while not (process.finished or process.is_overdue):
         if process.next_call in calls if calls else process.next_operation in WRITES:
             if writes == 0:
@@ -44,12 +44,12 @@ def stop_before_write(
             writes -= 1
         process.step()
     if process.finished:
-        if polled is not None:
-            running.settle(polled)
+        if is_polled:
+            running.settle(process)
         else:
             running.end_detached(process)
         return False
     is_at_write = not process.is_overdue
-    if polled is not None:
-        running.time_out(polled)
+    if is_polled:
+        running.time_out(process)
     return is_at_write and process in running.detached

@@ -6,11 +6,10 @@ import datetime as dt
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 from unittest import mock
 
 from daicho.rebuild import rebuild
-from daicho.stream.heartbeat_watcher import HeartbeatWatcher
+from daicho.stream import heartbeat_watcher
 from daicho.stream.older_images import OlderImages
 from daicho.testing.schedules.event_owner import EventOwner
 
@@ -24,11 +23,10 @@ def lower_rebuild_limits(*, observes_items: bool = True) -> Iterator[None]:
 
     ``observes_items``: whether items of older generations are noted (`daicho.stream.older_images`).
     """
-    heartbeat_options: Any = HeartbeatWatcher.__init__.__kwdefaults__
     with (
         ExitStack() as stack,
         mock.patch.object(rebuild, "SAVE_INTERVAL", dt.timedelta(0)),
-        mock.patch.dict(heartbeat_options, keys_per_shard=KEYS_PER_SHARD),
+        mock.patch.object(heartbeat_watcher, "KEYS_PER_SHARD", KEYS_PER_SHARD),
     ):
         for name in () if observes_items else ("note", "note_item"):
             stack.enter_context(mock.patch.object(OlderImages, name, return_value=None))

@@ -63,7 +63,7 @@ class WaitingProcesses:
             if consumer == "project" or not self.choices.draw_bool(0.5):
                 running.invoke(consumer, shard, LARGE_BATCH)
         while running.polled:
-            running.step_polled(running.polled[0])
+            running.step_polled(next(iter(running.polled)))
 
     def count(self, *names: str) -> int:
         """The processes with any of these names that have not ended."""

@@ -65,4 +65,4 @@ class WarmEnvironments:
 def keep_rollups_warm(parts: ScheduleParts) -> None:
     """Let rollups run in environments that stay warm."""
     build = partial(parts.deployment.build_handler, "rollup")
-    parts.deployment.runners["rollup"] = WarmEnvironments(parts.choices, build).run
+    parts.deployment.runners["rollup"] = WarmEnvironments(parts.deployment.choices, build).run

@@ -57,15 +57,15 @@ class Lifecycle(EventOwner):
         self._history = history
         self._judge = ReadJudge(parts.deployment, parts.note)
         self._processes = WaitingProcesses(
-            parts.deployment, parts.simulated_lambda, parts.choices, self.process_seconds
+            parts.deployment, parts.simulated_lambda, parts.deployment.choices, self.process_seconds
         )
         self._api = ApiInstances(
             history,
-            parts.entity_names,
+            parts.writer.names,
             parts.deployment,
             self._processes,
             parts.writer,
-            parts.choices,
+            parts.deployment.choices,
             self._judge,
             parts.note,
         )
@@ -74,7 +74,7 @@ class Lifecycle(EventOwner):
         self._runs = 0
         self._writes_left = self._choices.pick(WRITES, "writes")
         self._trouble = self._choices.pick(self.trouble_shares, "trouble")
-        self._begin(parts.entity_names)
+        self._begin(parts.writer.names)
 
     @property
     def rebuilds(self) -> Rebuilds | None:

@@ -30,8 +30,8 @@ class ChosenRedrives(EventOwner):
         self._redrive_versions = redrive_versions
         self._check = RedriveOrderCheck(parts.deployment, parts.simulated_lambda.unexpected)
         self._limits = {
-            "RECORDS_PER_CALL": parts.choices.pick((1, 2, 100), "records of a call"),
-            "CALLS_PER_STEP": parts.choices.pick((1, 2, 10), "calls of a step"),
+            "RECORDS_PER_CALL": parts.deployment.choices.pick((1, 2, 100), "records of a call"),
+            "CALLS_PER_STEP": parts.deployment.choices.pick((1, 2, 10), "calls of a step"),
         }
         self._jobs: list[str] = []
 

@@ -113,12 +113,13 @@ class ClosingShards(EventOwner):
         self._lambda.drain()
         self._note(self._writer.write(self._writer.expire))
         for consumer, shard in self._lambda.list_ready_shards():
-            if consumer == "project" and self._lambda.invoke(consumer, shard, 1):
-                process = self._lambda.polled[-1].process
-                # Given up before or after the slot is written.
-                if stop_before_write(self._lambda, process, self._choices.pick((1, 2, 3))):
-                    self._lambda.detached.remove(process)
-                    process.kill()
+            process = self._lambda.invoke(consumer, shard, 1) if consumer == "project" else None
+            # Given up before or after the slot is written.
+            if process is not None and stop_before_write(
+                self._lambda, process, self._choices.pick((1, 2, 3))
+            ):
+                self._lambda.detached.remove(process)
+                process.kill()
         self._finish_shard()
         self._let_fold(self._choices.pick(((RETIREMENT_S, SETTLED_S), (SETTLED_S,), ())))
         self._fault_counts[LATE] += 1
@@ -185,7 +186,7 @@ class ClosingShards(EventOwner):
 
     def _pass(self, seconds: float) -> None:
         """Let time pass, if the stream does not trim a record meanwhile."""
-        if seconds <= self._writer.get_max_wait():
+        if seconds <= self._deployment.compute_max_wait():
             self._note(f"{seconds} seconds pass")
             self._deployment.clock.advance(seconds)
 

@@ -113,8 +113,8 @@ class FilterSpread(EventOwner):
         """Deliver a batch of a shard. Sometimes its invocation is given up once it announced."""
         running = self._lambda
         if consumer == "project" and self._choices.draw_bool(0.3):
-            if running.invoke(consumer, shard, LARGE_BATCH):
-                stop_before_write(running, running.polled[-1].process, 1, ("update_item",))
+            if process := running.invoke(consumer, shard, LARGE_BATCH):
+                stop_before_write(running, process, 1, ("update_item",))
         else:
             run_invocation(running, consumer, shard)
 

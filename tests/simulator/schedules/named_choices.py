@@ -12,17 +12,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from types import FrameType
-from typing import TypeVar
+from typing import Any
 
-from daicho.testing.choices import Choices
+from daicho.testing.choices import Choices, fit_position
 from daicho.testing.schedules.event_choices import (
     DRAIN,
+    ChoiceName,
     EventPlan,
     PlannedChoices,
     is_drain_step,
 )
 
-T = TypeVar("T")
 _PRINTED_TYPES = (str, int, float, Decimal, tuple, type(None))
 
 
@@ -32,10 +32,9 @@ class _NameCounter:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def name_choice(self, subject: str) -> str:
-        """The name of the choice that the caller's caller makes."""
-        function = sys._getframe(2).f_code.co_qualname.replace("<locals>.", "")
-        name = " ".join(filter(None, (function, subject)))
+    def name_choice(self, function: str, subject: str) -> str:
+        """The name of the next choice of a function about a subject."""
+        name = " ".join(filter(None, (function.replace("<locals>.", ""), subject)))
         self._counts[name] += 1
         return f"{name} {self._counts[name]}"
 
@@ -57,33 +56,12 @@ class NarratingChoices(PlannedChoices):
         """See the class."""
         return len(self._decided_spans)
 
-    def draw_number(self, limit: int) -> int:
-        """See `Choices.draw_number`."""
-        name, number = self._names.name_choice(""), self._choose(self._name_choice(""), limit)
-        return self._record(name, number)
-
-    def pick(self, values: Sequence[T], subject: str = "") -> T:
-        """See `Choices.pick`."""
-        name = self._names.name_choice(subject)
-        position = self._choose(self._name_choice(subject), len(values))
-        self._record(name, position, _describe(values[position], position))
-        return values[position]
-
-    def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
-        """See `Choices.draw_weighted`."""
-        name = self._names.name_choice("")
-        position = self._choose_weighted(self._name_choice(""), scale)
-        return self._record(name, position, names[position] if names else "")
-
-    def draw_bool(self, probability: float) -> bool:
-        """See `Choices.draw_bool`."""
-        name, scale = self._names.name_choice(""), (1.0 - probability, 1.0)
-        return self._record(name, self._choose_weighted(self._name_choice(""), scale)) == 1
-
-    def _record(self, name: str, number: int, description: str = "") -> int:
+    def _choose_named(self, name: ChoiceName, values: Sequence[Any], scale: Sequence[float]) -> int:
+        number = super()._choose_named(name, values, scale)
+        readable_name = self._names.name_choice(*name[:2])
         if number:
-            self.chosen[name] = description or str(number)
-            if _is_in_drain(sys._getframe(2)):
+            self.chosen[readable_name] = _describe(values[number], number, scale)
+            if _is_in_drain(sys._getframe(1)):
                 self._decided_spans.add(len(self.spans))
         return number
 
@@ -125,29 +103,13 @@ class ReplayedChoices(Choices):
         super().begin_span()
         self._begun_events += not is_drain_step(sys._getframe(1))
 
-    def draw_number(self, limit: int) -> int:
-        """See `Choices.draw_number`."""
-        return self._take(self._names.name_choice(""), [str(number) for number in range(limit)])
-
-    def pick(self, values: Sequence[T], subject: str = "") -> T:
-        """See `Choices.pick`."""
-        descriptions = [_describe(value, position) for position, value in enumerate(values)]
-        return values[self._take(self._names.name_choice(subject), descriptions)]
-
-    def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
-        """See `Choices.draw_weighted`."""
-        descriptions = names or [str(position) for position in range(len(scale))]
-        position = self._take(self._names.name_choice(""), descriptions)
-        return position if position == 0 or scale[position] > scale[position - 1] else 0
-
-    def draw_bool(self, probability: float) -> bool:
-        """See `Choices.draw_bool`."""
-        return self._take(self._names.name_choice(""), ["0", "1"]) == 1
-
-    def _take(self, name: str, descriptions: Sequence[str]) -> int:
+    def _choose(self, values: Sequence[Any], subject: str = "", scale: Sequence[float] = ()) -> int:
         """The position of the recorded value; 0 if there is none, or it is not possible here."""
+        name = self._names.name_choice(sys._getframe(2).f_code.co_qualname, subject)
         chosen = self._chosen.get(name)
+        descriptions = [_describe(value, at, scale) for at, value in enumerate(values)]
         position = descriptions.index(chosen) if chosen in descriptions else 0
+        position = fit_position(position, len(values), scale)
         self.taken.append(position)
         return position
 
@@ -159,6 +121,8 @@ def _is_in_drain(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def _describe(value: object, position: int) -> str:
+def _describe(value: object, position: int, scale: Sequence[float]) -> str:
     """A value as text, or its position if it has none that stays the same."""
+    if scale:
+        return str(value)
     return repr(value) if isinstance(value, _PRINTED_TYPES) else str(position)

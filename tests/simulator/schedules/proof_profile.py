@@ -15,6 +15,7 @@ from tests.simulator.releases.rebuild_lifecycle import RebuildLifecycle
 from tests.simulator.schedules.chosen_redrives import ChosenRedrives
 from tests.simulator.schedules.closing_shards import ClosingShards
 from tests.simulator.schedules.code_history import CodeHistory
+from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
@@ -68,6 +69,8 @@ class ProofProfile(Profile):
             owners.append(ClosingShards(parts, self.retirement, versions))
         if "redrive_chosen" in self.events:
             owners.append(ChosenRedrives(parts, versions))
+        if "dismiss" in self.events:
+            owners.append(DismissalEvents(parts, versions))
         if self.heartbeats:
             owners.append(FilterSpread(parts, self.heartbeats))
         if self.heartbeat_s:
@@ -87,6 +90,7 @@ class ProofProfile(Profile):
         """Races, of requests too if there are any."""
         if self.requests is None:
             return (RaceEvents(parts, self.overtakers, None),)
-        sets = (parts.entity_names, parts.max_items, parts.mark_kinds)
-        source = self.requests(parts.deployment, parts.choices, *sets)
+        writer, deployment = parts.writer, parts.deployment
+        sets = (writer.names, writer.max_items, writer.mark_kinds)
+        source = self.requests(deployment, deployment.choices, *sets)
         return (RequestEvents(parts, source), RaceEvents(parts, self.overtakers, source))

@@ -42,7 +42,7 @@ class RaceEvents(EventOwner):
         have given it up meanwhile.
         """
         running = self._lambda
-        processes = [*running.detached, *(polled.process for polled in running.polled)]
+        processes = [*running.detached, *running.polled]
         if not processes:
             return
         process = self._choices.pick(processes)
@@ -72,14 +72,13 @@ class RaceEvents(EventOwner):
         running.drain()
         self._note(self._writer.write(self._writer.expire))
         for consumer, shard in running.list_ready_shards():
-            if consumer == "project" and running.invoke(consumer, shard, 1):
-                first = running.polled[-1].process
-                if stop_before_write(running, first, 1, ("update_item",)):
-                    redrive = running.start_detached("redrive", REDRIVE_ALL)
-                    if stop_before_write(running, redrive, 0, ("transact_write_items",)):
-                        self._lambda.finish_detached(first)
-                        self._leave_or_end(redrive)
-                        self._fault_counts["race: give up"] += 1
+            first = running.invoke(consumer, shard, 1) if consumer == "project" else None
+            if first is not None and stop_before_write(running, first, 1, ("update_item",)):
+                redrive = running.start_detached("redrive", REDRIVE_ALL)
+                if stop_before_write(running, redrive, 0, ("transact_write_items",)):
+                    self._lambda.finish_detached(first)
+                    self._leave_or_end(redrive)
+                    self._fault_counts["race: give up"] += 1
 
     def archive_late(self) -> None:
         """Two items expire. The archiver that was given up goes on after the next one has begun."""
@@ -92,21 +91,21 @@ class RaceEvents(EventOwner):
         for key in expired:
             self._writer.expire(key)
         for consumer, shard in running.list_ready_shards():
-            if consumer != "archive" or not running.invoke(consumer, shard, 1):
+            first = running.invoke(consumer, shard, 1) if consumer == "archive" else None
+            if first is None:
                 continue
-            first = running.polled[-1].process
             has_announced = self._choices.draw_bool(0.5)
             if not stop_before_write(running, first, int(has_announced)):
                 continue
             if has_announced:
                 run_invocation(running, consumer, shard)
                 self._lambda.finish_detached(first)
-            elif running.invoke(consumer, shard, 1):
-                second = running.polled[-1].process
-                if stop_before_write(running, second, 1):
-                    self._lambda.finish_detached(first)
-                    self._leave_or_end(second)
-                    self._fault_counts["race: archive late"] += 1
+                continue
+            second = running.invoke(consumer, shard, 1)
+            if second is not None and stop_before_write(running, second, 1):
+                self._lambda.finish_detached(first)
+                self._leave_or_end(second)
+                self._fault_counts["race: archive late"] += 1
 
     def leftovers(self) -> None:
         """A request is killed before a write; later another one is overtaken by a sweep."""

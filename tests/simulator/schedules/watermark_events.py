@@ -40,7 +40,7 @@ class WatermarkEvents(EventOwner):
         seconds = self._choices.pick(self._seconds)
         pauses = self._choices.pick(PAUSES_S)
         for pause in pauses[: self._choices.pick((1, 4, 6))]:
-            if self._writer.get_max_wait() > pause:
+            if self._deployment.compute_max_wait() > pause:
                 self._deployment.clock.advance(pause)
             self._note(f"{pause} seconds pass")
             for _ in range(self._choices.pick((MAX_DELIVERIES, MAX_DELIVERIES, 1, 0))):

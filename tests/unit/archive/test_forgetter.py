@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.forgetter import ForgetReport, Forgetter
-from daicho.errors import UnavailableError
 from tests.support.memory_archive import Kept, render_link_name, render_side_name
+from tests.support.mortal_stores import Killed, Life, Mortal
 
 
 @pytest.fixture
@@ -86,30 +86,13 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
         kept.append(4, tenant="u")
         kept.rejoin(3)
         kept.grow_old()
-        left = itertools.count(stop, -1)
-
-        class Fragile:
-            """A store whose n-th call fails when it is done."""
-
-            def __init__(self, real: Any, left: Any = left) -> None:
-                self._real, self._left = real, left
-
-            def __getattr__(self, name: str) -> Any:
-                call = getattr(self._real, name)
-
-                def done(*given: Any, **more: Any) -> Any:
-                    found = call(*given, **more)
-                    if next(self._left) == 0:
-                        raise UnavailableError(name)
-                    return found
-
-                return done
-
-        table: Any = Fragile(kept.table)
-        fragile = Forgetter(table, Fragile(kept.bucket), now=lambda k=kept: k.now)  # type: ignore[misc]
+        life = Life(stop)
+        table: Any = Mortal(kept.table, life)
+        bucket: Any = Mortal(kept.bucket, life)
+        mortal = Forgetter(table, bucket, now=lambda k=kept: k.now)  # type: ignore[misc]
         try:
-            fragile.forget("t")
-        except UnavailableError:
+            mortal.forget("t")
+        except Killed:
             assert forget(kept).complete
         else:
             break

@@ -27,12 +27,9 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update
 from tests.support.memory_archive import WEEK_LATER, Kept, render_link_name
 from tests.support.memory_stores import MemoryBucket
+from tests.support.mortal_stores import Killed, Life, Mortal
 
 HOUR = dt.timedelta(hours=1)
-
-
-class KilledError(BaseException):
-    """The process ends."""
 
 
 @dataclass
@@ -199,34 +196,13 @@ def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
         house.kept.rejoin(3)
         house.forget()
         house.later(73)
-        left = itertools.count(stop, -1)
-
-        class Mortal:
-            """A store, while the process lives."""
-
-            def __init__(self, real: Any, left: Any = left) -> None:
-                self._real, self._left = real, left
-
-            def __getattr__(self, name: str) -> Any:
-                call = getattr(self._real, name)
-
-                def done(*given: Any, **more: Any) -> Any:
-                    found = call(*given, **more)
-                    if next(self._left) == 0:
-                        raise KilledError
-                    return found
-
-                return done
-
-        table: Any = Mortal(house.kept.table)
-        mortal = Forgetter(
-            table,
-            Mortal(house.kept.bucket),
-            now=lambda h=house: h.now,  # type: ignore[misc]
-        )
+        life = Life(stop)
+        table: Any = Mortal(house.kept.table, life)
+        bucket: Any = Mortal(house.kept.bucket, life)
+        mortal = Forgetter(table, bucket, now=lambda h=house: h.now)  # type: ignore[misc]
         try:
             mortal.run(RetryBudget(lambda: 900.0))
-        except KilledError:
+        except Killed:
             house.hourly(2)
         else:
             break

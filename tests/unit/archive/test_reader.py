@@ -10,12 +10,7 @@ import pytest
 
 from daicho.archive.reader import Selection
 from daicho.storage.item_key import get_key
-from tests.support.memory_archive import (
-    DAY,
-    MIDNIGHT,
-    Kept,
-    build_download,
-)
+from tests.support.memory_archive import DAY, MIDNIGHT, Kept, build_download
 
 
 @pytest.fixture

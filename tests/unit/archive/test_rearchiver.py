@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.rearchiver import Rearchiver, RearchiveResult
-from daicho.errors import UnavailableError
+from daicho.archive.rearchiver import Rearchiver
+from daicho.redrive.failure_bucket import RearchiveResult
 from daicho.runtime.retry import RetryBudget
-from tests.support.memory_archive import (
-    Kept,
-    build_expired_batch,
-    render_side_name,
-)
+from tests.support.memory_archive import Kept, build_expired_batch, render_side_name
+from tests.support.mortal_stores import Killed, Life, Mortal
 from tests.support.sample_ledger import LEDGER
 
 
@@ -64,25 +61,13 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
     for count in itertools.count(1):
         kept = Kept()
         kept.append(1, 4)
-        left = itertools.count(count, -1)
-
-        class Fragile:
-            """A store whose n-th call and all behind it fail."""
-
-            def __init__(self, real: Any, left: Any = left) -> None:
-                self._real, self._left = real, left
-
-            def __getattr__(self, name: str) -> Any:
-                if next(self._left) <= 0:
-                    raise UnavailableError(name)
-                return getattr(self._real, name)
-
+        life = Life(count)
         at_once = RetryBudget(lambda: 0.0)
-        table: Any = Fragile(kept.table)
-        bucket: Any = Fragile(kept.bucket)
+        table: Any = Mortal(kept.table, life)
+        bucket: Any = Mortal(kept.bucket, life)
         try:
             Rearchiver(table, bucket, LEDGER).rearchive(build_expired_batch(2, 3, 5), at_once)
-        except UnavailableError:
+        except Killed:
             kept.rejoin(2, 3, 5)
             assert kept.numbers() == [1, 2, 3, 4, 5]
             assert kept.verify().is_sound

@@ -13,12 +13,7 @@ from typer.testing import CliRunner
 
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho_cli import destroy as command
-from daicho_cli.destroy import (
-    ROUNDS,
-    RemovalError,
-    RetainedDataError,
-    StackRemoval,
-)
+from daicho_cli.destroy import ROUNDS, RemovalError, RetainedDataError, StackRemoval
 from daicho_cli.main import app
 
 ID = "arn:aws:cloudformation:eu-central-1:123456789012:stack/Shop-dev/0a1b"

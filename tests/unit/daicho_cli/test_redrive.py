@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,13 +101,14 @@ Run = Callable[..., tuple[Lambda, Any]]
 def run(monkeypatch: pytest.MonkeyPatch, stack_file: Path) -> Run:
     """Run the command against a function that gives these answers."""
 
-    def run(*arguments: str, answers: tuple[Any, ...]) -> tuple[Lambda, Any]:
+    def run(*arguments: str, answers: tuple[Any, ...], text: str = "") -> tuple[Lambda, Any]:
         found = Lambda(*answers)
         monkeypatch.setattr(boto3, "client", found.client)
         monkeypatch.setattr(boto3.Session, "client", found_of(found))
         place = () if "--stage" in arguments else ("--stack", str(stack_file))
         environment = {"COLUMNS": "300"}
-        return found, CliRunner().invoke(app, ["redrive", *arguments, *place], env=environment)
+        given = ["redrive", *arguments, *place]
+        return found, CliRunner().invoke(app, given, input=text, env=environment)
 
     return run
 
@@ -161,3 +163,61 @@ def test_a_stage_is_found_by_the_outputs_of_its_stack(run: Run) -> None:
     _, result = run("--stage", "prod", answers=())
     assert result.exit_code == 2
     assert "no stack Daicho-prod" in result.stderr
+
+
+PREVIEW = {
+    **NOTHING,
+    "refused": "",
+    "wait": 0,
+    "dismissed": 0,
+    "dismissals": [
+        {
+            "item": ["acme#Song#s1", "-"],
+            "claims": ["shardId-1/1", "shardId-1/2"],
+            "becomes_empty": True,
+            "recount": ["Song"],
+        }
+    ],
+}
+
+
+def test_a_dismissal_is_shown_and_confirmed(run: Run) -> None:
+    under_way = {**PREVIEW, "finished": False, "cursor": "dismiss#x#", "dismissed": 1}
+    answers = (PREVIEW, under_way, {**PREVIEW, "dismissed": 2}, NOTHING)
+    called, result = run("--dismiss", answers=answers, text="y\n")
+    assert result.exit_code == 0, result.output
+    assert "acme#Song#s1 -: 2 records; the item becomes empty; to recount: Song" in result.output
+    assert "  shardId-1/2\n" in result.output
+    assert "3 records dismissed" in result.output
+    assert [each["action"] for each in called.asked] == ["preview", "dismiss", "dismiss", "list"]
+    assert called.asked[2]["cursor"] == "dismiss#x#"
+
+
+def test_without_consent_nothing_is_dismissed(run: Run) -> None:
+    called, result = run("--dismiss", "--entity", "Song", answers=(PREVIEW,), text="n\n")
+    assert result.exit_code == 1
+    chosen = {"claims": None, "entity": "Song", "item": None}
+    assert called.asked == [{"action": "preview", **chosen}]
+
+
+def test_an_item_is_named_by_its_keys(run: Run) -> None:
+    called, result = run("--dismiss", "--item", "acme#Song#s1", "-", answers=(PREVIEW,), text="n\n")
+    assert (result.exit_code, called.asked[0]["item"]) == (1, ["acme#Song#s1", "-"])
+
+
+def test_a_refused_dismissal_is_a_sentence(run: Run) -> None:
+    refused = {**PREVIEW, "refused": "no entity is called Sing"}
+    called, result = run("--dismiss", "--entity", "Sing", "--yes", answers=(refused,))
+    assert (result.exit_code, len(called.asked)) == (2, 1)
+    assert "redrive could not run: no entity is called Sing" in result.output
+
+
+def test_a_redrive_waits_for_a_dismissal_by_other_code(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    waiting = {**NOTHING, "finished": False, "cursor": "claims##", "wait": 90.0}
+    called, result = run(answers=(waiting, waiting, NOTHING, NOTHING))
+    assert (result.exit_code, pauses) == (0, [60.0, 60.0])
+    assert len(called.asked) == 4

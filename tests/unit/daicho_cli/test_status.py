@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
+
+from rich.console import Console
 
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import EntityPlan, KeyPlan, Ledger, ListingPlan, Part, append_generations
 from daicho.release.instance_states import InstanceState
 from daicho.release.states import StageStates
-from daicho_cli.status import EntityStatus, list_entity_statuses
+from daicho_cli.status import (
+    EntityStatus,
+    build_document,
+    list_entity_statuses,
+    print_statuses,
+)
 
 LISTED = ListingPlan("listed", 0, (Part("name"),), ("created_at",))
 PLAIN = EntityPlan("User", {"id": "str", "name": "str"}, KeyPlan(("id",), ()))
@@ -51,6 +59,22 @@ def test_a_stage_that_is_ahead_has_instances_that_nobody_knows() -> None:
     status = find_status(number(USER), make_stage(1, 2))
     assert status.instances == ()
     assert status.difference == "User: the stage has generation 2, this checkout generation 1"
+
+
+def test_what_quarantine_blocks_is_printed() -> None:
+    statuses, set_aside = list_entity_statuses(number(USER), make_stage(1, 1)), {"User": 2, "": 1}
+    console = Console(file=io.StringIO(), width=300)
+    print_statuses("table", statuses, console=console, set_aside=set_aside)
+    assert isinstance(console.file, io.StringIO)
+    unread, user = console.file.getvalue().splitlines()[-2:]
+    assert unread.startswith(
+        "unknown entity: 1 records are set aside. Until daicho redrive applies"
+    )
+    assert "no instance of any entity that is building becomes complete" in unread
+    assert user.startswith("User: 2 records are set aside")
+    assert "no instance of User that is building becomes complete" in user
+    document = build_document("table", statuses, set_aside=set_aside)
+    assert document["set_aside"] == {"": 1, "User": 2}
 
 
 def test_an_entity_of_one_side_only() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from daicho import Aggregate, Count, Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
-from daicho.derive.contributions import Amount, compute_contributions, sum_amounts
+from daicho.derive.contributions import Amount, compute_contributions
 from daicho.layout.item_keys import UnderivableError
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.plan.figures.figure_plans import FigurePlan, MeasuredField, list_measured_fields
@@ -85,26 +84,6 @@ def test_a_group_without_the_ranking_value_still_has_its_other_figures() -> None
     assert amount.items == 0
     assert not amount.total
     assert amount.parts == (("c", Decimal(1)), ("n0", Decimal(1)), ("s0", Decimal(2)))
-
-
-@pytest.mark.parametrize("number", range(10))
-def test_parts_of_many_items_are_plain_sums(number: int) -> None:
-    chance, plan = random.Random(number), make_plan(figures=FIGURES)
-    prices = [
-        None if chance.random() < 0.2 else Decimal(chance.randrange(-5_000, 30_000)) / 100
-        for _ in range(50)
-    ]
-    amounts = [compute(plan, **({} if price is None else {"price": price})) for price in prices]
-    total = sum_amounts(amounts)
-    known = [price for price in prices if price is not None]
-    assert total.items == len(prices)
-    assert total.get_part("n0") == len(known)
-    assert total.get_part("s0") == sum(known)
-    assert total.get_part("q0") == sum(price * price for price in known)
-    assert total.get_part("h0.0") == sum(price < 0 for price in known)
-    assert total.get_part("h0.1") == sum(0 <= price < 10 for price in known)
-    assert total.get_part("h0.3") == sum(price >= Decimal("100.5") for price in known)
-    assert not total + -total
 
 
 @pytest.mark.parametrize("price", ["1" * 15, "0.123456789012345", "1E+14"])

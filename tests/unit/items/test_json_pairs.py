@@ -10,11 +10,7 @@ import pytest
 from pydantic import BaseModel, Field, RootModel, TypeAdapter
 from typing_extensions import TypedDict
 
-from daicho.items.json_pairs import (
-    WrittenNumberError,
-    check_written,
-    write_plainly,
-)
+from daicho.items.json_pairs import WrittenNumberError, check_written, write_plainly
 from daicho.runtime.exact_json import InexactNumberError, parse_exactly
 
 

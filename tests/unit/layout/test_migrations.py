@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho.layout.migrations import UnmigratableError, read_migrated
+from daicho.errors import UnmigratableError
+from daicho.layout.migrations import read_migrated
 from daicho.plan import EntityPlan, FieldPlan, Generation, KeyPlan, Ledger, Migration, MigrationPlan
 from daicho.storage.attributes import from_image, to_image
 

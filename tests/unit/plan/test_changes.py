@@ -6,15 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from daicho.plan import (
-    AggregatePlan,
-    Decisions,
-    EntityPlan,
-    KeyPlan,
-    Ledger,
-    ListingPlan,
-    Part,
-)
+from daicho.plan import AggregatePlan, Decisions, EntityPlan, KeyPlan, Ledger, ListingPlan, Part
 from daicho.plan.changes import Effect, InstanceChange, compare_ledgers, cut_ledger
 from daicho.plan.lockfile import append_generations
 from daicho.plan.model import CounterPlan

@@ -10,13 +10,7 @@ import pytest
 
 from daicho import migration
 from daicho.errors import DeclarationError
-from daicho.plan import (
-    Decisions,
-    EntityPlan,
-    FieldPlan,
-    Ledger,
-    MigrationPlan,
-)
+from daicho.plan import Decisions, EntityPlan, FieldPlan, Ledger, MigrationPlan
 from daicho.plan.changes import Effect, compare_ledgers
 from daicho.plan.lockfile import append_generations, check_locked
 from tests.support.sample_members import PLAIN, WITH_LIST

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from daicho.errors import BeingBuilt
 from daicho.layout.backfill_state import BackfillState
-from daicho.plan import (
-    AggregatePlan,
-    Condition,
-    Ledger,
-    ListingPlan,
-    Part,
-    ThroughPlan,
-)
+from daicho.plan import AggregatePlan, Condition, Ledger, ListingPlan, Part, ThroughPlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
@@ -32,7 +26,7 @@ class CountingTable(MemoryTable):
 
     reads = 0
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
         self.reads += 1
         return super().get(key, consistent=consistent)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from daicho import Entity
-from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.totals import TallyGroup, Totals
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
@@ -39,8 +38,8 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
     )
     report = Rollup(table, LEDGER, dirty_shards=1).run(AMPLE)
     assert (report.rolled, report.failed) == (3, 0)
-    figures = Totals(table, LEDGER, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
     group = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
+    figures = Totals(table, ItemCache(utc_now), group)
     tally = group.render_tally(("rich",))
     total = table.get(total_items.build_total_key(tally))
     assert slots.read_amount(total).total == 2 * HIGHEST
@@ -50,7 +49,7 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
     assert [keys.parse(item["GSI3SK"]["S"])[1] for item in placed] == list(amounts)
     for payer, amount in amounts.items():
         live = read_live_amount(table, group.render_tally((payer,)))
-        assert figures.read_score(group, (payer,), live, ranked=False).total == amount
+        assert figures.read_score((payer,), live, ranked=False).total == amount
 
 
 def test_a_member_is_never_ahead_of_itself() -> None:
@@ -61,7 +60,7 @@ def test_a_member_is_never_ahead_of_itself() -> None:
     tally = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     slot = slots.build_slot_key(tally.render_tally(("a",)), "s")
     table.items[slot] = {**table.items[slot], "items": {"N": "2"}, "total": {"N": "20"}}
-    figures = Totals(table, LEDGER, InstanceChooser(table, LEDGER, ItemCache(utc_now)), "t")
+    figures = Totals(table, ItemCache(utc_now), tally)
     for payer, rank in (("a", 1), ("b", 2)):
         live = read_live_amount(table, tally.render_tally((payer,)))
-        assert figures.read_score(tally, (payer,), live, ranked=True).rank == rank
+        assert figures.read_score((payer,), live, ranked=True).rank == rank

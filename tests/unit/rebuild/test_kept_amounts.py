@@ -21,10 +21,7 @@ from daicho.plan import (
     NewerGenerationError,
     Part,
 )
-from daicho.rebuild.kept_amounts import (
-    select_lacking_rows,
-    sum_rows,
-)
+from daicho.rebuild.kept_amounts import select_lacking_rows, sum_rows
 from daicho.rebuild.requests import plan_targets
 from daicho.storage.attributes import to_image
 

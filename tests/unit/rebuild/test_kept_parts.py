@@ -22,7 +22,6 @@ from daicho.rebuild.rolled_up import find_dirty_tally, render_tally_prefix
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.rebuild.table_step import TableDependencies
 from daicho.release.states import build_deployed_update, build_record_update
-from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
@@ -99,10 +98,10 @@ class Stage:
 
     @property
     def parts(self) -> KeptParts:
-        return KeptParts(self.dependencies)
+        return KeptParts(self.dependencies, PATIENCE)
 
-    def fill(self, position: str = "", budget: RetryBudget = PATIENCE) -> FillReport:
-        *_, last = self.parts.fill(FILLED, position, budget)
+    def fill(self, position: str = "") -> FillReport:
+        *_, last = self.parts.fill(FILLED, position)
         return last
 
     @property
@@ -166,11 +165,11 @@ def test_without_an_archive_nothing_is_complete_that_expired() -> None:
     state = BackfillState("Download", 1, 2)
     assert stage.parts.list_completable(state) == FILLED["Download"]
     assert stage.parts.list_filled([state]) == FILLED
-    without = KeptParts(replace(stage.dependencies, archive=None))
+    without = KeptParts(replace(stage.dependencies, archive=None), PATIENCE)
     assert without.list_completable(state) == frozenset()
-    assert [report.finished for report in without.fill({}, "", PATIENCE)] == [True]
+    assert [report.finished for report in without.fill({}, "")] == [True]
     with pytest.raises(StoreError, match="no archive"):
-        next(without.fill(FILLED, "", PATIENCE))
+        next(without.fill(FILLED, ""))
 
 
 def test_tallies_are_dirty_until_their_totals_include_the_rows() -> None:

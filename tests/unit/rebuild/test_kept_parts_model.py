@@ -221,7 +221,8 @@ def fill(world: World) -> World | None:
         archive=archive,
     )
     behind = world.objects[world.read - 1].name if world.read else ""
-    reports = [*KeptParts(dependencies).fill({"Download": frozenset({PLAYED})}, behind, BUDGET)]
+    parts = KeptParts(dependencies, BUDGET)
+    reports = [*parts.fill({"Download": frozenset({PLAYED})}, behind)]
     assert reports[-1].finished
     assert not any(report.left for report in reports)
     after = world.commit(dict(table.items), "fill")

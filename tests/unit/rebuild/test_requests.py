@@ -13,9 +13,7 @@ from daicho.errors import UnavailableError
 from daicho.jobs.lease import ABANDONED_AFTER, JobStore, OvertakenError
 from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState
-from daicho.rebuild.purge_job import (
-    find_purge,
-)
+from daicho.rebuild.purge_job import find_purge
 from daicho.rebuild.requests import (
     find_job,
     finish_deployment,

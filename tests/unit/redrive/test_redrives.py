@@ -50,7 +50,7 @@ class Machine(StateMachine):
 def open_jobs(house: House, machine: Machine | None = None) -> Redrives:
     table, bucket = house.stores(Turns())
     records = SetAsideRecords(table, bucket, "project", "archive")
-    return Redrives(table, records, machine or Machine(), lambda: house.now)
+    return Redrives(table, records, house.ledger, machine or Machine(), lambda: house.now)
 
 
 def open_steps(house: House, turns: Turns | None = None) -> RedriveWorker:

@@ -9,6 +9,7 @@ import pytest
 from daicho.errors import BadCursor, NotFound
 from daicho.redrive.claim_ids import parse_claim_id
 from daicho.redrive.set_aside import SetAsideRecord, SetAsideRecords
+from daicho.runtime.retry import make_mapper
 from daicho.stream import claims
 from tests.support.redrive_setup import (
     SHARD,
@@ -25,7 +26,7 @@ __all__ = ["house"]
 
 def open_records(house: House, threads: int = 1) -> SetAsideRecords:
     table, bucket = house.stores(Turns())
-    return SetAsideRecords(table, bucket, "project", "archive", threads=threads)
+    return SetAsideRecords(table, bucket, "project", "archive", map_all=make_mapper(threads))
 
 
 def list_all(house: House, limit: int) -> list[SetAsideRecord]:

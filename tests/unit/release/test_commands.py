@@ -8,9 +8,7 @@ import pytest
 
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
-from daicho.release.commands import (
-    CommandAdmission,
-)
+from daicho.release.commands import CommandAdmission
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading

@@ -10,21 +10,9 @@ import pytest
 
 from daicho.errors import BeingBuilt
 from daicho.layout.backfill_state import BackfillState
-from daicho.plan import (
-    AggregatePlan,
-    Condition,
-    CounterPlan,
-    Ledger,
-    ListingPlan,
-    Part,
-    SearchPlan,
-)
+from daicho.plan import AggregatePlan, Condition, CounterPlan, Ledger, ListingPlan, Part, SearchPlan
 from daicho.query.instance_chooser import InstanceChooser
-from daicho.release.instance_states import (
-    InstanceState,
-    find_answering,
-    list_instance_states,
-)
+from daicho.release.instance_states import InstanceState, find_answering, list_instance_states
 from daicho.runtime.clock import utc_now
 from daicho.storage.item_cache import ItemCache
 from tests.support.memory_stores import MemoryTable

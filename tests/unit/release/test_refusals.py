@@ -8,14 +8,7 @@ from dataclasses import replace
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Decisions, FieldPlan, Ledger, MigrationPlan, append_generations
 from daicho.release.refusals import list_early_disables, list_refusals
-from tests.support.sample_members import (
-    CHANGED,
-    PLAIN,
-    SEARCH,
-    WITH_LIST,
-    disable,
-    number,
-)
+from tests.support.sample_members import CHANGED, PLAIN, SEARCH, WITH_LIST, disable, number
 
 
 def record(ledger: Ledger, oldest: int, newest: int) -> dict[str, BackfillState]:

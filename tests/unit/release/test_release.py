@@ -7,11 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from daicho.errors import ThrottledError, UnavailableError
-from daicho.layout.backfill_state import (
-    BackfillState,
-    is_complete,
-    lower_oldest_update,
-)
+from daicho.layout.backfill_state import BackfillState, is_complete, lower_oldest_update
 from daicho.plan import Decisions, Ledger, append_generations
 from daicho.release.older_writers import READERS_KNOW_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError

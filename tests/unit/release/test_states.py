@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.layout.backfill_state import (
-    RECORDED_KEY,
-    BackfillState,
-    build_backfill_key,
-)
+from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.attributes import to_image

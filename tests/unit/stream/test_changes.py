@@ -9,6 +9,8 @@ import pytest
 
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
+from daicho.layout.dismissals import mark_dismissed
+from daicho.layout.restorations import RestoredMark
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.stream.changes import compute_batch, compute_record
@@ -19,6 +21,7 @@ from tests.support.endless_work import compute_for_ever
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image, build_tally_key
 
 SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
+DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
 
 
 def build_record(
@@ -78,6 +81,49 @@ def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_t
 
 
 @pytest.mark.parametrize(
+    "kind", [{"N": "1"}, {"S": ""}, {"S": "x" * 201}, {"S": "~heartbeat"}, {"S": "Nothing"}]
+)
+def test_an_image_of_no_entity_is_as_good_as_absent(kind: Image) -> None:
+    good = build_image("Song", SONG, gen=2)
+    other = {**good, "type": kind}
+    ledger = LEDGER.with_released({"Nothing": 0})
+    found = compute_batch([build_record(1, good, other), build_record(2, other, good)], ledger)
+    expected = [build_record(1, good, None), build_record(2, None, good)]
+    assert [(each.before, each.after, each.deltas) for each in found.computed] == [
+        (each.before, each.after, each.deltas)
+        for each in (compute_record(record, LEDGER) for record in expected)
+    ]
+    assert (found.poison, found.stop) == ((), None)
+
+
+def test_a_dismissed_image_is_as_good_as_absent_until_it_changes() -> None:
+    good = build_image("Song", SONG, gen=2)
+    marked = mark_dismissed({**good, "seconds": {"S": "three"}})
+    for image in (marked, mark_dismissed(good), mark_dismissed({**good, "gen": {"N": "9"}})):
+        found = compute_record(build_record(1, image, good), LEDGER)
+        expected = compute_record(build_record(1, None, good), LEDGER)
+        assert (found.before, found.deltas) == ({}, expected.deltas)
+    edited = {**marked, "name": {"S": "ac"}}
+    assert compute_batch([build_record(1, marked, edited)], LEDGER).poison
+
+
+def test_a_dismissed_image_takes_nothing_back_and_keeps_nothing() -> None:
+    mark = RestoredMark("label#1", "2026-11-21T00:00:00.000000Z", 2, 1)
+    restored = {**build_image("Download", DOWNLOAD), "_restored": mark.to_value()}
+    marked = mark_dismissed({**restored, "version": {"N": "1"}})
+    assert compute_record(build_record(1, None, marked), LEDGER).deltas == {}
+    assert compute_record(build_record(2, marked, None, expired=True), LEDGER).deltas == {}
+
+
+def test_a_generation_that_was_never_released_is_poison() -> None:
+    unknown = {**build_image("Song", SONG, gen=2), "gen": {"N": "9"}}
+    for released, is_poison in ((8, True), (9, False)):
+        ledger = LEDGER.with_released({"Song": released})
+        found = compute_batch([build_record(1, None, unknown)], ledger)
+        assert (bool(found.poison), found.stop is None) == (is_poison, is_poison)
+
+
+@pytest.mark.parametrize(
     "broken",
     [
         {"seconds": {"S": "three"}},
@@ -87,7 +133,6 @@ def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_t
         {"gen": {"NULL": True}},
         {"artist": {"S": "x" * 2000}},
         {"PK": {"N": "1"}},
-        {"type": {"N": "1"}},
     ],
 )
 def test_what_cannot_be_computed_is_poison(broken: Image) -> None:

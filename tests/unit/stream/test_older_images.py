@@ -38,7 +38,7 @@ class CountingTable(MemoryTable):
         self.reads: list[ItemKey] = []
         self.failures = 0
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
         assert consistent
         self.reads.append(key)
         if self.failures > 0:

@@ -7,12 +7,13 @@ from itertools import compress
 from operator import not_
 from typing import Any
 
-from daicho.errors import ThrottledError
-from daicho.layout.backfill_state import BackfillState, build_backfill_key
+from daicho.errors import ThrottledError, UnavailableError
+from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
-from daicho.storage.requests import InsertOutcome
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import InsertOutcome, to_key_image
+from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from tests.support.invocation_time import Time
@@ -150,6 +151,37 @@ def test_an_item_of_an_older_generation_is_noted_before_a_batch_stops() -> None:
     assert read_oldest(table) == 2  # its record was not handled
     assert project(table, build_batch((None, song), (None, newer))) == "2"
     assert read_oldest(table) == 1
+
+
+def test_only_what_was_released_stops_a_shard() -> None:
+    song, other = build_song("b"), {**build_song("b", "2"), "type": {"S": "Other"}}
+    unknown = {**build_song("b", "3"), "gen": {"N": "9"}}
+    batch = build_batch((None, song), (song, other), (None, unknown))
+    released = [BackfillState("Song", 1, 2).to_item(), to_key_image(RECORDED_KEY)]
+    for more, failed, claimed in (
+        ([], "2", 0),  # a stage without a record of its releases
+        (released, None, 1),
+        ([*released, BackfillState("Other", 1, 1).to_item()], "2", 0),
+        ([*released[1:], BackfillState("Song", 1, 9).to_item()], "3", 0),
+    ):
+        table = MemoryTable()
+        table.batch_write(more)
+        assert project(table, batch) == failed
+        shard = ShardClaims.from_item(batch.shard, table.items.get(build_shard_key(batch.shard)))
+        assert shard.open == claimed
+        if failed != "2":
+            assert all("GSI2PK" not in item for item in read_derived_items(table).values())
+
+
+def test_an_unknown_generation_waits_while_the_table_does_not_answer() -> None:
+    class Unavailable(MemoryTable):
+        def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
+            if key == RECORDED_KEY:
+                raise UnavailableError("no answer")
+            return super().get(key, consistent=consistent)
+
+    unknown = {**build_song("b", "3"), "gen": {"N": "9"}}
+    assert project(Unavailable(), build_batch((None, unknown))) == "1"
 
 
 def test_an_item_is_noted_that_derives_nothing_new_or_cannot_be_computed() -> None:

@@ -11,10 +11,10 @@ from daicho.errors import ThrottledError
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import StreamShard, apply_update
 from daicho.stream import claims, retirement
-from daicho.stream.claim_writer import RetiredShardError, put_claim
 from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.projector import Projector
 from daicho.stream.retirement import ShardRetirement
+from daicho.stream.shard_items import RetiredShardError, put_claim
 from daicho.testing.clock import SimulatedClock
 from tests.support.invocation_time import Time
 from tests.support.memory_stores import MemoryBucket, MemoryTable

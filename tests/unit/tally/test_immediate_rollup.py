@@ -74,7 +74,7 @@ class Noting(MemoryTable):
         super().__init__()
         self.done: list[tuple[str, str]] = []
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Any:
         self.done.append(("get", key.pk))
         return super().get(key, consistent=consistent)
 
@@ -107,7 +107,7 @@ class Failing(MemoryTable):
         super().__init__()
         self._what, self._error = what, error
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Any:
         self._fail("get")
         return super().get(key, consistent=consistent)
 

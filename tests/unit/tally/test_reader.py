@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from daicho.errors import UnavailableError
@@ -16,7 +18,7 @@ TOTAL = total_items.build_total_key(COUNT)
 
 def test_a_total_that_never_stands_still_is_not_read_live() -> None:
     class Restless(MemoryTable):
-        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
             self.update(TOTAL, "ADD rev :one", values={":one": {"N": "1"}})
             return super().get(key, consistent=consistent)
 

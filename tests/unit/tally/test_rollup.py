@@ -69,7 +69,7 @@ def test_what_is_not_ranked_has_no_place() -> None:
 
 def test_one_tally_that_fails_stops_no_other() -> None:
     class Throttling(MemoryTable):
-        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
             if key.pk == CHART:
                 raise ThrottledError("hot")
             return super().get(key, consistent=consistent)

@@ -35,7 +35,7 @@ class Table(MemoryTable):
             meanwhile, self.meanwhile = self.meanwhile, None
             meanwhile(self)
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
         if key != TOTAL:
             return super().get(key, consistent=consistent)
         self._reach("before the total is read")

@@ -15,14 +15,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.storage.requests import Put
 from daicho.storage.table import Table
-from daicho.tally.watermark import (
-    LAG,
-    TERM,
-    WATERMARK_KEY,
-    Watermark,
-    read_as_of,
-    store_watermark,
-)
+from daicho.tally.watermark import LAG, TERM, WATERMARK_KEY, Watermark, read_as_of, store_watermark
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.clock import SimulatedClock
 

@@ -8,14 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.derive import contributions, derived_items
-from daicho.plan import (
-    EntityPlan,
-    Generation,
-    KeyPlan,
-    Ledger,
-    ListingPlan,
-    Part,
-)
+from daicho.plan import EntityPlan, Generation, KeyPlan, Ledger, ListingPlan, Part
 from daicho.testing import SimulatedEntities, ValueSource, simulate_ledger
 from tests.support.sample_entities import LEDGER
 

@@ -9,12 +9,7 @@ import pytest
 from daicho.errors import TransactionFailedError
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
-from daicho.write.conditions import (
-    ExpiryRule,
-    build_creation,
-    build_removal,
-    build_replacement,
-)
+from daicho.write.conditions import ExpiryRule, build_creation, build_removal, build_replacement
 from tests.support.memory_stores import MemoryTable
 
 KEY = ItemKey("p", "s")

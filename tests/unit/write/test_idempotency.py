@@ -10,12 +10,7 @@ import pytest
 from daicho.errors import Invalid
 from daicho.storage import attributes
 from daicho.storage.requests import ConditionCheck, Put, Update
-from daicho.write.idempotency import (
-    KEPT_SECONDS,
-    IdempotentRequest,
-    RequestRecord,
-    StoredAnswer,
-)
+from daicho.write.idempotency import KEPT_SECONDS, IdempotentRequest, RequestRecord, StoredAnswer
 from tests.support.table_books import NOON
 
 ASKED = ("PUT", "/notes/1", {"a": "1"}, '{"text": "x", "n": 1}')

@@ -37,7 +37,7 @@ def planner() -> ItemPlanner:
     places = KeyResolver(
         cast(Table, NoItems()), LEDGER, "acme", lambda: NOON, ItemCache(lambda: NOON)
     )
-    return ItemPlanner(LEDGER, "acme", places)
+    return ItemPlanner(places)
 
 
 def stored(planner: ItemPlanner, item: Any, version: int = 1) -> Image:

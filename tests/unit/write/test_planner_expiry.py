@@ -29,7 +29,7 @@ def planner() -> ItemPlanner:
     resolver = KeyResolver(
         cast(Table, NoItems()), LEDGER, "t", lambda: NOON, ItemCache(lambda: NOON)
     )
-    return ItemPlanner(LEDGER, "t", resolver)
+    return ItemPlanner(resolver)
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,12 @@ ROLLUP = Grants(
 ARCHIVE = Grants(table=("UpdateItem",), archive=("PutObject", "GetObject"), stream=True)
 # A transaction is granted by what is in it; what was applied is copied to done/ and then deleted.
 # What the archive lacks is appended to its chains, or laid beside the link that spans it.
+# A dismissal sends heartbeats, and reads the shards that they have passed.
 REDRIVE = Grants(
-    table=("GetItem", "Query", "PutItem", "UpdateItem", "ConditionCheckItem"),
+    table=(
+        *("GetItem", "BatchGetItem", "Query", "DescribeTable"),
+        *("PutItem", "UpdateItem", "ConditionCheckItem", "BatchWriteItem"),
+    ),
     indexes={"GSI2": ("Query",)},
     failures={
         "quarantine/*": ("GetObject", "DeleteObject"),

@@ -61,9 +61,11 @@ class Redrive(Construct):
                 "PROJECT_FUNCTION": projector.function_name,
                 "ARCHIVE_FUNCTION": archiver.function_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
+                "SETTLE_SECONDS": str(settings.settle_seconds),
                 "EMULATED_STREAM": str(settings.is_local).lower(),
             },
         )
+        self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
         # Called without waiting for the answer, it is not repeated behind the caller's back.
         forbid_retries(self, self.python.function)
 

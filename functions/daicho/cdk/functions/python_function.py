@@ -198,8 +198,7 @@ class PythonFunction(Construct):
             self.role,
             rule="IAM5[Resource::*]",
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
-            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "")
-            + ("" if permissions.stream else "."),
+            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "."),
         )
 
     def _create_log_and_role(self) -> tuple[logs.LogGroup, iam.Role]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import Duration
 from constructs import Construct
 
-from daicho.cdk.api_access import CognitoPool
+from daicho.cdk.api_access import CognitoPool, name_claims
 from daicho.cdk.functions.grants import TOKENS
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 
@@ -25,5 +25,5 @@ def build_token_trigger(scope: Construct, *, shared: SharedResources) -> PythonF
         shared=shared,
         permissions=TOKENS,
         timeout=TIMEOUT,
-        environment=identity.environment,
+        environment=name_claims(identity),
     )

@@ -57,6 +57,10 @@ REMEDIES: Mapping[str, str] = {
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."
     ),
+    "items are unreadable": (
+        "Find the items in the log of api. Replace them by PUT or remove them, then redrive or "
+        "dismiss their records."
+    ),
     "api is slow": "Look for throttling of the table and of api, then read the traces.",
 }
 
@@ -319,6 +323,11 @@ def _list_api_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         threshold=MAX_RESPONSES_429,
         periods=3,
         text="The API Gateway or the table refuses requests for a quarter of an hour.",
+    )
+    yield AlarmProps(
+        name="items are unreadable",
+        metric=metrics.get_custom("ItemsUnreadable", "api", "Sum"),
+        text="Stored items do not have the form of their entities, so lists leave them out.",
     )
     yield AlarmProps(
         name="api is slow",

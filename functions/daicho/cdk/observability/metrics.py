@@ -1,7 +1,7 @@
 """The metrics that alarms and the dashboard watch.
 
 AWS emits most of them. The functions emit the ledger's custom metrics, under the dimensions
-``stage`` and ``service`` (`daicho.handlers.wiring.metrics`), so that stages of one account share
+``stage`` and ``service`` (`daicho.runtime.metrics`), so that stages of one account share
 none.
 """
 

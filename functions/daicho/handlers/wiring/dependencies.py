@@ -21,6 +21,7 @@ from daicho.storage.table import Table, open_table
 class Dependencies:
     """A handler's dependencies. Tests and the delivery simulator give their own.
 
+    ``code``: the name of the code in the lock of redrives; computed if it is empty.
     ``parallelism``: the number of concurrent writes; 1 means in order, in the calling thread.
     """
 
@@ -33,6 +34,7 @@ class Dependencies:
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
     parallelism: int = 48
+    code: str = ""
 
 
 AWS_DEPENDENCIES = Dependencies()

@@ -31,7 +31,7 @@ from daicho.plan.figures.series import (
     get_chunk_name,
 )
 from daicho.query.figures.field_figures import Extremes, build_figures, join_extremes, read_extremes
-from daicho.query.totals import TallyGroup, Totals, to_plain_total
+from daicho.query.totals import Totals, to_plain_total
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tally import slots, total_items
 from daicho.tally.reader import read_live_amount
@@ -51,26 +51,21 @@ Chunks = Mapping[str, tuple[Amount, Mapping[str, Amount]]]
 
 @dataclass(frozen=True)
 class SeriesReader:
-    """Reads series of a tenant's tallies. ``parallelism``: requests at the same time."""
+    """Reads series of the member ``by`` of a group. ``parallelism``: requests at the same time."""
 
     totals: Totals
+    by: tuple[str, ...]
     parallelism: int
 
     def read(
-        self,
-        group: TallyGroup,
-        by: tuple[str, ...],
-        bounds: tuple[dt.datetime, dt.datetime],
-        step: CalendarUnit | None,
-        *,
-        live: bool,
+        self, bounds: tuple[dt.datetime, dt.datetime], step: CalendarUnit | None, *, live: bool
     ) -> Series:
-        """The series of one group from ``bounds[0]`` to before ``bounds[1]``.
+        """The series from ``bounds[0]`` to before ``bounds[1]``.
 
         Raises:
             Invalid: it names ``from``, ``to``, ``step`` or ``live``.
         """
-        part = group.aggregate.series
+        group, part = self.totals.group, self.totals.group.aggregate.series
         if part is None:
             raise Invalid(f"{group.plan.name}.{group.aggregate.name} has no series", field="from")
         try:
@@ -79,8 +74,8 @@ class SeriesReader:
         except CalendarEdgeError as error:  # of a coarser bucket that a bound is in
             field = "from" if bounds[0].year == dt.MINYEAR else "to"
             raise Invalid(str(error), field=field) from error
-        chunks = self._read_chunks(group, by, (each for cover in covers for each in cover), live)
-        extremes = self._read_extremes(group, by, covers, chunks)
+        chunks = self._read_chunks((each for cover in covers for each in cover), live)
+        extremes = self._read_extremes(covers, chunks)
         series: list[SeriesBucket] = []
         for place, (bucket, cover) in enumerate(zip(buckets, covers, strict=True)):
             amount = sum_amounts(_find_amount(chunks, stored) for stored in cover)
@@ -96,11 +91,9 @@ class SeriesReader:
             )
         return Series(part.zone, step, tuple(series))
 
-    def _read_chunks(
-        self, group: TallyGroup, by: tuple[str, ...], stored: Iterable[StoredBucket], live: bool
-    ) -> Chunks:
+    def _read_chunks(self, stored: Iterable[StoredBucket], live: bool) -> Chunks:
         labels = list(dict.fromkeys(each.chunk for each in stored))
-        tallies = {label: group.render_tally((*by, label)) for label in labels}
+        tallies = {label: self.totals.group.render_tally((*self.by, label)) for label in labels}
         table = self.totals.table
         if live:
             if len(labels) > MAX_LIVE_CHUNKS:
@@ -119,13 +112,10 @@ class SeriesReader:
         }
 
     def _read_extremes(
-        self,
-        group: TallyGroup,
-        by: tuple[str, ...],
-        covers: Sequence[Sequence[StoredBucket]],
-        chunks: Chunks,
+        self, covers: Sequence[Sequence[StoredBucket]], chunks: Chunks
     ) -> list[dict[str, Extremes]]:
         """The extremes of each bucket of the answer, from its stored buckets that have items."""
+        table, group = self.totals.table, self.totals.group
         if not group.aggregate.has_rows:
             return [{} for _ in covers]
         filled = [[(chunk, code) for chunk, code in _list_codes(cover, chunks)] for cover in covers]
@@ -140,9 +130,8 @@ class SeriesReader:
             )
 
         def read(place: tuple[str, str]) -> dict[str, Extremes]:
-            totals = self.totals
-            parts = (*group.within, *by, *place)
-            return read_extremes(totals.table, totals.tenant, group.plan, group.aggregate, parts)
+            parts = (*group.within, *self.by, *place)
+            return read_extremes(table, group.tenant, group.plan, group.aggregate, parts)
 
         # One pool for the whole answer: by day, each of its buckets has one stored bucket.
         with ThreadPoolExecutor(self.parallelism) as pool:

@@ -12,28 +12,15 @@ import datetime as dt
 import hmac
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from botocore.credentials import ReadOnlyCredentials
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SIGNED_ALWAYS = "content-type;host;x-amz-date;x-amz-target"
 SIGNED_IN_SESSION = "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"
 """The signed headers, without and with the token of temporary credentials."""
-
-
-class Credentials(Protocol):
-    """Credentials that do not change any more: `botocore.credentials.ReadOnlyCredentials`."""
-
-    @property
-    def access_key(self) -> str:
-        """The public part."""
-
-    @property
-    def secret_key(self) -> str:
-        """The secret that signs."""
-
-    @property
-    def token(self) -> str | None:
-        """The token of temporary credentials."""
 
 
 @dataclass
@@ -48,10 +35,10 @@ class Signer:
     region: str
     service: str
     content_type: str
-    _key: tuple[str, str, bytes] = field(default=("", "", b""), repr=False)
+    _key: tuple[str | None, str, bytes] = field(default=("", "", b""), repr=False)
 
     def sign(
-        self, target: str, body: bytes, credentials: Credentials, moment: dt.datetime
+        self, target: str, body: bytes, credentials: ReadOnlyCredentials, moment: dt.datetime
     ) -> dict[str, str]:
         """The headers that authorize a request sent at ``moment``, which is in UTC."""
         stamp = moment.strftime("%Y%m%dT%H%M%SZ")
@@ -77,7 +64,7 @@ class Signer:
         )
         return headers
 
-    def _get_key(self, secret: str, day: str) -> bytes:
+    def _get_key(self, secret: str | None, day: str) -> bytes:
         known_secret, known_day, key = self._key  # one read: another thread may replace it
         if known_secret == secret and known_day == day:
             return key

@@ -9,21 +9,20 @@ is the template, and one with anything unexpected in it is refused.
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from botocore.auth import _host_from_url  # type: ignore[attr-defined]  # nothing public does it
 from botocore.awsrequest import AWSPreparedRequest
+from botocore.handlers import add_recursion_detection_header
 from botocore.utils import normalize_url_path
 
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.direct.signature import (
-    SIGNED_ALWAYS,
-    SIGNED_IN_SESSION,
-    Credentials,
-    Signer,
-)
+from daicho.storage.direct.signature import SIGNED_ALWAYS, SIGNED_IN_SESSION, Signer
+
+if TYPE_CHECKING:
+    from botocore.credentials import ReadOnlyCredentials
 
 AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=.+/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request, "
@@ -39,7 +38,6 @@ HEADERS = frozenset(
 """The headers that are known. A request with any other one is no template."""
 CONTENT_TYPE = "application/x-amz-json-1.0"
 FIRST_ATTEMPT = "attempt=1;"
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class RequestTemplate:
             user_agent=headers["user-agent"],
             attempt=attempt,
             signer=Signer(
-                get_host_header(request.url),
+                _host_from_url(request.url),
                 quote(normalize_url_path(url.path), safe="/~"),
                 authorization["region"],
                 authorization["service"],
@@ -88,7 +86,7 @@ class RequestTemplate:
         self,
         operation: str,
         body: bytes,
-        credentials: Credentials,
+        credentials: ReadOnlyCredentials,
         moment: dt.datetime,
         invocation: str,
     ) -> AWSPreparedRequest:
@@ -103,28 +101,8 @@ class RequestTemplate:
             "amz-sdk-request": self.attempt,
             "Content-Length": str(len(body)),
         }
-        if trace := _get_trace():
-            headers["X-Amzn-Trace-Id"] = trace
+        add_recursion_detection_header({"headers": headers})  # Lambda's trace of this invocation
         return AWSPreparedRequest("POST", self.url, headers, body, False, {})  # type: ignore[arg-type]
-
-
-def get_host_header(url: str) -> str:
-    """The host of a URL in lower case, with the port if it is not that of the scheme."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if ":" in host:
-        host = f"[{host}]"
-    if parts.port is None or parts.port == DEFAULT_PORTS.get(parts.scheme):
-        return host
-    return f"{host}:{parts.port}"
-
-
-def _get_trace() -> str | None:
-    """Lambda's trace of this invocation, by which AWS detects recursion."""
-    trace = os.environ.get("_X_AMZN_TRACE_ID")
-    if not trace or "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
-        return None
-    return quote(trace, safe="-=;:+&[]{}\"',")
 
 
 def _to_text(value: str | bytes) -> str:

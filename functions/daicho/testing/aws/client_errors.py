@@ -20,11 +20,6 @@ def build_error(
     return ClientError(answer, operation)
 
 
-def build_validation_error(operation: str, message: str) -> ClientError:
-    """DynamoDB refuses the request: it can never succeed."""
-    return build_error("ValidationException", operation, message)
-
-
 def build_cancelled_error(reasons: Sequence[Mapping[str, Any]]) -> ClientError:
     """A transaction that wrote nothing, with the reason of each of its actions."""
     codes = ", ".join(reason["Code"] for reason in reasons)

@@ -20,7 +20,6 @@ from daicho.testing.aws.mapping_settings import MappingSettings
 from daicho.testing.aws.on_failure import (
     RECORD_TOO_OLD,
     RETRIES_EXHAUSTED,
-    DiscardedBatch,
     build_failure_object,
     render_time,
 )
@@ -156,11 +155,6 @@ class EventSourceMapping:
         """The records that the stream removed before the function had handled them."""
         return [record for reader in self._readers.values() for record in reader.trimmed]
 
-    def is_at_end(self) -> bool:
-        """Whether every record of every shard is settled. A window may still be open."""
-        readers = [self._get_reader(id) for id in self._stream.shards]
-        return all(not reader.running and reader.is_read() for reader in readers)
-
     def _get_reader(self, id: str) -> ShardReader:
         if id not in self._readers:
             shard = self._stream.shards[id]
@@ -261,7 +255,7 @@ class EventSourceMapping:
         documented that a batch which gets shorter without a split does.
         """
         if failed > 0:
-            batch.begin = reader.position = batch.positions[failed]
+            reader.position = batch.positions[failed]
             batch.positions = batch.positions[failed:]
             if self.settings.bisect:
                 return
@@ -291,16 +285,14 @@ class EventSourceMapping:
     ) -> None:
         if self._put_failure is None:
             return
-        discarded = DiscardedBatch(
-            mapping_uuid=self.settings.uuid,
-            function_arn=self.settings.function_arn,
-            stream_arn=self._stream.arn,
-            shard=reader.shard.id,
-            records=reader.list_records(positions),
-            event=self._build_event(reader, positions),
-            condition=condition,
+        name, body = build_failure_object(
+            self.settings,
+            self._stream.arn,
+            reader.shard.id,
+            self._build_event(reader, positions),
+            self._now(),
+            condition,
             invocation_count=batch.invocation_count,
             has_function_error=batch.has_function_error,
-            discarded_at=self._now(),
         )
-        self._put_failure(*build_failure_object(discarded))
+        self._put_failure(name, body)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from math import inf
 from typing import Any
@@ -20,7 +20,6 @@ from daicho.testing.aws import stream_recorder
 from daicho.testing.aws.client_errors import (
     build_cancelled_error,
     build_error,
-    build_validation_error,
 )
 from daicho.testing.aws.dynamodb import key_checks
 from daicho.testing.aws.dynamodb.attribute_values import (
@@ -29,7 +28,6 @@ from daicho.testing.aws.dynamodb.attribute_values import (
     InvalidRequestError,
 )
 from daicho.testing.aws.dynamodb.read_requests import (
-    build_page,
     build_scan_page,
     parse_get,
     parse_query,
@@ -136,24 +134,20 @@ class MemoryDynamoDB:
 
     def get_item(self, **request: Any) -> Answer:
         """Read one item."""
-        try:
-            select = parse_get(request)
+        with _translate_errors("GetItem"):
+            expressions = parse_get(request)
             key = key_checks.read_exact_key(request["Key"])
-        except InvalidRequestError as error:
-            raise build_validation_error("GetItem", str(error)) from None
         item = self._read(key, request.get("ConsistentRead", False))
-        return {"Item": select(item)} if item is not None else {}
+        return {"Item": expressions.select(item)} if item is not None else {}
 
     def batch_get_item(self, **request: Any) -> Answer:
         """Read many items; those that do not exist are left out."""
-        try:
+        with _translate_errors("BatchGetItem"):
             answers = {
                 table: self._read_batch(batch) for table, batch in request["RequestItems"].items()
             }
             if not answers:
                 raise InvalidRequestError("the batch is empty")
-        except InvalidRequestError as error:
-            raise build_validation_error("BatchGetItem", str(error)) from None
         return {"Responses": answers, "UnprocessedKeys": {}}
 
     def put_item(self, **request: Any) -> Answer:
@@ -170,7 +164,7 @@ class MemoryDynamoDB:
 
     def batch_write_item(self, **request: Any) -> Answer:
         """Write and remove many items, each separately."""
-        try:
+        with _translate_errors("BatchWriteItem"):
             changes = [
                 change
                 for requests in request["RequestItems"].values()
@@ -178,24 +172,20 @@ class MemoryDynamoDB:
             ]
             if not changes:
                 raise InvalidRequestError("the batch is empty")
-        except InvalidRequestError as error:
-            raise build_validation_error("BatchWriteItem", str(error)) from None
         for key, new in changes:
             self.commit(key, new)
         return {"UnprocessedItems": {}}
 
     def batch_execute_statement(self, **request: Any) -> Answer:
         """Insert many items, each separately, in the order of the statements."""
-        try:
+        with _translate_errors("BatchExecuteStatement"):
             statements = parse_statements(request)
-        except InvalidRequestError as error:
-            raise build_validation_error("BatchExecuteStatement", str(error)) from None
         return {"Responses": [self._insert(statement) for statement in statements]}
 
     def transact_write_items(self, **request: Any) -> Answer:
         """All or nothing; the same token within ten minutes does nothing again."""
         actions, token = request["TransactItems"], request.get("ClientRequestToken")
-        try:
+        with _translate_errors("TransactWriteItems"):
             writes = _parse_actions(actions)
             if token is not None and token in self._tokens:
                 began, before = self._tokens[token]
@@ -206,34 +196,22 @@ class MemoryDynamoDB:
                         )
                     return {}
             self._transact(writes)
-        except InvalidRequestError as error:
-            raise build_validation_error("TransactWriteItems", str(error)) from None
         if token is not None:
             self._tokens[token] = (self._now(), actions)
         return {}
 
     def query(self, **request: Any) -> Answer:
         """One page of the table or of an index."""
-        try:
-            query = parse_query(request)
-        except InvalidRequestError as error:
-            raise build_validation_error("Query", str(error)) from None
         consistent = request.get("ConsistentRead", False)
-        items = self._list_partition(query.partition, query.index, consistent)
-        return build_page(items, request, query)
+        with _translate_errors("Query"):
+            query = parse_query(request)
+            return query.build_page(self._list_partition(query.partition, query.index, consistent))
 
     def scan(self, **request: Any) -> Answer:
         """One page of the whole table, in the order of the keys."""
-        items = dict(self.items)
-        is_consistent = request.get("ConsistentRead", False)
-        for key, before in () if is_consistent else self._list_unseen_changes():
-            items.pop(key, None)
-            items |= {key: before} if before is not None else {}
-        ordered = [items[key] for key in sorted(items)]
-        try:
-            return build_scan_page(ordered, request)
-        except InvalidRequestError as error:
-            raise build_validation_error("Scan", str(error)) from None
+        items = self._list_visible(dict(self.items), request.get("ConsistentRead", False))
+        with _translate_errors("Scan"):
+            return build_scan_page(items, request)
 
     # --- Internals ---------------------------------------------------------------------------
 
@@ -244,27 +222,20 @@ class MemoryDynamoDB:
         return self.find(key)
 
     def _read_batch(self, batch: Request) -> list[Image]:
-        select = parse_get(batch)
+        expressions = parse_get(batch)
         keys = [key_checks.read_exact_key(key) for key in batch["Keys"]]
         if len(set(keys)) != len(keys) or not 1 <= len(keys) <= MAX_BATCH_KEYS:
             raise InvalidRequestError(f"duplicates, or not 1 to {MAX_BATCH_KEYS} keys")
         items = [self._read(key, batch.get("ConsistentRead", False)) for key in keys]
-        return [select(item) for item in items if item is not None]
+        return [expressions.select(item) for item in items if item is not None]
 
     def _write(self, operation: str, request: Request) -> Answer:
-        try:
+        with _translate_errors(operation):
             write = parse_write(operation, request)
             write.check_schema()
             key = write.read_key()
             old = self.find(key)
             new = write.apply(old)
-        except ConditionFailedError as failed:
-            more: Any = {"Item": dict(failed.item)} if failed.item is not None else {}
-            raise build_error(
-                "ConditionalCheckFailedException", operation, CONDITION_FAILED, **more
-            ) from None
-        except InvalidRequestError as error:
-            raise build_validation_error(operation, str(error)) from None
         self.commit(key, new)
         return write.build_return_values(old, new)
 
@@ -286,8 +257,7 @@ class MemoryDynamoDB:
                 changes[key] = write.apply(self.find(key))
             except ConditionFailedError as failed:
                 reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
-                more = {"Item": dict(failed.item)} if failed.item is not None else {}
-                reasons.append(reason | more)
+                reasons.append(reason | failed.members)
             except InvalidActionError as error:
                 reasons.append({"Code": "ValidationError", "Message": str(error)})
             else:
@@ -302,9 +272,14 @@ class MemoryDynamoDB:
             until = self._now().timestamp() - self.max_lag_s
             self.indexes[index].catch_up(self.lag(), until)
             return self.indexes[index].list_partition(pk)
-        items = dict(self._partitions.get(pk, {}))
+        return self._list_visible(dict(self._partitions.get(pk, {})), consistent, pk)
+
+    def _list_visible(
+        self, items: dict[ItemKey, Image], consistent: bool, pk: str | None = None
+    ) -> list[Image]:
+        """Items of the table or of a partition as a read sees them, in the order of their keys."""
         for key, before in () if consistent else self._list_unseen_changes():
-            if key.pk == pk:
+            if pk in (None, key.pk):
                 items.pop(key, None)
                 items |= {key: before} if before is not None else {}
         return [items[key] for key in sorted(items)]
@@ -316,6 +291,19 @@ class MemoryDynamoDB:
             unseen = list(self._recent_changes)[: -behind - 1 : -1]
             return [(key, before) for key, before, at in unseen if at > until]
         return []
+
+
+@contextmanager
+def _translate_errors(operation: str) -> Iterator[None]:
+    """Raise what botocore's client raises for a refused request and for a failed condition."""
+    try:
+        yield
+    except ConditionFailedError as failed:
+        raise build_error(
+            "ConditionalCheckFailedException", operation, CONDITION_FAILED, **failed.members
+        ) from None
+    except InvalidRequestError as error:
+        raise build_error("ValidationException", operation, str(error)) from None
 
 
 def _parse_actions(actions: Sequence[Request]) -> list[WriteRequest]:

@@ -28,7 +28,6 @@ class PendingBatch:
     was called. ``has_function_error``: whether the last call ended in an error.
     """
 
-    begin: int
     end: int
     positions: list[int]
     failures: int = 0
@@ -41,8 +40,8 @@ class PendingBatch:
         first, second = self.positions[:half], self.positions[half:]
         more = (self.failures, self.invocation_count, self.has_function_error)
         return [
-            PendingBatch(self.begin, second[0], first, *more),
-            PendingBatch(second[0], self.end, second, *more),
+            PendingBatch(second[0], first, *more),
+            PendingBatch(self.end, second, *more),
         ]
 
 
@@ -162,7 +161,7 @@ class ShardReader:
         if self.position == len(self.shard.records):
             return None
         size = min(self._settings.batch_size, max_records or self._settings.batch_size)
-        batch = PendingBatch(self.position, self.position, [])
+        batch = PendingBatch(self.position, [])
         room, end, is_full = MAX_PAYLOAD_BYTES, self._window_end(), self.shard.closed
         for index in range(self.position, len(self.shard.records)):
             record = self.shard.records[index]

@@ -42,7 +42,3 @@ class TableStream:
         """Add a shard at the end of the stream."""
         shard = self.shards[id] = Shard(id, parent, arn=self.arn)
         return shard
-
-    def list_children(self, id: str) -> list[Shard]:
-        """The shards that continue a closed one."""
-        return [shard for shard in self.shards.values() if shard.parent == id]

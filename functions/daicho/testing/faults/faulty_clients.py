@@ -7,9 +7,6 @@ from itertools import compress, cycle
 from typing import Any, ClassVar
 
 from daicho.testing.aws.dynamodb.write_requests import build_statement_error, parse_statements
-from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_s3 import MemoryS3
-from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.choices import Choices
 from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
@@ -18,17 +15,46 @@ Answer = dict[str, Any]
 Method = Callable[..., Answer]
 
 
-class FaultyDynamoDB:
-    """Botocore's client of DynamoDB for one process. Each method may meet a fault."""
+class _FaultyClient:
+    """A client whose methods are operations of a process, each of a kind.
 
-    def __init__(self, store: MemoryDynamoDB, process: SimulatedProcess) -> None:
+    ``kinds``: by the methods of botocore's client that are about one item or object.
+    """
+
+    kinds: ClassVar[Mapping[str, OperationKind]]
+
+    def __init__(self, store: Any, process: SimulatedProcess) -> None:
         self._store = store
         self._process = process
 
-        self.get_item = self._build_method(OperationKind.READ, "get_item", "Key")
-        self.put_item = self._build_method(OperationKind.WRITE, "put_item", "Item")
-        self.update_item = self._build_method(OperationKind.WRITE, "update_item", "Key")
-        self.delete_item = self._build_method(OperationKind.WRITE, "delete_item", "Key")
+    def __getattr__(self, name: str) -> Method:
+        if name not in self.kinds:
+            raise AttributeError(name)
+        call, kind = getattr(self._store, name), self.kinds[name]
+
+        def perform(**request: Any) -> Answer:
+            key = self._get_key(request)
+            return self._process.perform(kind, name, key, lambda: call(**request))
+
+        return perform
+
+    def _get_key(self, request: Answer) -> str:
+        """The partition key of the item, or the name of the object."""
+        key: str = request.get("Key", "")
+        return key
+
+
+class FaultyDynamoDB(_FaultyClient):
+    """Botocore's client of DynamoDB for one process. Each method may meet a fault."""
+
+    kinds: ClassVar = {
+        "get_item": OperationKind.READ,
+        **dict.fromkeys(("put_item", "update_item", "delete_item"), OperationKind.WRITE),
+    }
+
+    def _get_key(self, request: Answer) -> str:
+        key: str = (request["Item"] if "Item" in request else request["Key"])["PK"]["S"]
+        return key
 
     def query(self, **request: Any) -> Answer:
         """Query."""
@@ -86,16 +112,6 @@ class FaultyDynamoDB:
             ]
         }
 
-    def _build_method(self, kind: OperationKind, name: str, key_parameter: str) -> Method:
-        """A method of the client that reads or writes one item."""
-        call = getattr(self._store, name)
-
-        def perform(**request: Any) -> Answer:
-            key = request[key_parameter]["PK"]["S"]
-            return self._process.perform(kind, name, key, lambda: call(**request))
-
-        return perform
-
     def _perform_page(self, name: str, request: Answer) -> Answer:
         call = getattr(self._store, name)
 
@@ -128,30 +144,6 @@ class FaultyDynamoDB:
 def _replace_requests(batch: Any, requests: list[Any]) -> Any:
     """The same batch of reads or writes, with other requests in it."""
     return {**batch, "Keys": requests} if isinstance(batch, Mapping) else list(requests)
-
-
-class _FaultyClient:
-    """A client whose methods are operations of a process, each of a kind.
-
-    ``kinds``: by the methods of botocore's client that it has.
-    """
-
-    kinds: ClassVar[Mapping[str, OperationKind]]
-
-    def __init__(self, store: MemoryS3 | MemoryStreams, process: SimulatedProcess) -> None:
-        self._store = store
-        self._process = process
-
-    def __getattr__(self, name: str) -> Method:
-        if name not in self.kinds:
-            raise AttributeError(name)
-        call, kind = getattr(self._store, name), self.kinds[name]
-
-        def perform(**request: Any) -> Answer:
-            key = request.get("Key", "")
-            return self._process.perform(kind, name, key, lambda: call(**request))
-
-        return perform
 
 
 class FaultyS3(_FaultyClient):

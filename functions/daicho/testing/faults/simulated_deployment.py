@@ -39,7 +39,12 @@ from daicho.testing.stack_settings import (
     create_mappings,
 )
 
-STREAM_RETENTION_S = 23.9 * 3600
+HOUR_S = 3600.0
+MAX_WAIT_S = 23.2 * HOUR_S
+"""The stream keeps a record for 24 hours, and writes and sleeps take some of them."""
+DAYS_H = 73
+"""Hours after which slots are folded and tombstones expire."""
+STREAM_RETENTION_S = 23.9 * HOUR_S
 """How long the stream keeps a record, less the time that its delivery may take."""
 Runner = Callable[[Mapping[str, Any], SimulatedProcess], Any]
 Observer = Callable[[ItemKey, Image | None, Image | None], None]
@@ -54,14 +59,13 @@ class SimulatedDeployment:
     ``shards``: of the stream at the start, 1 or 2. ``parallelism``: the threads of a function.
     ``dirty_shards``: the setting `DIRTY_SHARDS` of the old code, and of the new and fixed code.
     ``failure_objects`` are the bodies of all objects that Lambda has put into the on-failure
-    destination. ``fault_counts``: how often each fault occurred. ``observers`` are called with the
-    key and both images of each change of an item.
+    destination. ``choices``: every decision. ``fault_counts``: how often each fault occurred.
+    ``observers`` are called with the key and both images of each change of an item.
     """
 
     def __init__(
         self,
         choices: Choices,
-        fault_counts: Counter[str],
         entities: SimulatedEntities,
         *,
         retries: int,
@@ -72,8 +76,8 @@ class SimulatedDeployment:
     ) -> None:
         self.entities = entities
         self._parallelism, self._dirty_shards = parallelism, dirty_shards
-        self._choices = choices
-        self.fault_counts = fault_counts
+        self.choices = choices
+        self.fault_counts: Counter[str] = Counter()
         self._has_lag, self._record_count = True, 0
         self.runners: dict[str, Runner] = {}
         """What runs an invocation of a function, by its name; others run in a new environment."""
@@ -101,7 +105,7 @@ class SimulatedDeployment:
 
     def _create_recorder(self, shards: int) -> StreamRecorder:
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
-        first_number = self._choices.pick((94, 90, 97, 991, 85))
+        first_number = self.choices.pick((94, 90, 97, 991, 85))
         recorder = StreamRecorder(
             self.stream, self.clock.now, first_number, self._next_sequence_step, self._observe
         )
@@ -151,6 +155,7 @@ class SimulatedDeployment:
             sleep=process.sleep,
             random=lambda: 0.9,
             parallelism=self._parallelism,
+            code=str(process.code_version),
         )
 
     def open_table(self) -> Table:
@@ -185,15 +190,18 @@ class SimulatedDeployment:
         client: Any = FaultyStreams(MemoryStreams(self.stream, self._draw_lag), process)
         return StreamDescriber(client, client, TABLE)
 
-    def find_longest_wait(self, consumer: str) -> float | None:
-        """The age in seconds of the oldest record that a consumer has not handled."""
-        waiting = [
+    def compute_max_wait(self) -> float:
+        """The seconds after which the stream would trim a record that is not handled yet."""
+        waiting: list[float] = [
             record["dynamodb"]["ApproximateCreationDateTime"]
+            for consumer, mapping in self.mappings.items()
             for shard in self.stream.shards.values()
-            for record in shard.records[self.mappings[consumer].get_checkpoint(shard.id) :]
+            for record in shard.records[mapping.get_checkpoint(shard.id) :]
             if self.entities.event_filters[consumer].matches(record)
         ]
-        return self.clock.now().timestamp() - min(waiting) if waiting else None
+        if not waiting:
+            return DAYS_H * HOUR_S
+        return MAX_WAIT_S - (self.clock.now().timestamp() - min(waiting))
 
     def has_waiting_change(self, key: ItemKey) -> bool:
         """Whether the projector has not handled a change of an item yet."""
@@ -221,7 +229,7 @@ class SimulatedDeployment:
         return _SEQUENCE_STEPS[self._record_count % len(_SEQUENCE_STEPS)]
 
     def _draw_lag(self) -> int:
-        lag = self._choices.draw_weighted(_LAG_SCALE) if self._has_lag else 0
+        lag = self.choices.draw_weighted(_LAG_SCALE) if self._has_lag else 0
         self.fault_counts["lag"] += bool(lag)
         return lag
 

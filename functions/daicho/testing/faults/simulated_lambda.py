@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import UnavailableError
 from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned, Invocation
-from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
@@ -33,21 +30,13 @@ MAX_INVOCATIONS_OF_DRAIN = 2_000
 """Invocations that handle all remaining records; a schedule that needs more never ends."""
 
 
-@dataclass
-class PolledInvocation:
-    """An invocation that a mapping waits for."""
-
-    consumer: str
-    invocation: Invocation
-    process: SimulatedProcess
-
-
 class SimulatedLambda:
     """All processes that run.
 
     ``code_version``: the deployed version; ``previous_version``: the one before, which some
-    processes still have. ``detached``: processes that no mapping waits for: zombies, late
-    repetitions, scheduled functions, callers. ``unexpected``: failures that no fault explains.
+    processes still have. ``polled``: processes that a mapping waits for, each with its invocation.
+    ``detached``: processes that no mapping waits for: zombies, late repetitions, scheduled
+    functions, callers. ``unexpected``: failures that no fault explains.
     ``counting_steps``: steps of processes that may have counted something. ``seconds``: the
     timeouts that processes get. ``fixed_version``: what is deployed when the faults end.
     """
@@ -55,18 +44,16 @@ class SimulatedLambda:
     def __init__(
         self,
         deployment: SimulatedDeployment,
-        choices: Choices,
         faults: FaultInjector,
-        fault_counts: Counter[str],
         note: Callable[[str], None],
     ) -> None:
         self.deployment = deployment
-        self.choices = choices
-        self.fault_counts = fault_counts
+        self.choices = deployment.choices
+        self.fault_counts = deployment.fault_counts
         self.note = note
         self.code_version = self.previous_version = OLD_CODE
         self.fixed_version = FIXED_CODE
-        self.polled: list[PolledInvocation] = []
+        self.polled: dict[SimulatedProcess, Invocation] = {}
         self.detached: list[SimulatedProcess] = []
         self.unexpected: list[str] = []
         self.redrive_cursor: str | None = None
@@ -85,7 +72,7 @@ class SimulatedLambda:
         self.code_version = self.previous_version = self.fixed_version
         self._faults.land_late_requests()
         self._faults = FaultInjector()
-        for process in (*self.detached, *(polled.process for polled in self.polled)):
+        for process in (*self.detached, *self.polled):
             process.stop_faults()
 
     def land_late_requests(self) -> None:
@@ -101,13 +88,13 @@ class SimulatedLambda:
         while not self.unexpected:
             self._replaces_pollers = invocations < REPLACING_INVOCATIONS_OF_DRAIN
             self.choices.begin_span()
-            active: list[SimulatedProcess | PolledInvocation] = [*self.detached, *self.polled]
+            active = [*self.detached, *self.polled]
             if active:
-                chosen = active[self.choices.draw_number(len(active))]
-                if isinstance(chosen, SimulatedProcess):
-                    self.step_detached(chosen)
+                process = active[self.choices.draw_number(len(active))]
+                if process in self.polled:
+                    self.step_polled(process)
                 else:
-                    self.step_polled(chosen)
+                    self.step_detached(process)
             elif not any(self.invoke(name, shard) for name, shard in self.list_ready_shards()):
                 break
             else:
@@ -136,12 +123,9 @@ class SimulatedLambda:
 
     def end_processes(self, is_ended: Callable[[SimulatedProcess], bool]) -> None:
         """End some processes before their next operation."""
-        for polled in [each for each in self.polled if is_ended(each.process)]:
-            self.polled.remove(polled)
-            polled.process.kill()
-            self.deployment.mappings[polled.consumer].settle(
-                polled.invocation, FunctionFailed("timeout")
-            )
+        for process in [each for each in self.polled if is_ended(each)]:
+            process.kill()
+            self._answer(process, FunctionFailed("timeout"))
         for process in [each for each in self.detached if is_ended(each)]:
             self.detached.remove(process)
             process.kill()
@@ -160,72 +144,76 @@ class SimulatedLambda:
         mappings = self.deployment.mappings
         return [(name, shard) for name in CONSUMERS for shard in mappings[name].list_ready_shards()]
 
-    def invoke(self, consumer: str, shard: str, max_records: int | None = None) -> bool:
-        """Start the next invocation of a shard; False if there is nothing to send.
+    def invoke(
+        self, consumer: str, shard: str, max_records: int | None = None
+    ) -> SimulatedProcess | None:
+        """Start the next invocation of a shard; None if there is nothing to send.
 
         ``max_records``: the size of its batch; drawn if there is none.
         """
         max_records = max_records or self.choices.pick((None, 1, 2, 3))
         invocation = self.deployment.mappings[consumer].poll(shard, max_records)
         if invocation is None:
-            return False
+            return None
         process = self.create_process(consumer, self._work_of(consumer, invocation.event))
         if process.code_version == OLD_CODE and '"gen": {"N": "2"}' in invocation.payload:
             self.fault_counts["newer generation"] += 1
         records = list(invocation.positions)
         self.note(f"{consumer} version {process.code_version} begins {shard}{records}")
-        self.polled.append(PolledInvocation(consumer, invocation, process))
-        return True
+        self.polled[process] = invocation
+        return process
 
-    def step_polled(self, polled: PolledInvocation) -> None:
+    def step_polled(self, process: SimulatedProcess) -> None:
         """Let an invocation continue for a few operations."""
-        process = polled.process
-        self.counting_steps += polled.consumer == "project"
+        self.counting_steps += process.name == "project"
         for _ in range(self.choices.pick(STEPS_OF_A_TURN)):
             process.step()
             if process.is_overdue:
                 self.fault_counts["timeout"] += 1
-                self.time_out(polled)
+                self.time_out(process)
                 return
             if process.finished:
-                if not self.settle(polled):
-                    self._maybe_replace_poller(polled)
+                shard = self.polled[process].shard
+                if not self.settle(process):
+                    self._maybe_replace_poller(process.name, shard)
                 return
 
-    def settle(self, polled: PolledInvocation) -> bool:
+    def settle(self, process: SimulatedProcess) -> bool:
         """Give the outcome of an invocation to its mapping; True if all of its records are done."""
-        process = polled.process
-        self.polled.remove(polled)
         self.check_failure(process)
-        self.note(f"{process.name} {polled.invocation.shard}: {process.failure or process.outcome}")
+        shard = self.polled[process].shard
+        self.note(f"{process.name} {shard}: {process.failure or process.outcome}")
         result: FunctionReturned | FunctionFailed = FunctionReturned(process.outcome)
         if process.failure is not None:
             is_killed = isinstance(process.failure, ProcessKilled)
             result = FunctionFailed("exit" if is_killed else "exception")
-        self.deployment.mappings[polled.consumer].settle(polled.invocation, result)
+        self._answer(process, result)
         return result == FunctionReturned(_SUCCESS)
 
-    def time_out(self, polled: PolledInvocation) -> None:
+    def time_out(self, process: SimulatedProcess) -> None:
         """Lambda stops waiting for an invocation: it ends, or continues as a zombie."""
-        self.polled.remove(polled)
-        self.deployment.mappings[polled.consumer].settle(
-            polled.invocation, FunctionFailed("timeout")
-        )
-        self._maybe_replace_poller(polled)
-        is_zombie = self.choices.draw_bool(0.5) and not polled.process.finished
-        self.note(f"{polled.process.name} timed out{', a zombie now' if is_zombie else ''}")
+        shard = self._answer(process, FunctionFailed("timeout"))
+        self._maybe_replace_poller(process.name, shard)
+        is_zombie = self.choices.draw_bool(0.5) and not process.finished
+        self.note(f"{process.name} timed out{', a zombie now' if is_zombie else ''}")
         if is_zombie:
             self.fault_counts["zombie"] += 1
-            self.detached.append(polled.process)
+            self.detached.append(process)
         else:
             self.fault_counts["killed"] += 1
-            polled.process.kill()
+            process.kill()
 
-    def _maybe_replace_poller(self, polled: PolledInvocation) -> None:
+    def _answer(self, process: SimulatedProcess, outcome: FunctionReturned | FunctionFailed) -> str:
+        """Tell the mapping the outcome of an invocation, and return the shard of its records."""
+        invocation = self.polled.pop(process)
+        self.deployment.mappings[process.name].settle(invocation, outcome)
+        return invocation.shard
+
+    def _maybe_replace_poller(self, consumer: str, shard: str) -> None:
         """Another poller may take over and divide the same records into other batches."""
         if self._replaces_pollers and self.choices.draw_bool(0.4):
             self.fault_counts["other boundaries"] += 1
-            self.deployment.mappings[polled.consumer].replace_poller(polled.invocation.shard)
+            self.deployment.mappings[consumer].replace_poller(shard)
 
     def start_detached(self, name: str, event: Mapping[str, Any]) -> SimulatedProcess:
         """Start a function that no mapping waits for."""

@@ -16,7 +16,6 @@ from daicho.plan import AggregatePlan, EntityPlan, Part
 from daicho.plan.calendar import CalendarUnit, find_calendar
 from daicho.query.figures.field_figures import build_figures, read_extremes
 from daicho.query.figures.series import SeriesReader
-from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.totals import TallyGroup, Totals
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
@@ -141,8 +140,7 @@ class _GroupReading:
         since: dt.datetime,
         until: dt.datetime,
     ) -> list[str]:
-        group = TallyGroup(TENANT, self.plan, self.aggregate, self.within)
-        series = self._open_reader().read(group, self.by, (since, until), step, live=False)
+        series = self._open_reader().read((since, until), step, live=False)
         differences: list[str] = []
         edges = [since, *(bucket.end for bucket in series.buckets)]
         if [bucket.start for bucket in series.buckets] != edges[:-1] or edges[-1] != until:
@@ -160,9 +158,9 @@ class _GroupReading:
         return differences
 
     def _open_reader(self) -> SeriesReader:
-        ledger = self.deployment.entities.ledger
-        chooser = InstanceChooser(self.table, ledger, ItemCache(self.deployment.clock.now))
-        return SeriesReader(Totals(self.table, ledger, chooser, TENANT), 1)
+        group = TallyGroup(TENANT, self.plan, self.aggregate, self.within)
+        item_cache = ItemCache(self.deployment.clock.now)
+        return SeriesReader(Totals(self.table, item_cache, group), self.by, 1)
 
     def _list_differences(
         self,

@@ -44,7 +44,7 @@ class Recomputation:
     def compute_rows(self) -> dict[ItemKey, IndexRow]:
         """The derived items that there should be."""
         rows: dict[ItemKey, IndexRow] = {}
-        for item in self._items.values():
+        for item in self.items:
             rows.update(compute_plain_rows(self._entities.find_plan(item), item))
         return rows
 
@@ -67,6 +67,8 @@ class Recomputation:
 
     def _list_kept_amounts(self, expired: ExpiredItem) -> Iterator[tuple[int, dict[str, Amount]]]:
         """What an expired item adds to tallies (+1), and what its restore subtracts (-1)."""
+        if self._entities.is_empty(expired.image):
+            return
         own = self._entities.compute_kept_amounts(expired.image)
         restored = self._restored_rows.get(expired.row)
         newest = self._entities.ledger.newest_generation(expired.image["type"]["S"]).number
@@ -99,8 +101,8 @@ class Recomputation:
 
     @property
     def items(self) -> Collection[Image]:
-        """The current base items."""
-        return self._items.values()
+        """The current base items that are not empty."""
+        return [item for item in self._items.values() if not self._entities.is_empty(item)]
 
     @property
     def archived_types(self) -> list[str]:

@@ -8,13 +8,13 @@ Lambda discarded a record after its slot had passed its number or lost it with t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from daicho.storage import keys
 from daicho.stream.claims import build_shard_key
 from daicho.testing.aws.table_stream import Record
-from daicho.testing.faults.code_versions import MarkedImageLog
+from daicho.testing.faults.code_versions import MARK, MarkedImageLog
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.stream_history import is_base_item
 
@@ -23,11 +23,15 @@ SEQUENCE_RETENTION_S = 24 * 3600.0
 """How long a slot keeps the number of the last record that it counted."""
 
 
-def list_recounts(deployment: SimulatedDeployment) -> set[str]:
-    """The tallies on the library's list of recounts."""
-    return {
-        item["tally"]["S"] for key, item in deployment.dynamodb.items if key.pk == RECOUNT_PARTITION
-    }
+def list_recounts(deployment: SimulatedDeployment, expected: Iterable[str] = ()) -> set[str]:
+    """The tallies on the library's list of recounts.
+
+    A name without a group is of all tallies of an aggregate: those that exist, or are ``expected``.
+    """
+    items = list(deployment.dynamodb.items)
+    listed = {item["tally"]["S"] for key, item in items if key.pk == RECOUNT_PARTITION}
+    tallies = {*expected, *(key.pk for key, _ in items if "#+" in key.pk)}
+    return listed | {each for each in tallies if any(each.startswith(f"{one}#") for one in listed)}
 
 
 def find_unknowable_tallies(
@@ -35,7 +39,7 @@ def find_unknowable_tallies(
 ) -> set[str]:
     """The tallies that may be on that list. ``redriven_at``: epoch seconds of the last redrive."""
     discarded = set(_list_discarded_records(deployment))
-    unknowable: set[str] = set()
+    unknowable = _find_disputed_tallies(deployment)
     for shard in deployment.stream.shards.values():
         changed_later: set[str] = set()
         shard_item = deployment.dynamodb.find(build_shard_key(shard.id)) or {}
@@ -57,6 +61,23 @@ def find_unknowable_tallies(
                 unknowable |= tallies if is_uncertain else tallies & changed_later
             changed_later |= tallies
     return unknowable
+
+
+def _find_disputed_tallies(deployment: SimulatedDeployment) -> set[str]:
+    """All that a dismissal may list: what belongs to entities on whose images codes disagree."""
+    disputed = {
+        image.get("type", {}).get("S", "")
+        for shard in deployment.stream.shards.values()
+        for record in shard.records
+        for image in (
+            record["dynamodb"].get("OldImage", {}),
+            record["dynamodb"].get("NewImage", {}),
+        )
+        if MARK in image
+    }
+    listed = list_recounts(deployment)
+    entities = {each: keys.parse(each)[1].removeprefix("+").partition(".")[0] for each in listed}
+    return {each for each, entity in entities.items() if entity in disputed}
 
 
 def find_wrong_recounts(listed: Collection[str], unknowable: Collection[str]) -> list[str]:

@@ -15,7 +15,9 @@ from daicho.testing.aws.table_stream import Record, TableStream
 _SHARD_ITEMS = "#shard#"
 _CLAIM = "claim#"
 _DONE = "done#"
-_HEARTBEAT = {"S": "~heartbeat"}
+HEARTBEAT = "~heartbeat"
+UNDECLARED = "Nobody"
+"""A type that schedules write and that no ledger has."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def list_expired_items(stream: TableStream) -> list[ExpiredItem]:
 
 def is_base_item(image: Image) -> bool:
     """Whether an image is of an item of an entity. The stack's heartbeats are not."""
-    return "type" in image and image["type"] != _HEARTBEAT
+    return image.get("type", {}).get("S", UNDECLARED) not in (UNDECLARED, HEARTBEAT)
 
 
 def find_restored_rows(stream: TableStream) -> dict[str, Image]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from daicho.storage import item_key
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.table_stream import TableStream
-from daicho.testing.choices import Choices
-from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.code_versions import MARK
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.expiry_rules import (
     CHANGED_AT,
     build_right_ttl,
@@ -25,12 +22,11 @@ from daicho.testing.oracle.stream_history import (
     is_base_item,
     list_expired_items,
 )
-from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
+from daicho.testing.simulated_entities import ValueSource
 
 LIFETIME_S = 60
 """Seconds until an item of an entity that expires does so. A restored item has those that its
 entity declares."""
-HOUR_S = 3600.0
 CREATION_INTERVAL_S = 1e-6
 
 
@@ -39,36 +35,33 @@ class BaseItemWriter:
 
     There are at most ``max_items`` of an entity; of one alone, everything happens to it.
     ``mark_kinds``: the kinds of poison and killers that some images are marked with.
-    ``known_generation``: the newest generation that writers know at this time. ``get_max_wait``
-    returns the seconds that may pass while a writer waits until an item has expired.
+    ``known_generation``: the newest generation that writers know at this time.
     ``list_generations`` returns the generations of which a writer may write an entity.
     """
 
     def __init__(
         self,
-        dynamodb: MemoryDynamoDB,
-        clock: SimulatedClock,
-        choices: Choices,
-        entities: SimulatedEntities,
+        deployment: SimulatedDeployment,
         names: Sequence[str],
         actions: Sequence[str],
         *,
         mark_kinds: Sequence[str] = (),
         max_items: int = 2,
     ) -> None:
-        self._dynamodb = dynamodb
-        self._clock = clock
-        self._choices = choices
-        self._entities = entities
-        self._names = names
+        self._deployment = deployment
+        self._dynamodb = deployment.dynamodb
+        self._clock = deployment.clock
+        self._choices = deployment.choices
+        self._entities = deployment.entities
+        self.names = names
         self._actions = actions
-        self._mark_kinds = mark_kinds
+        self.mark_kinds = mark_kinds
+        self.max_items = max_items
         self._ids = "123456"[:max_items]
         # Two partitions that are in different halves of the stream's hash range.
         self._partitions = "c" if max_items == 1 else "cd"
         self._marks = 0
-        self.known_generation = entities.first_generation
-        self.get_max_wait: Callable[[], float] = lambda: HOUR_S
+        self.known_generation = deployment.entities.first_generation
         self.list_generations: Callable[[str], Sequence[int]] = self._list_known_generations
 
     @property
@@ -95,7 +88,7 @@ class BaseItemWriter:
             return self._change(old, None)
         if action == "expire" and "ttl" in old:
             left = int(old["ttl"]["N"]) - self._clock.now().timestamp()
-            if left < self.get_max_wait():
+            if left < self._deployment.compute_max_wait():
                 self._clock.advance(max(left, 0) + 1)
                 expire(key)
                 return f"expire {describe_image(old)}"
@@ -122,7 +115,7 @@ class BaseItemWriter:
         No two are created at one instant, as the library ensures it for each process (rule 29).
         """
         self._clock.advance(CREATION_INTERVAL_S)
-        entity = entity or self._choices.pick(self._names)
+        entity = entity or self._choices.pick(self.names)
         source = ValueSource(self._choices.pick, self._ids, self._partitions, self._clock.now())
         plan = self._entities.ledger.current_generation(entity).plan
         values = self._entities.draw_values(plan, source)
@@ -130,9 +123,9 @@ class BaseItemWriter:
         expires = None if is_dated else plan.expires
         if expires is not None and meets(expires.where, to_image(values)):
             values["ttl"] = int(self._clock.now().timestamp()) + LIFETIME_S
-        if self._mark_kinds and self._choices.draw_bool(0.5):
+        if self.mark_kinds and self._choices.draw_bool(0.5):
             self._marks += 1
-            values[MARK] = f"{self._choices.pick(self._mark_kinds)}:{self._marks}"
+            values[MARK] = f"{self._choices.pick(self.mark_kinds)}:{self._marks}"
         generation = self._choices.pick(self.list_generations(entity))
         written = self._entities.ledger.find_plan(entity, generation)
         if is_dated and counts_from_change(written):
@@ -143,19 +136,15 @@ class BaseItemWriter:
     def _list_known_generations(self, entity: str) -> Sequence[int]:
         return self._entities.list_generations(entity, self.known_generation)
 
-    def recompute(
-        self, stream: TableStream, filled: Collection[tuple[str, str, int]] = ()
-    ) -> Recomputation:
-        """The derived state that follows from the items at this time, and from their stream.
-
-        ``filled``: see `Recomputation`.
-        """
+    def recompute(self) -> Recomputation:
+        """The derived state that follows from the items at this time, and from their stream."""
+        stream = self._deployment.stream
         return Recomputation(
             self._entities,
             self.items,
             list_expired_items(stream),
             find_restored_rows(stream),
-            filled,
+            self._deployment.filled,
         )
 
     def _change(self, old: Image, key: ItemKey | None) -> str:

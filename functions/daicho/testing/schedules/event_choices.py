@@ -13,11 +13,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TypeVar
+from typing import Any
 
-from daicho.testing.choices import Choices
+from daicho.testing.choices import Choices, fit_position
 
-T = TypeVar("T")
 ChoiceName = tuple[str, str, int]
 """The function that chooses, its subject, and the ordinal number of the choice in its event."""
 DRAIN = "SimulatedLambda.drain"
@@ -99,35 +98,16 @@ class _EventChoices(Choices):
         self._is_ending = True
         self._ordinals = {}
 
-    def draw_number(self, limit: int) -> int:
-        """See `Choices.draw_number`."""
-        return self._choose(self._name_choice(""), limit)
-
-    def pick(self, values: Sequence[T], subject: str = "") -> T:
-        """See `Choices.pick`."""
-        return values[self._choose(self._name_choice(subject), len(values))]
-
-    def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
-        """See `Choices.draw_weighted`."""
-        return self._choose_weighted(self._name_choice(""), scale)
-
-    def draw_bool(self, probability: float) -> bool:
-        """See `Choices.draw_bool`."""
-        return self._choose_weighted(self._name_choice(""), (1.0 - probability, 1.0)) == 1
-
     def _note_event(self, loop: str) -> None:
         """An event begins."""
 
-    def _name_choice(self, subject: str) -> ChoiceName:
-        """The name of the choice that the caller's caller makes."""
+    def _choose(self, values: Sequence[Any], subject: str = "", scale: Sequence[float] = ()) -> int:
         key = (sys._getframe(2).f_code.co_qualname, subject)
         self._ordinals[key] = ordinal = self._ordinals.get(key, 0) + 1
-        return (*key, ordinal)
+        return self._choose_named((*key, ordinal), values, scale)
 
-    def _choose(self, name: ChoiceName, limit: int) -> int:
-        raise NotImplementedError
-
-    def _choose_weighted(self, name: ChoiceName, scale: Sequence[float]) -> int:
+    def _choose_named(self, name: ChoiceName, values: Sequence[Any], scale: Sequence[float]) -> int:
+        """See `Choices._choose`."""
         raise NotImplementedError
 
 
@@ -149,13 +129,8 @@ class RecordingChoices(_EventChoices):
     def _note_event(self, loop: str) -> None:
         self._events.append((loop, {}))
 
-    def _choose(self, name: ChoiceName, limit: int) -> int:
-        return self._record(name, self._draw_number(limit))
-
-    def _choose_weighted(self, name: ChoiceName, scale: Sequence[float]) -> int:
-        return self._record(name, self._draw_weighted(scale))
-
-    def _record(self, name: ChoiceName, number: int) -> int:
+    def _choose_named(self, name: ChoiceName, values: Sequence[Any], scale: Sequence[float]) -> int:
+        number = Choices._choose(self, values, scale=scale)
         if number and self._is_ending:
             self._ending[name] = number
         elif number:
@@ -187,17 +162,11 @@ class PlannedChoices(_EventChoices):
         loop = sys._getframe(1).f_code.co_qualname
         return self.exhausted or self._plan.events[self.event_count].loop != loop
 
-    def _choose(self, name: ChoiceName, limit: int) -> int:
+    def _choose_named(self, name: ChoiceName, values: Sequence[Any], scale: Sequence[float]) -> int:
         number = 0
         if self._is_ending or self.event_count <= len(self._plan.events):
             index = -1 if self._is_ending else self.event_count
-            self.limits[index][name] = limit
-            number = min(self._parts[index].choices.get(name, 0), limit - 1)
+            self.limits[index][name] = len(values)
+            number = fit_position(self._parts[index].choices.get(name, 0), len(values), scale)
         self.taken.append(number)
-        return number
-
-    def _choose_weighted(self, name: ChoiceName, scale: Sequence[float]) -> int:
-        number = self._choose(name, len(scale))
-        if number and scale[number] == scale[number - 1]:
-            self.taken[-1] = number = 0  # it has no weight here
         return number

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from daicho.testing.choices import Choices
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
@@ -21,30 +19,17 @@ class ScheduleParts:
         deployment: the table, its stream and its buckets.
         simulated_lambda: the processes that run.
         writer: writes base items.
-        choices: every decision.
         note: adds a line to the log.
         write: the event that writes an item.
         expire: the event in which DynamoDB's TTL process removes an item.
-        entity_names: the entities that are written.
-        max_items: the number of items of an entity.
-        mark_kinds: the kinds of poison and killers that items are marked with.
     """
 
     deployment: SimulatedDeployment
     simulated_lambda: SimulatedLambda
     writer: BaseItemWriter
-    choices: Choices
     note: Callable[[str], None]
     write: Callable[[], None]
     expire: Callable[[], None]
-    entity_names: Sequence[str]
-    max_items: int
-    mark_kinds: Sequence[str]
-
-    @property
-    def fault_counts(self) -> Counter[str]:
-        """How often each fault occurred."""
-        return self.simulated_lambda.fault_counts
 
 
 class EventOwner:
@@ -58,8 +43,8 @@ class EventOwner:
         self._deployment = parts.deployment
         self._lambda = parts.simulated_lambda
         self._writer = parts.writer
-        self._choices = parts.choices
-        self._fault_counts = parts.fault_counts
+        self._choices = parts.deployment.choices
+        self._fault_counts = parts.deployment.fault_counts
         self._note = parts.note
 
     def watch(self) -> AbstractContextManager[None]:

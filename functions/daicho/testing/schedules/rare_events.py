@@ -100,7 +100,7 @@ class RareEvents(EventOwner):
     def tick(self) -> None:
         """Some seconds or minutes pass."""
         seconds = self._choices.pick((10, 60, 1000))
-        if seconds <= self._writer.get_max_wait():
+        if seconds <= self._deployment.compute_max_wait():
             self._deployment.clock.advance(seconds)
 
     def read(self) -> None:

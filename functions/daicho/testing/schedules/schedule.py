@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from daicho.handlers.wiring.invocation import make_retry_budget
@@ -18,7 +17,7 @@ from daicho.testing.faults.code_versions import (
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
-from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_deployment import DAYS_H, HOUR_S, SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
 from daicho.testing.oracle.differences import (
     find_differences,
@@ -35,13 +34,7 @@ from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.schedules.event_owner import ScheduleParts
 from daicho.testing.schedules.profile import RARE_FAULTS, SLOW_STEPS, Profile
 from daicho.testing.schedules.silence import silence_logs
-from daicho.testing.stack_settings import CONSUMERS, TABLE
-
-HOUR_S = 3600.0
-MAX_WAIT_S = 23.2 * HOUR_S
-"""The stream keeps a record for 24 hours, and writes and sleeps take some of them."""
-DAYS_H = 73
-"""Hours after which slots are folded and tombstones expire."""
+from daicho.testing.stack_settings import TABLE
 
 
 class Schedule:
@@ -55,13 +48,13 @@ class Schedule:
     def __init__(self, profile: Profile, choices: Choices, *, noting: bool = False) -> None:
         self.profile = profile
         self.choices = choices
-        self.fault_counts: Counter[str] = Counter()
         self.log: list[str] = []
         self.seed = 0
         self.recount_count = 0
         self._noting = noting
         pick = choices.pick
         self.deployment = self._create_deployment()
+        self.fault_counts = self.deployment.fault_counts
         self._marked_images = MarkedImageLog()
         self._slow: set[SimulatedProcess] = set()
         preferred = pick(profile.actions, "preferred action")
@@ -69,7 +62,9 @@ class Schedule:
         mark_kinds = pick(profile.mark_kinds, "marks")
         max_items = pick(profile.max_items, "items")
         actions = (*profile.actions, preferred, preferred, preferred)
-        self.writer = self._create_writer(names, actions, mark_kinds, max_items)
+        self.writer = BaseItemWriter(
+            self.deployment, names, actions, mark_kinds=mark_kinds, max_items=max_items
+        )
         open_claims = pick(profile.max_open_claims, "open claims")
         starts = pick(profile.rollup_starts, "rollup starts")
         self._limits = lower_limits(open_claims, starts)
@@ -78,11 +73,17 @@ class Schedule:
         self._event_scale = build_scale(list(event_weights.values()))
         self._event_names = tuple(event_weights)
         self._writes_left = pick(profile.writes, "writes")
-        self._lambda = SimulatedLambda(
-            self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
-        )
+        self._lambda = SimulatedLambda(self.deployment, FaultInjector(weights), self.note)
         self._lambda.seconds = profile.timeouts
-        self.owners = profile.build_owners(self._gather_parts(names, mark_kinds, max_items))
+        parts = ScheduleParts(
+            deployment=self.deployment,
+            simulated_lambda=self._lambda,
+            writer=self.writer,
+            note=self.note,
+            write=self._write,
+            expire=self._expire,
+        )
+        self.owners = profile.build_owners(parts)
         self._events = [self._find_event(event) for event in event_weights]
 
     def _draw_fault_weights(self) -> dict[str, float]:
@@ -103,49 +104,12 @@ class Schedule:
         profile, pick = self.profile, self.choices.pick
         return SimulatedDeployment(
             self.choices,
-            self.fault_counts,
             profile.entities,
             retries=pick(profile.retries, "retries"),
             shards=pick(profile.shards, "shards"),
             archive_retries=pick(profile.archive_retries, "archive retries"),
             parallelism=pick(profile.parallelism, "threads"),
             dirty_shards=pick(profile.dirty_shards, "dirty shards"),
-        )
-
-    def _create_writer(
-        self,
-        names: Sequence[str],
-        actions: Sequence[str],
-        mark_kinds: Sequence[str],
-        max_items: int,
-    ) -> BaseItemWriter:
-        writer = BaseItemWriter(
-            self.deployment.dynamodb,
-            self.deployment.clock,
-            self.choices,
-            self.profile.entities,
-            names,
-            actions,
-            mark_kinds=mark_kinds,
-            max_items=max_items,
-        )
-        writer.get_max_wait = self._compute_max_wait
-        return writer
-
-    def _gather_parts(
-        self, names: Sequence[str], mark_kinds: Sequence[str], max_items: int
-    ) -> ScheduleParts:
-        return ScheduleParts(
-            deployment=self.deployment,
-            simulated_lambda=self._lambda,
-            writer=self.writer,
-            choices=self.choices,
-            note=self.note,
-            write=self._write,
-            expire=self._expire,
-            entity_names=names,
-            max_items=max_items,
-            mark_kinds=mark_kinds,
         )
 
     def run(self) -> list[str]:
@@ -161,7 +125,7 @@ class Schedule:
 
     def recompute(self) -> Recomputation:
         """The derived state that there should be now."""
-        return self.writer.recompute(self.deployment.stream, self.deployment.filled)
+        return self.writer.recompute()
 
     def _find_event(self, name: str) -> Callable[[], None]:
         """The method that plays an event: of the schedule itself, or of the owner that has it."""
@@ -244,14 +208,15 @@ class Schedule:
 
     def _find_differences(self) -> list[str]:
         """The differences in everything that can be determined."""
-        recounts = list_recounts(self.deployment)
+        recomputation = self.recompute()
+        recounts = list_recounts(self.deployment, recomputation.compute_amounts())
         self.recount_count = len(recounts)
         unknowable = find_unknowable_tallies(
             self.deployment, self._marked_images, self.deployment.clock.now().timestamp()
         )
         return [
             *find_wrong_recounts(recounts, unknowable),
-            *find_differences(self.deployment, self.recompute(), recounts & unknowable),
+            *find_differences(self.deployment, recomputation, recounts & unknowable),
             *([] if self.profile.discards else list_discards(self.deployment)),
             *(line for owner in self.owners for line in owner.find_differences()),
         ]
@@ -260,7 +225,7 @@ class Schedule:
 
     def _advance(self) -> None:
         """An invocation continues, or a new one starts."""
-        polled = self._lambda.polled
+        polled = list(self._lambda.polled)
         position = self.choices.draw_number(len(polled) + 1) if polled else 0
         if position < len(polled):
             self._lambda.step_polled(polled[position])
@@ -290,7 +255,7 @@ class Schedule:
     def _abandon(self) -> None:
         """A timeout: the batch arrives again, and the invocation may continue as a zombie."""
         if self._lambda.polled:
-            self._lambda.time_out(self.choices.pick(self._lambda.polled))
+            self._lambda.time_out(self.choices.pick(list(self._lambda.polled)))
 
     def _repeat(self) -> None:
         """Some records that were handled long ago arrive again, out of order."""
@@ -322,13 +287,6 @@ class Schedule:
             self.writer.known_generation = max(2, self.writer.known_generation)
         self.note(f"deploy {version}, writers know generation {self.writer.known_generation}")
 
-    def _compute_max_wait(self) -> float:
-        """The seconds after which the stream would trim a record that is not handled yet."""
-        waits = (self.deployment.find_longest_wait(name) for name in CONSUMERS)
-        return min(
-            (MAX_WAIT_S - wait for wait in waits if wait is not None), default=DAYS_H * HOUR_S
-        )
-
     def _expire(self) -> None:
         """DynamoDB's TTL process removes an expired item."""
         dynamodb = self.deployment.dynamodb
@@ -345,7 +303,7 @@ class Schedule:
 
         Records may exceed the maximum age of their mapping, but the stream keeps them.
         """
-        limit = self._compute_max_wait()
+        limit = self.deployment.compute_max_wait()
         candidates = (1, 23, 25, DAYS_H, DAYS_H, DAYS_H)
         possible = [hours * HOUR_S for hours in candidates if hours * HOUR_S <= limit]
         if not possible:

@@ -21,6 +21,7 @@ from daicho.web.schema.model_refs import ModelRef, resolve_model
 if TYPE_CHECKING:
     from daicho.book.book import Book
     from daicho.declare.entity import Entity
+    from daicho.declare.results import UnreadableItem
 
 VARIABLE = re.compile(r"{(\w+)}")
 REQUIRED: Any = object()
@@ -85,7 +86,7 @@ class Reply:
     """An answer. The body is text or None.
 
     ``page`` has the items of the body and the cursor, ``rows`` each item of a list as JSON.
-    ``is_base64``: the body is bytes in Base64.
+    ``is_base64``: the body is bytes in Base64. ``unreadable``: items that the body leaves out.
     """
 
     status: int
@@ -95,6 +96,7 @@ class Reply:
     page: tuple[Collection[Entity], str | None] = ((), None)
     rows: Sequence[str] = ()
     is_base64: bool = False
+    unreadable: Sequence[UnreadableItem] = ()
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,16 @@ TYPES: tuple[ProblemType, ...] = (
         "Choose another value, or find the item that has it by a query of the collection.",
     ),
     ProblemType(
+        "unreadable",
+        409,
+        "The stored item does not have the form of its entity: something else than this API wrote "
+        "it, or a migration of its fields fails. errors names the attribute. Lists and searches "
+        "leave the item out, and name it in unreadable.",
+        "Replace the item by PUT, or remove it by DELETE. If you may do neither, ask the operator "
+        "of the API.",
+        "Unreadable Item",
+    ),
+    ProblemType(
         "tenant-closed",
         410,
         "An administrator deleted the tenant. Its data is removed, or is being removed.",

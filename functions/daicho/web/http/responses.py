@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
+from daicho.declare.results import UnreadableItem
 from daicho.errors import BadCursor
 from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
@@ -79,10 +81,14 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     names = selected_fields(call)
     if names:
         views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
-        return render_list([models.render_view(view) for view in views.items], views.cursor)
+        rows = [models.render_view(view) for view in views.items]
+        return render_list(rows, views.cursor, unreadable=views.unreadable)
     stored, end = call.book.read_stored_page(*questions, limit=limit, cursor=cursor)
-    rows = [item_json.render_image(stored.entity, each, stored.ledger) for each in stored.images]
-    return render_list(rows, end, stored)
+    entity, ledger = stored.entity, stored.ledger
+    read = stored.read_each(lambda image: item_json.render_image(entity, image, ledger))
+    if read.unreadable:
+        stored = replace(stored, images=read.images)
+    return render_list(read.values, end, stored, unreadable=read.unreadable)
 
 
 def selected_fields(call: Call) -> tuple[str, ...]:
@@ -96,9 +102,14 @@ def render_etag(item: HasVersion) -> str:
     return f'"{item.version}"'
 
 
-def render_page(entities: Collection[Entity], cursor: str | None) -> Reply:
-    """A page of items."""
-    return render_list([item_json.render_item(entity) for entity in entities], cursor, entities)
+def render_page(
+    entities: Collection[Entity],
+    cursor: str | None,
+    unreadable: Sequence[UnreadableItem] = (),
+) -> Reply:
+    """A page of items; ``unreadable``: those that it leaves out."""
+    rows = [item_json.render_item(entity) for entity in entities]
+    return render_list(rows, cursor, entities, unreadable=unreadable)
 
 
 def render_list(
@@ -106,16 +117,19 @@ def render_list(
     cursor: str | None,
     entities: Collection[Entity] = (),
     values: Mapping[str, Any] | None = None,
+    unreadable: Sequence[UnreadableItem] = (),
 ) -> Reply:
     """A page of items that are JSON already; ``entities``: their objects, if they have any.
 
-    ``values``: what the page has in addition to its items, such as ``as_of``.
+    ``values``: what the page has in addition to its items, such as ``as_of``. ``unreadable``: the
+    items that it leaves out.
     """
-    more = "".join(
-        f",{json.dumps(name)}:{json.dumps(value)}" for name, value in (values or {}).items()
-    )
+    added = dict(values or {})
+    if unreadable:
+        added["unreadable"] = [vars(item) for item in unreadable]
+    more = "".join(f",{json.dumps(name)}:{json.dumps(value)}" for name, value in added.items())
     body = f'{{"items":[{",".join(rows)}],"cursor":{json.dumps(cursor)}{more}}}'
-    return Reply(200, body, page=(entities, cursor), rows=rows)
+    return Reply(200, body, page=(entities, cursor), rows=rows, unreadable=unreadable)
 
 
 def render_location(path: str, names: Iterable[str], item: Entity) -> str:

@@ -31,7 +31,7 @@ from daicho.web.routes.tenant.operations import build_admin_operations
 from daicho.web.schema.wire_types import list_union_members, unite_types
 
 TITLE = "Daicho"
-ANYWHERE = (400, 403, 404, 410, 422, 429, 503)
+ANYWHERE = (400, 403, 404, 409, 410, 422, 429, 503)
 """Problems that every operation may answer."""
 HEADER_PROBLEMS = {IDEMPOTENCY_KEY.name: 409, IF_MATCH.name: 412}
 """Problems that an operation may answer because it takes a header."""

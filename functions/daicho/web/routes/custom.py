@@ -203,7 +203,7 @@ class _FunctionAnswerer:
         if adapter is not None:
             return Reply(_choose_status(result), dump_plainly(adapter, result))
         if not isinstance(result, Entity):
-            return responses.render_page(result.items, result.cursor)
+            return responses.render_page(result.items, result.cursor, result.unreadable)
         if self._route.method == "GET":
             return responses.show_item(call, result)
         return responses.show_written(result, location=self._render_location(result))

@@ -80,7 +80,7 @@ class Includes:
                 for name, values in columns
             )
             rows.append(f"{row[:-1]}{members}}}")
-        return responses.render_list(rows, cursor)
+        return responses.render_list(rows, cursor, unreadable=reply.unreadable)
 
     def _render_text(self, name: str, value: Any) -> str:
         adapter = self._adapters[name]

@@ -113,10 +113,25 @@ def refer_to_page(model: type[BaseModel] | ModelRef) -> ModelRef:
     return ModelRef(build_page_model, (model,), is_page=True)
 
 
+class Unreadable(BaseModel):
+    """An item that is stored in another form than its entity has. PUT or DELETE replaces it."""
+
+    key: dict[str, str] = Field(description="Its key: the values as texts, by field.")
+    detail: str = Field(description="What is wrong, in words.")
+    field: str = Field(description="The attribute at fault; empty if no single one is.")
+
+
 @cache
 def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
     """The model of a list's page."""
-    fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
+    left_out: Any = Field(
+        default=[], description="Items of the list that cannot be read. Absent if there are none."
+    )
+    fields: dict[str, Any] = {
+        "items": (list[model], ...),  # type: ignore[valid-type]
+        "cursor": (str | None, ...),
+        "unreadable": (list[Unreadable], left_out),
+    }
     description = "A page of a list; the cursor is null on the last page only."
     return create_model(f"{model.__name__}Page", __doc__=description, **fields)
 

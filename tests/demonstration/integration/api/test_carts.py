@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
 from daicho.handlers import api
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.storage.table import Table
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
+from tests.support.interrupted_table import InterruptedTable
 from tests.support.stream_pump import environment
 
 STATES = ("active", "saved", "wish")
@@ -37,21 +37,9 @@ def orders(served: Served, client: Client, user: str) -> list[Any]:
     return client.everything(f"/users/{user}/orders")
 
 
-class Meddling(Table):
-    """A table at which somebody else is at the last moment."""
-
-    meddle: Callable[[], object] | None = None
-
-    def transact(self, writes: Any) -> None:
-        if self.meddle:
-            meddle, self.meddle = self.meddle, None
-            meddle()
-        super().transact(writes)
-
-
 @pytest.mark.parametrize("keyed", [False, True])
 def test_a_cart_that_changes_during_its_checkout(served: Served, acme: Client, keyed: bool) -> None:
-    table = Meddling(served.dynamodb, served.table.name)
+    table = InterruptedTable(served.dynamodb, served.table.name)
     dependencies = Dependencies(table=lambda *_, **__: table)
     client = Client(api.build(environment(table.name), dependencies=dependencies), "acme")
     meddling = (
@@ -64,7 +52,7 @@ def test_a_cart_that_changes_during_its_checkout(served: Served, acme: Client, k
         user = f"eve{number}{keyed}"
         put(acme, user, "tea", quantity=2)
         put(acme, user, "milk")
-        table.meddle = lambda meddle=meddle, user=user: meddle(f"/carts/{user}")
+        table.before = [partial(meddle, f"/carts/{user}")]
         key = {"idempotency_key": user} if keyed else {}
         answer = client("POST", f"/carts/{user}/checkout", **key)
         assert answer.status == 201

@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
+from daicho.handlers import api
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.storage.attributes import Image
+from daicho.storage.keys import parse
 from domains.votes import POLL_SECONDS
-from tests.demonstration.support.votes import Instance, items_of, opened
+from tests.support.api_client import Client
 from tests.support.deployment import Served
+from tests.support.stream_pump import environment
 
 THREADS = 8
 
 
+@dataclass
+class Instance:
+    """One instance of the API's function, with a clock of its own."""
+
+    served: Served
+    now: dt.datetime = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+
+    def __post_init__(self) -> None:
+        table = self.served.table
+        dependencies = Dependencies(table=lambda *_, **__: table, now=lambda: self.now)
+        self.client = Client(api.build(environment(table.name), dependencies=dependencies))
+
+    def tick(self, seconds: float) -> None:
+        self.now += dt.timedelta(seconds=seconds)
+
+
+def items_of(served: Served, poll: str) -> Iterator[Image]:
+    """Everything in the table that is the poll's."""
+    id = poll.rsplit("/", 1)[1]
+    for page in served.dynamodb.get_paginator("scan").paginate(TableName=served.table.name):
+        yield from (item for item in page["Items"] if id in parse(item["PK"]["S"]))
+
+
 def test_no_vote_is_lost_in_silence_while_its_poll_is_deleted(
-    served: Served, here: Instance, there: Instance
+    served: Served,
 ) -> None:
     """A vote is answered 201 and stands and is counted, or it is answered 404 and does neither."""
-    poll = opened(here.client)
+    here, there = Instance(served), Instance(served)
+    made = here.client.good("POST", "/polls", {"candidates": ["red", "blue"], "counting": "exact"})
+    poll = f"/polls/{made['id']}"
     began, deleted = threading.Barrier(THREADS + 1), threading.Event()
     answers: dict[str, int] = {}
 

@@ -10,6 +10,7 @@ import boto3
 import duckdb
 import pytest
 
+from daicho.archive.reader import Selection
 from daicho_cli.archive import query
 from tests.support.archive_commands import Commanded
 from tests.support.memory_archive import Kept, render_link_name
@@ -55,7 +56,7 @@ class Engine:
             'seq VARCHAR, raw BOOLEAN, item VARCHAR, entity VARCHAR, dt VARCHAR, "$path" VARCHAR)'
         )
         engine.execute("CREATE MACRO json_extract_scalar(j, p) AS json_extract_string(j, p)")
-        for each in self.kept.archive.list_links("Download"):
+        for each in self.kept.archive.list_selected(Selection(("Download",))):
             for row in self.kept.archive.read(each.name).rows:
                 line = json.loads(row.line)
                 path = f"s3://b/{each.name}"

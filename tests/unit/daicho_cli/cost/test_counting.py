@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from daicho_cli.cost.counting import (
-    compute_stream_load,
-    estimate_counting,
-)
+from daicho_cli.cost.counting import compute_stream_load, estimate_counting
 from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho_cli.cost.units import Units
 from daicho_cli.cost.writes import Touches

@@ -11,13 +11,7 @@ from daicho_cli.cost.estimate import STACK, Estimate, Work, estimate_units
 from daicho_cli.cost.traffic import Traffic, TrafficError, parse_traffic
 from daicho_cli.cost.units import Units, sum_units
 from daicho_cli.cost.writes import EntityShape
-from tests.unit.daicho_cli.cost.plans import (
-    COUNT,
-    OF_ARTIST,
-    VALUES,
-    generation,
-    ledger,
-)
+from tests.unit.daicho_cli.cost.plans import COUNT, OF_ARTIST, VALUES, generation, ledger
 
 SONG = generation(listings=(OF_ARTIST,), aggregates=(COUNT,))
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daicho_cli.cost.examples import (
-    ExampleError,
-    build_image,
-)
+from daicho_cli.cost.examples import ExampleError, build_image
 from tests.unit.daicho_cli.cost.plans import generation
 
 

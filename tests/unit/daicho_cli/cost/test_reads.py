@@ -8,9 +8,7 @@ import pytest
 
 from daicho.plan import Generation, KeyPlan
 from daicho_cli.cost.examples import build_image
-from daicho_cli.cost.reads import (
-    EntityReads,
-)
+from daicho_cli.cost.reads import EntityReads
 from daicho_cli.cost.traffic import Assumptions, PageTraffic, TrafficError
 from daicho_cli.cost.units import Units
 from daicho_cli.cost.writes import EntityShape

@@ -6,11 +6,7 @@ import pytest
 
 from daicho_cli.cost.bill import compute_bill, compute_idle_bill
 from daicho_cli.cost.prices import load_prices
-from daicho_cli.cost.report import (
-    CostReport,
-    format_dollars,
-    print_report,
-)
+from daicho_cli.cost.report import CostReport, format_dollars, print_report
 from daicho_cli.cost.traffic import parse_traffic
 from tests.unit.daicho_cli.cost.shop import LEDGER
 

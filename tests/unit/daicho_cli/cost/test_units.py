@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.storage.attributes import Image
-from daicho_cli.cost.units import (
-    measure_write,
-)
+from daicho_cli.cost.units import measure_write
 
 
 def item(size: int = 100, **more: Any) -> Image:

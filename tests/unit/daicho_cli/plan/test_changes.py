@@ -6,18 +6,9 @@ from dataclasses import replace
 
 from daicho.plan import EntityPlan, ExpiryPlan
 from daicho.release.states import StageStates
-from daicho_cli.plan.changes import (
-    EntityChange,
-    list_deployed,
-    list_entity_changes,
-)
+from daicho_cli.plan.changes import EntityChange, list_deployed, list_entity_changes
 from tests.support.sample_members import number
-from tests.unit.daicho_cli.plan.plans import (
-    COUNT,
-    LISTED,
-    PLAIN,
-    make_stage,
-)
+from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, make_stage
 
 ROUTES = {
     "User.search": ("GET /users?name=",),

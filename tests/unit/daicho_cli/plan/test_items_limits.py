@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.plan import (
-    EntityPlan,
-    KeyPlan,
-    ListingPlan,
-    Part,
-    RetiringPlan,
-    UniquePlan,
-)
+from daicho.plan import EntityPlan, KeyPlan, ListingPlan, Part, RetiringPlan, UniquePlan
 from daicho.storage.attributes import Image, to_image
 from daicho_cli.plan.items import MAX_NAMED, LimitCheck
 

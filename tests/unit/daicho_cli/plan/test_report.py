@@ -20,14 +20,7 @@ from daicho_cli.plan.report import (
     format_plan,
 )
 from tests.support.sample_members import number
-from tests.unit.daicho_cli.plan.plans import (
-    COUNT,
-    LISTED,
-    PLAIN,
-    RESHAPED,
-    VOTES,
-    make_stage,
-)
+from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, RESHAPED, VOTES, make_stage
 
 ROUTES = {
     "User.by_country": ("GET /countries/{country}",),

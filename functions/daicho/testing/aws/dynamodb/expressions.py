@@ -7,7 +7,7 @@ document paths. What is outside it raises NotImplementedError, so that nothing i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import ge, gt, le, lt
@@ -37,6 +37,11 @@ MAX_OPERATORS = 300
 """Operators and functions of an expression. AWS does not document whether the actions of an update
 are among them; here they are, so that an update that is accepted here is accepted by DynamoDB."""
 OPERATORS = frozenset({*COMPARISONS, "+", "AND", "OR", "NOT", "BETWEEN", "IN"})
+PARAMETERS = (
+    *("KeyConditionExpression", "FilterExpression", "ProjectionExpression"),
+    *("ConditionExpression", "UpdateExpression"),
+)
+"""The parameters of requests that are expressions."""
 VERBS = ("SET", "REMOVE", "ADD", "DELETE")
 Part = TypeVar("Part")
 NO_NAMES: Mapping[str, str] = {}
@@ -74,60 +79,81 @@ class Expression:
     values: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
-def parse_condition(text: str) -> Expression:
-    """Parse a condition, a filter or a key condition."""
-    return _parse_whole(text, _ExpressionReader.read_condition)
+@dataclass(slots=True)
+class RequestExpressions:
+    """The expressions of a request, by their parameters, and what its placeholders mean."""
+
+    parsed: Mapping[str, Expression]
+    names: Mapping[str, str]
+    values: Mapping[str, Value]
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The actions of the update; none if the request has no update."""
+        if "UpdateExpression" not in self.parsed:
+            return ()
+        actions: Sequence[Action] = self.parsed["UpdateExpression"].content
+        return actions
+
+    def is_met(self, parameter: str, item: Image) -> bool:
+        """Whether a condition is true of an item. A request without the condition is met by all."""
+        if parameter not in self.parsed:
+            return True
+        is_met: Test = self.parsed[parameter].content
+        return is_met(Scope(item, self.names, self.values))
+
+    def select(self, item: Image) -> dict[str, Value]:
+        """The attributes of an item that the request reads."""
+        projection = self.parsed.get("ProjectionExpression")
+        if projection is None:
+            return dict(item)
+        wanted = [self.names.get(name, name) for name in projection.content]
+        return {name: item[name] for name in wanted if name in item}
+
+    def apply_update(self, item: Image) -> dict[str, Value]:
+        """The item after the update; every action reads the item as it was before.
+
+        Raises:
+            InvalidActionError: an operand does not fit the item.
+        """
+        new, scope = dict(item), Scope(item, self.names, self.values)
+        for verb, name, read in self.actions:
+            target = self.names.get(name, name)
+            value = read(scope)
+            if verb == "SET" and value is None:
+                raise InvalidActionError(
+                    "the expression refers to an attribute that does not exist"
+                )
+            if verb in ("ADD", "DELETE") and value is not None:
+                change = add_values if verb == "ADD" else subtract_set
+                value = change(item.get(target), value)
+            if value is None:
+                new.pop(target, None)
+            else:
+                new[target] = value
+        return new
 
 
-@lru_cache(maxsize=4096)
-def parse_update(text: str) -> Expression:
-    """Parse an update: its actions in order."""
-    return _parse_whole(text, _ExpressionReader.read_actions)
+def parse_expressions(request: Mapping[str, Any]) -> RequestExpressions:
+    """Parse all expressions of a request.
 
-
-@lru_cache(maxsize=4096)
-def parse_projection(text: str) -> Expression:
-    """Parse a projection: the names of attributes."""
-    return _parse_whole(text, lambda reader: reader.read_list(reader.take_name))
-
-
-def check_placeholders(
-    used: Iterable[Expression],
-    names: Mapping[str, str] | None,
-    values: Mapping[str, Value] | None,
-) -> None:
-    """Refuse placeholders that are not defined or not used, and wrong values.
-
-    ``names`` and ``values`` are None if the request has none: DynamoDB refuses empty ones.
+    Raises:
+        InvalidRequestError: there is a syntax error or a wrong value, or a placeholder is not
+            defined or not used. DynamoDB also refuses a request that defines an empty set of them.
     """
-    used_names, used_values = _collect_placeholders(*used)
+    parsed = {
+        parameter: _parse_expression(parameter, request[parameter])
+        for parameter in PARAMETERS
+        if parameter in request
+    }
+    names = request.get("ExpressionAttributeNames")
+    values = request.get("ExpressionAttributeValues")
+    used_names, used_values = _collect_placeholders(*parsed.values())
     _compare_placeholders("name", names, used_names)
     _compare_placeholders("value", values, used_values)
     for value in (values or NO_VALUES).values():
         check_value(value)
-
-
-def apply_update(update: Expression, scope: Scope) -> dict[str, Value]:
-    """The item after an update; every action reads the item as it was before.
-
-    Raises:
-        InvalidActionError: an operand does not fit the item.
-    """
-    new = dict(scope.item)
-    for verb, name, read in update.content:
-        target = scope.names.get(name, name)
-        value = read(scope)
-        if verb == "SET" and value is None:
-            raise InvalidActionError("the expression refers to an attribute that does not exist")
-        if verb in ("ADD", "DELETE") and value is not None:
-            change = add_values if verb == "ADD" else subtract_set
-            value = change(scope.item.get(target), value)
-        if value is None:
-            new.pop(target, None)
-        else:
-            new[target] = value
-    return new
+    return RequestExpressions(parsed, names or NO_NAMES, values or NO_VALUES)
 
 
 @lru_cache(maxsize=4096)
@@ -144,11 +170,18 @@ def _compare_placeholders(
         raise InvalidRequestError(f"a {kind} is not defined, or not used: {odd}")
 
 
-def _parse_whole(text: str, read: Callable[[_ExpressionReader], Any]) -> Expression:
+@lru_cache(maxsize=4096)
+def _parse_expression(parameter: str, text: str) -> Expression:
     if len(text.encode()) > MAX_EXPRESSION_BYTES:
         raise InvalidRequestError(f"the expression has over {MAX_EXPRESSION_BYTES} bytes")
     reader = _ExpressionReader(text)
-    content = read(reader)
+    content: Any
+    if parameter == "UpdateExpression":
+        content = reader.read_actions()
+    elif parameter == "ProjectionExpression":
+        content = reader.read_list(reader.take_name)
+    else:
+        content = reader.read_condition()
     if reader.next:
         raise InvalidRequestError(f"syntax error near {reader.next}: {text}")
     count = reader.function_count + sum(word.upper() in OPERATORS for word in reader.words)

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from daicho.testing.aws.dynamodb import key_checks
-from daicho.testing.aws.dynamodb.attribute_values import Image, InvalidRequestError, Value
-from daicho.testing.aws.dynamodb.expressions import (
-    NO_NAMES,
-    NO_VALUES,
-    Expression,
-    Scope,
-    check_placeholders,
-    parse_condition,
-    parse_projection,
-)
+from daicho.testing.aws.dynamodb.attribute_values import Image, InvalidRequestError
+from daicho.testing.aws.dynamodb.expressions import RequestExpressions, parse_expressions
 from daicho.testing.aws.lagging_index import PROJECTIONS
 
 Request = Mapping[str, Any]
-KEY_CONDITION = re.compile(r"(#?\w+) = (:\w+)(?: AND (.+))?")
+KEY_CONDITION = re.compile(r"(#?\w+) = (:\w+)(?: AND .+)?")
 GET_PARAMETERS = frozenset(
     {
         *("TableName", "ReturnConsumedCapacity", "Key", "Keys", "ConsistentRead"),
@@ -52,32 +44,58 @@ def check_parameters(request: Request, known: frozenset[str]) -> None:
         raise NotImplementedError(f"{sorted(request.keys() - known)} is not simulated")
 
 
-def parse_get(request: Request) -> Callable[[Image], dict[str, Value]]:
+def parse_get(request: Request) -> RequestExpressions:
     """Check a request that reads items by their keys; returns what selects their attributes.
 
     Raises:
         InvalidRequestError: DynamoDB refuses the request.
     """
     check_parameters(request, GET_PARAMETERS)
-    projection, names = _parse_projection(request), request.get("ExpressionAttributeNames")
-    check_placeholders((projection,) if projection else (), names, None)
-    return _build_selection(projection, names or NO_NAMES)
+    return parse_expressions(request)
 
 
 @dataclass(slots=True)
 class QueryRequest:
-    """A query that DynamoDB accepts. ``partition`` is the value of its partition key.
+    """A query that DynamoDB accepts. ``partition`` is the value of its partition key."""
 
-    ``is_in_range``: whether the condition on the sort key is true of an item of the partition.
-    """
-
+    request: Request
+    expressions: RequestExpressions
     index: str
     partition: str
-    is_in_range: Callable[[Image], bool]
-    matches_filter: Callable[[Image], bool]
-    select: Callable[[Image], dict[str, Value]]
 
-    def get_sort_key(self, item: Image) -> tuple[str, ...]:
+    @property
+    def key_attributes(self) -> set[str]:
+        """The attributes of a key at which a page ends."""
+        return {*key_checks.TABLE_KEY, f"{self.index}PK", f"{self.index}SK"}
+
+    def is_in_range(self, item: Image) -> bool:
+        """Whether the key condition is true of an item."""
+        return self.expressions.is_met("KeyConditionExpression", item)
+
+    def check_start_key(self, start: Image) -> None:
+        """Refuse a start of the page that no page of the query ends with."""
+        if start.keys() != self.key_attributes:
+            raise InvalidRequestError("the starting key does not match the schema")
+        key_checks.read_key(start)
+        key_checks.check_index_keys(start)
+        if not self.is_in_range(start):
+            raise InvalidRequestError("the starting key is outside of the queried range")
+
+    def build_page(self, items: Sequence[Image]) -> dict[str, Any]:
+        """The page of the query, of the items of its partition in order."""
+        forward = self.request.get("ScanIndexForward", True)
+        items = [item for item in items if self.is_in_range(item)]
+        if start := self.request.get("ExclusiveStartKey"):
+            start_key = self._get_sort_key(start)
+            items = [
+                item
+                for item in items
+                if (key := self._get_sort_key(item)) != start_key and (key > start_key) == forward
+            ]
+        items = items if forward else items[::-1]
+        return _cut_page(items, self.request, self.key_attributes, self.expressions)
+
+    def _get_sort_key(self, item: Image) -> tuple[str, ...]:
         """What orders the items of a partition."""
         return (item[f"{self.index}SK"]["S"], item["PK"]["S"], item["SK"]["S"])
 
@@ -93,58 +111,20 @@ def parse_query(request: Request) -> QueryRequest:
     found = KEY_CONDITION.fullmatch(request["KeyConditionExpression"])
     if found is None or request.get("Select", "COUNT") != "COUNT":
         raise NotImplementedError(f"{request} is not simulated")
-    names = request.get("ExpressionAttributeNames")
-    values = request.get("ExpressionAttributeValues")
-    filter_, projection = _parse_filter(request), _parse_projection(request)
-    condition = parse_condition(found[0])
-    used = (condition, filter_, projection)
-    check_placeholders([each for each in used if each is not None], names, values)
-    names, values = names or NO_NAMES, values or NO_VALUES
+    expressions = parse_expressions(request)
+    names, values = expressions.names, expressions.values
     index: str = request.get("IndexName", "")
     if index and request.get("ConsistentRead", False):
         raise InvalidRequestError("an index cannot be read consistently")
     if names.get(found[1], found[1]) != f"{index}PK" or index not in ("", *PROJECTIONS):
         raise InvalidRequestError(f"the key condition does not compare {index}PK with =")
-    for placeholder in condition.values:
+    for placeholder in expressions.parsed["KeyConditionExpression"].values:
         if not values[placeholder].get("S"):
             raise InvalidRequestError(f"the value of {placeholder} is empty, or no string")
-    query = QueryRequest(
-        index,
-        values[found[2]]["S"],
-        _build_test(parse_condition(found[3]) if found[3] else None, names, values),
-        _build_test(filter_, names, values),
-        _build_selection(projection, names),
-    )
+    query = QueryRequest(request, expressions, index, values[found[2]]["S"])
     if (start := request.get("ExclusiveStartKey")) is not None:
-        _check_start_key(start, query)
+        query.check_start_key(start)
     return query
-
-
-def _check_start_key(start: Image, query: QueryRequest) -> None:
-    if start.keys() != {*key_checks.TABLE_KEY, f"{query.index}PK", f"{query.index}SK"}:
-        raise InvalidRequestError("the starting key does not match the schema")
-    key_checks.read_key(start)
-    key_checks.check_index_keys(start)
-    if start[f"{query.index}PK"]["S"] != query.partition or not query.is_in_range(start):
-        raise InvalidRequestError("the starting key is outside of the queried range")
-
-
-def build_page(items: Sequence[Image], request: Request, query: QueryRequest) -> dict[str, Any]:
-    """The page of a query, of the items of its partition in order."""
-    forward = request.get("ScanIndexForward", True)
-    items = [item for item in items if query.is_in_range(item)]
-    if start := request.get("ExclusiveStartKey"):
-        start_key = query.get_sort_key(start)
-        items = [
-            item
-            for item in items
-            if (key := query.get_sort_key(item)) != start_key and (key > start_key) == forward
-        ]
-    attributes = {*key_checks.TABLE_KEY, f"{query.index}PK", f"{query.index}SK"}
-    page = _cut_page(items if forward else items[::-1], request, attributes, query.matches_filter)
-    if request.get("Select") == "COUNT":
-        return {name: part for name, part in page.items() if name != "Items"}
-    return page | {"Items": [query.select(item) for item in page["Items"]]}
 
 
 def build_scan_page(items: Sequence[Image], request: Request) -> dict[str, Any]:
@@ -157,25 +137,20 @@ def build_scan_page(items: Sequence[Image], request: Request) -> dict[str, Any]:
     total, segment = request.get("TotalSegments", 1), request.get("Segment", 0)
     if total > 1:  # all items of a partition key are in the same segment
         items = [item for item in items if zlib.crc32(item["PK"]["S"].encode()) % total == segment]
-    names = request.get("ExpressionAttributeNames")
-    values = request.get("ExpressionAttributeValues")
-    filter_ = _parse_filter(request)
-    check_placeholders((filter_,) if filter_ else (), names, values)
+    expressions = parse_expressions(request)
     if (start := request.get("ExclusiveStartKey")) is not None:
         start_key = key_checks.read_exact_key(start)
         items = [item for item in items if key_checks.read_key(item) > start_key]
-    matches_filter = _build_test(filter_, names or NO_NAMES, values or NO_VALUES)
-    page = _cut_page(items, request, set(key_checks.TABLE_KEY), matches_filter)
-    return page | {"Items": [dict(item) for item in page["Items"]]}
+    return _cut_page(items, request, set(key_checks.TABLE_KEY), expressions)
 
 
 def _cut_page(
     items: Sequence[Image],
     request: Request,
     key_attributes: set[str],
-    matches_filter: Callable[[Image], bool],
+    expressions: RequestExpressions,
 ) -> dict[str, Any]:
-    """The first items that match, with where the page ends."""
+    """The first items that match the filter, with where the page ends."""
     limit = request.get("Limit")
     page: dict[str, Any] = {}
     if limit is not None:
@@ -184,35 +159,9 @@ def _cut_page(
         if len(items) >= limit:
             items = items[:limit]
             page["LastEvaluatedKey"] = {name: items[-1][name] for name in key_attributes}
-    matching = [item for item in items if matches_filter(item)]
+    matching = [item for item in items if expressions.is_met("FilterExpression", item)]
     if "ReturnConsumedCapacity" in request:
         page["ConsumedCapacity"] = {"TableName": "", "CapacityUnits": 0.5}
-    return page | {"Items": matching, "Count": len(matching), "ScannedCount": len(items)}
-
-
-def _parse_filter(request: Request) -> Expression | None:
-    text = request.get("FilterExpression")
-    return None if text is None else parse_condition(text)
-
-
-def _parse_projection(request: Request) -> Expression | None:
-    text = request.get("ProjectionExpression")
-    return None if text is None else parse_projection(text)
-
-
-def _build_test(
-    condition: Expression | None, names: Mapping[str, str], values: Mapping[str, Value]
-) -> Callable[[Image], bool]:
-    if condition is None:
-        return lambda _: True
-    is_met: Callable[[Scope], bool] = condition.content
-    return lambda item: is_met(Scope(item, names, values))
-
-
-def _build_selection(
-    projection: Expression | None, names: Mapping[str, str]
-) -> Callable[[Image], dict[str, Value]]:
-    if projection is None:
-        return dict
-    wanted = [names.get(name, name) for name in projection.content]
-    return lambda item: {name: item[name] for name in wanted if name in item}
+    if request.get("Select") != "COUNT":
+        page["Items"] = [expressions.select(item) for item in matching]
+    return page | {"Count": len(matching), "ScannedCount": len(items)}

@@ -15,16 +15,7 @@ from daicho.testing.aws.dynamodb.attribute_values import (
     InvalidRequestError,
     Value,
 )
-from daicho.testing.aws.dynamodb.expressions import (
-    NO_NAMES,
-    NO_VALUES,
-    Expression,
-    Scope,
-    apply_update,
-    check_placeholders,
-    parse_condition,
-    parse_update,
-)
+from daicho.testing.aws.dynamodb.expressions import RequestExpressions, parse_expressions
 from daicho.testing.aws.dynamodb.read_requests import check_parameters
 
 CONDITION_FAILED = "The conditional request failed"
@@ -44,11 +35,14 @@ MEMBER = re.compile(r"'([^']+)': \?")
 
 
 class ConditionFailedError(Exception):
-    """A condition is not met. ``item``: the existing item, if the request wants it."""
+    """A condition is not met. ``item``: the existing item, if the request wants it.
+
+    ``members``: what the answer has for it.
+    """
 
     def __init__(self, item: Image | None) -> None:
         super().__init__(CONDITION_FAILED)
-        self.item = item
+        self.members: dict[str, Any] = {"Item": dict(item)} if item is not None else {}
 
 
 @dataclass(slots=True)
@@ -57,10 +51,7 @@ class WriteRequest:
 
     operation: str
     request: Mapping[str, Any]
-    condition: Expression | None
-    update: Expression | None
-    names: Mapping[str, str]
-    values: Mapping[str, Value]
+    expressions: RequestExpressions
 
     def read_key(self) -> ItemKey:
         """The key of the item that the request writes.
@@ -80,8 +71,8 @@ class WriteRequest:
         """
         if "Item" in self.request:
             key_checks.check_index_keys(self.request["Item"])
-        for _, name, _ in self.update.content if self.update is not None else ():
-            if self.names.get(name, name) in key_checks.TABLE_KEY:
+        for _, name, _ in self.expressions.actions:
+            if self.expressions.names.get(name, name) in key_checks.TABLE_KEY:
                 raise InvalidActionError(f"{name} is a part of the key")
 
     def apply(self, old: Image | None) -> Image | None:
@@ -91,27 +82,24 @@ class WriteRequest:
             ConditionFailedError: the condition is not met.
             InvalidActionError: the update does not fit the item.
         """
-        if self.condition is not None and not self.condition.content(
-            Scope(old or {}, self.names, self.values)
-        ):
+        if not self.expressions.is_met("ConditionExpression", old or {}):
             wanted = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             raise ConditionFailedError(old if wanted else None)
         if self.operation == "ConditionCheck":
             return old
         if self.operation in ("Delete", "DeleteItem"):
             return None
-        if self.update is None:
+        if "Item" in self.request:
             return dict(self.request["Item"])
-        base = old if old is not None else self.request["Key"]
-        new = apply_update(self.update, Scope(base, self.names, self.values))
+        new = self.expressions.apply_update(old if old is not None else self.request["Key"])
         key_checks.check_index_keys(new)
         try:
-            value_checks.check_item_size(new, self._measure_overhead(new, self.update))
+            value_checks.check_item_size(new, self._measure_overhead(new))
         except InvalidRequestError as error:
             raise InvalidActionError(str(error)) from None
         return new
 
-    def _measure_overhead(self, new: Image, update: Expression) -> int:
+    def _measure_overhead(self, new: Image) -> int:
         """The bytes that DynamoDB adds to the item's when it compares an update with the limit.
 
         They are not documented: nubo-db/dynoxide#195 measured them. In a transaction, and for keys,
@@ -120,7 +108,8 @@ class WriteRequest:
         if self.operation != "UpdateItem":
             return 0
         key = sum(len(name) + len(new[name]["S"].encode()) for name in key_checks.TABLE_KEY)
-        return UPDATE_BYTES + sum(ACTION_BYTES[verb] for verb, _, _ in update.content) - key
+        actions = sum(ACTION_BYTES[verb] for verb, _, _ in self.expressions.actions)
+        return UPDATE_BYTES + actions - key
 
     def build_return_values(self, old: Image | None, new: Image | None) -> dict[str, Any]:
         """The item that the request wants to be returned."""
@@ -139,20 +128,7 @@ def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
     check_parameters(request, PARAMETERS)
     if "Item" in request:
         value_checks.check_item_size(request["Item"])
-    condition = update = None
-    used: tuple[Expression, ...] = ()
-    if (text := request.get("ConditionExpression")) is not None:
-        condition = parse_condition(text)
-        used = (condition,)
-    if (text := request.get("UpdateExpression")) is not None:
-        update = parse_update(text)
-        used = (*used, update)
-    names = request.get("ExpressionAttributeNames")
-    values = request.get("ExpressionAttributeValues")
-    check_placeholders(used, names, values)
-    return WriteRequest(
-        operation, request, condition, update, names or NO_NAMES, values or NO_VALUES
-    )
+    return WriteRequest(operation, request, parse_expressions(request))
 
 
 def parse_batch_request(request: Mapping[str, Any]) -> tuple[ItemKey, Image | None]:

@@ -59,6 +59,7 @@ function Records() {
     <${PageHeader} title="Quarantine" about="Records that could not be applied. Nothing is lost: correct the cause, and redrive them.">
       <${CurlButton} path=${PATH} query=${{ limit: PAGE }} />
       <a class="button" href="#/ops/redrives">Redrives</a>
+      <button type="button" class="button" disabled=${!some.length} onClick=${() => dismiss(some)}>Dismiss ${some.length || ""} chosen</button>
       <button type="button" class="button" disabled=${!some.length} onClick=${() => redrive(some)}>Redrive ${some.length || ""} chosen</button>
       <button type="button" class="button primary" disabled=${!list.rows.length} onClick=${() => redrive(null)}><${Icon} name="refresh" />Redrive all</button>
     <//>
@@ -97,6 +98,31 @@ async function redrive(claims) {
   }
 }
 
+/**
+ * Leave records out that no code can compute, after the user has seen which items and confirmed.
+ * @param {string[]} claims
+ */
+async function dismiss(claims) {
+  const body = { claims, action: "dismiss" };
+  try {
+    const { data } = await request("/ops/redrives/preview", { method: "POST", body });
+    const items = data.items.map((/** @type {any} */ each) => {
+      const empty = each.becomes_empty ? ", which is in no list and no figure until it is written again" : "";
+      return `${each.item.join(" / ")}${empty}`;
+    });
+    const recount = [...new Set(data.items.flatMap((/** @type {any} */ each) => each.recount))];
+    const text =
+      `What no code can compute is left out for good. Records of: ${items.join("; ")}.` +
+      (recount.length ? ` Figures have to be recounted afterwards: ${recount.join(", ")}.` : "");
+    const confirm = `Dismiss ${renderNumber(data.count)}`;
+    if (!(await ask({ title: "Dismiss the chosen records?", text, confirm, isDangerous: true }))) return;
+    const started = await request("/ops/redrives", { method: "POST", body: { ...body, count: data.count } });
+    navigate(makeHash(["ops", "redrives", started.data.id]));
+  } catch (/** @type {any} */ problem) {
+    showToast(problem.message, "failed");
+  }
+}
+
 /** @param {{id: string}} props */
 function OneRecord({ id }) {
   const path = `${PATH}/${encodeURIComponent(id)}`;
@@ -106,6 +132,7 @@ function OneRecord({ id }) {
   return html`<div class="page">
     <${PageHeader} title=${data.entity ?? "Record"} trail=${TRAIL}>
       <${CurlButton} path=${path} />
+      ${data.seq && html`<button type="button" class="button" onClick=${() => dismiss([id])}>Dismiss</button>`}
       ${data.seq && html`<button type="button" class="button primary" onClick=${() => redrive([id])}><${Icon} name="refresh" />Redrive</button>`}
     <//>
     <dl class="details">

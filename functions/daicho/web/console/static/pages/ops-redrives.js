@@ -1,4 +1,4 @@
-/** Redrives: all of the last 90 days, and the progress of one. */
+/** Redrives and dismissals: all of the last 90 days, and the progress of one. */
 
 import { html } from "console/html.js";
 import { useJob, usePages } from "console/load.js";
@@ -19,6 +19,7 @@ const TRAIL = [
 ];
 const COUNTS = [
   ["applied", "Applied"],
+  ["dismissed", "Dismissed"],
   ["already_done", "Had been applied before"],
   ["uncertain", "Left to a recount"],
   ["still_failing", "Still failing"],
@@ -37,6 +38,7 @@ function Redrives() {
     { name: "state", title: "State", width: "8rem" },
     { name: "count", title: "Records", width: "7rem", isNumber: true },
     { name: "applied", title: "Applied", width: "7rem", isNumber: true },
+    { name: "dismissed", title: "Dismissed", width: "7rem", isNumber: true },
     { name: "still_failing", title: "Still failing", width: "8rem", isNumber: true },
     { name: "asked_by", title: "By", width: "minmax(8rem, 1fr)" },
   ];
@@ -64,7 +66,7 @@ function OneRedrive({ id }) {
   const { data, error, reload } = useJob(path);
   const worked = data ? COUNTS.reduce((sum, [name]) => sum + (data[name] ?? 0), 0) : 0;
   return html`<div class="page narrow">
-    <${PageHeader} title="Redrive" trail=${TRAIL}><${CurlButton} path=${path} /><//>
+    <${PageHeader} title=${data?.action === "dismiss" ? "Dismissal" : "Redrive"} trail=${TRAIL}><${CurlButton} path=${path} /><//>
     ${error && html`<${ErrorState} error=${error} onRetry=${reload} compact />`}
     ${!data && !error && html`<${Skeleton} rows=${4} />`}
     ${data &&
@@ -77,7 +79,7 @@ function OneRedrive({ id }) {
         ${COUNTS.map(([name, text]) => html`<div key=${name}><dt>${text}</dt><dd class="number">${renderNumber(data[name] ?? 0)}</dd></div>`)}
         <div><dt>Started</dt><dd><${Time} value=${data.asked_at} /> by <bdi>${data.asked_by}</bdi></dd></div>
       </dl>
-      ${data.error && html`<p class="muted"><bdi>${data.error.message}</bdi></p>`}
+      ${data.error && html`<p class="muted"><bdi>${data.error}</bdi></p>`}
       ${data.state === "succeeded" && data.still_failing > 0 && html`<p>Records that fail again stay in <a href="#/ops/quarantine">Quarantine</a>: correct the cause first.</p>`}`}
   </div>`;
 }

@@ -45,3 +45,8 @@ def emit(counts: Mapping[str, float], seconds: Mapping[str, float] = NONE) -> No
     }
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
+
+
+def emit_unreadable(items: int) -> None:
+    """Count items that are stored and cannot be read, once for each answer that lacks them."""
+    emit({"ItemsUnreadable": items})

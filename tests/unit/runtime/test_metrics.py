@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from daicho.handlers.wiring.metrics import emit
+from daicho.runtime.metrics import emit
 from tests.support.metric_lines import EmittedMetric, parse_metrics
 
 

@@ -1,0 +1,65 @@
+"""The items of a page: those that their entity can read, and those that a page leaves out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from daicho.declare.entity import Entity
+from daicho.declare.results import UnreadableItem
+from daicho.errors import UnmigratableError, UnreadableError
+from daicho.plan import Ledger
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReadableItems(Generic[T]):
+    """What was read of the images that can be read, these images, and the other items."""
+
+    values: Sequence[T]
+    images: Sequence[Image]
+    unreadable: Sequence[UnreadableItem]
+
+
+def read_each(
+    entity: type[Entity], ledger: Ledger, images: Iterable[Image], read: Callable[[Image], T]
+) -> ReadableItems[T]:
+    """Read images one by one. One that cannot be read is logged, and left out.
+
+    Something else than the library has written it, or a field migration fails.
+    """
+    values: list[T] = []
+    readable: list[Image] = []
+    unreadable: list[UnreadableItem] = []
+    for image in images:
+        try:
+            values.append(read(image))
+        except (UnreadableError, UnmigratableError) as error:
+            logger.error("an item cannot be read: %s: %s", get_key(image), error)
+            unreadable.append(_describe(entity, ledger, get_key(image), error))
+        else:
+            readable.append(image)
+    return ReadableItems(values, readable, unreadable)
+
+
+def _describe(
+    entity: type[Entity], ledger: Ledger, key: ItemKey, error: UnreadableError | UnmigratableError
+) -> UnreadableItem:
+    """The fields of its key are read from the key itself: as attributes they may be wrong too."""
+    plan = ledger.current_generation(entity.__name__).plan
+    partition = keys.parse(key.pk)[2:][: len(plan.key.partition)]  # without tenant, type and shard
+    texts = (*partition, *keys.parse(key.sk)[: len(plan.key.sort)])
+    named = {
+        name: str(int(text)) if entity.fields_[name].kind == "int" else text
+        for name, text in zip(plan.key.fields, texts, strict=False)
+    }
+    if isinstance(error, UnreadableError):
+        return UnreadableItem(named, error.fault, error.field)
+    return UnreadableItem(named, "a migration of its fields fails: see the log of the API")

@@ -1,0 +1,45 @@
+"""Stores of a process that ends after some operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@dataclass
+class Life:
+    """How many more operations a process lives for; None: for ever."""
+
+    left: int | None = None
+
+    def take(self, operation: Callable[[], Any]) -> Any:
+        if self.left is None:
+            return operation()
+        self.left -= 1
+        if self.left == 0:
+            raise Killed
+        if self.left < 0:
+            operation()
+            raise Killed
+        return operation()
+
+
+class Mortal:
+    """A store whose every call is an operation of a life."""
+
+    def __init__(self, store: Any, life: Life) -> None:
+        self._store, self._life = store, life
+
+    def with_metering(self) -> Mortal:
+        return Mortal(self._store.with_metering(), self._life)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if not callable(found):
+            return found
+        return lambda *given, **named: self._life.take(lambda: found(*given, **named))

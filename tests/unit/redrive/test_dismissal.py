@@ -1,0 +1,253 @@
+"""Dismissals: what no code can compute derives nothing, and everything else is counted once."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
+from daicho.layout.dismissals import is_dismissed
+from daicho.layout.heartbeats import is_heartbeat
+from daicho.redrive.report import RedriveReport
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import to_key_image
+from daicho.stream.claims import Claim, build_shard_key
+from tests.support.consistency import differences
+from tests.support.redrive_setup import (
+    SHARD,
+    House,
+    Killed,
+    Turns,
+    build_song_with_artist,
+    render_number,
+)
+
+GOOD, NEWER = build_song_with_artist(1, "ab"), build_song_with_artist(1, "ac", "y", 5)
+OTHER = build_song_with_artist(2, "cd", "y", 7)
+BAD: Image = {**GOOD, "seconds": {"S": "three"}}
+WORSE: Image = {**GOOD, "gen": {"N": "9"}}
+
+
+class Town(House):
+    """A house with a record of its releases. Its stream is delivered while a function waits."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.seen: dict[ItemKey, Image] = {}
+        self.delivered = 0
+        for item in (to_key_image(RECORDED_KEY), BackfillState("Song", 1, 2).to_item()):
+            self.dynamo.commit(get_key(item), item)
+
+    def write(self, *items: Image | None) -> None:
+        """Write images of the first song one after the other; None deletes it."""
+        for item in items:
+            self.dynamo.commit(get_key(item or GOOD), item)
+            self.record_changes()
+
+    def record_changes(self) -> None:
+        base = {key: item for key, item in self.dynamo.items if "type" in item}
+        for key in {*self.seen, *base}:
+            if self.seen.get(key) != base.get(key):
+                self._record(self.seen.get(key), base.get(key))
+        self.seen = base
+
+    def deliver(self) -> None:
+        self.record_changes()
+        begin, self.delivered = self.delivered, len(self.records)
+        if begin < self.delivered:
+            self.project(begin)
+
+    def dismiss(self, **more: Any) -> RedriveReport:
+        self.deliver()
+        report = self.redrive("dismiss", **more)
+        while not report.finished and not report.wait:
+            report = self.redrive("dismiss", cursor=report.cursor, **more)
+        self.deliver()
+        return report
+
+    @property
+    def first(self) -> Image | None:
+        return self.dynamo.find(get_key(GOOD))
+
+    def differences(self) -> list[str]:
+        """What differs if dismissed items, and those that cannot be computed, are left out."""
+        kept = {
+            key: item
+            for key, item in self.items.items()
+            if not is_heartbeat(item) and "_dismissed" not in item
+        }
+        return differences(kept)
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        (BAD,),
+        (GOOD, BAD),
+        (GOOD, WORSE),
+        (BAD, GOOD),
+        (GOOD, BAD, NEWER),
+        (GOOD, BAD, None),
+        (GOOD, BAD, WORSE, BAD),
+        (GOOD, BAD, None, NEWER, WORSE),
+        (BAD, NEWER, BAD, GOOD, WORSE),
+    ],
+)
+def test_bad_images_derive_nothing_and_nothing_is_unknown(images: tuple[Image | None, ...]) -> None:
+    town = Town()
+    town.write(OTHER, *images)
+    report = town.dismiss()
+    assert (report.refused, report.claims, report.finished) == ("", {}, True)
+    assert town.differences() == []
+    assert set(town.states) == {"done"}
+    assert town.recounted() == set()
+    if images[-1] in (BAD, WORSE):
+        assert town.first is not None
+        assert is_dismissed(town.first)
+    town.write(NEWER)  # any edit voids the mark
+    town.deliver()
+    town.project(0)  # a repeat of everything
+    assert town.differences() == []
+    assert town.redrive("list").claims == {}
+
+
+def test_a_preview_changes_nothing() -> None:
+    town = Town()
+    town.write(GOOD, BAD)
+    town.deliver()
+    before = town.items
+    report = town.redrive("preview")
+    assert town.items == before
+    assert report.dismissals == [
+        {
+            "item": [get_key(GOOD).pk, "-"],
+            "claims": [f"{SHARD}/{render_number(1)}"],
+            "becomes_empty": True,
+            "recount": [],
+        }
+    ]
+
+
+def test_a_claim_that_can_be_computed_is_refused() -> None:
+    town = Town()
+    town.write(OTHER, GOOD, BAD)
+    town.deliver()
+    claim = [SHARD, render_number(2)]
+    for more, message in (
+        ({"claims": [[SHARD, render_number(0)]]}, "not set aside, or done already"),
+        ({"entity": "Sing"}, "no entity is called Sing"),
+        ({"entity": "Download"}, "there is nothing to dismiss"),
+    ):
+        before = town.items
+        assert message in town.redrive("dismiss", **more).refused
+        assert town.items == before
+    assert town.dismiss(claims=[claim]).refused == ""
+    assert town.differences() == []
+
+
+def test_what_a_fix_can_compute_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town()
+    town.write(BAD, GOOD)
+    town.deliver()
+    monkeypatch.setattr("daicho.redrive.dismissal.is_bad", lambda *_: False)
+    refused = town.redrive("dismiss", claims=[[SHARD, render_number(0)]]).refused
+    assert refused == f"{SHARD}/{render_number(0)} can be computed: redrive it instead"
+
+
+def test_a_bad_item_without_a_claim_is_dismissed_by_its_key() -> None:
+    town = Town()
+    town.write(OTHER)
+    town.deliver()
+    town.dynamo.commit(get_key(BAD), BAD)
+    town.seen[get_key(BAD)] = BAD  # its record was handled in another way
+    chosen: dict[str, Any] = {"item": [*get_key(BAD)]}
+    preview = town.redrive("preview", **chosen)
+    assert preview.dismissals == [
+        {"item": chosen["item"], "claims": [], "becomes_empty": True, "recount": ["Song"]}
+    ]
+    report = town.dismiss(**chosen)
+    assert (report.refused, report.finished, report.dismissed) == ("", True, 1)
+    assert town.first is not None
+    assert is_dismissed(town.first)
+    assert town.differences() == []
+    assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
+    assert "there is nothing to dismiss" in town.redrive("dismiss", item=[*get_key(OTHER)]).refused
+    assert "there is nothing to dismiss" in town.redrive("dismiss", item=["t#Song#9", "-"]).refused
+
+
+def test_an_uncertain_claim_waits_and_its_entity_is_recounted() -> None:
+    town = Town()
+    town.write(OTHER, BAD, {**OTHER, "name": {"S": "ce"}})
+    for place in (0, 2, 1):  # the last one is a repeat by code that is older, or newer
+        town.project(place, place + 1)
+    town.delivered = 3
+    assert town.states == ["uncertain"]
+    assert 0 < town.dismiss().wait <= 1_000
+    town.now += dt.timedelta(seconds=1_001)
+    report = town.dismiss()
+    assert (report.finished, set(town.states)) == (True, {"done"})
+    assert town.differences() == []
+    assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
+    assert {each["tally"] for each in report.recount} == town.recounted()
+
+
+def test_a_bad_image_whose_neighbour_other_code_counted_is_recounted() -> None:
+    town = Town()
+    town.write(GOOD, BAD)
+    town.deliver()
+    shard = town.items[build_shard_key(SHARD)]
+    town.write(NEWER)
+    done = Claim(render_number(2), "done", "", 0, town.now)
+    town.dynamo.commit(get_key(shard), {**shard, done.name: done.value})
+    town.now += dt.timedelta(seconds=6)
+    assert town.dismiss().finished
+    assert set(town.states) == {"done"}
+    assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
+
+
+def test_other_code_waits_for_the_settle_time() -> None:
+    town = Town()
+    town.write(BAD)
+    town.deliver()
+    town.code = "other"
+    town.redrive()
+    town.code = "this"
+    assert town.dismiss().wait == 1_000.0
+    town.now += dt.timedelta(seconds=1_000)
+    assert town.dismiss().wait == 0
+    town.code = "other"
+    report = town.redrive()
+    assert (report.finished, report.wait) == (False, 1_000.0)
+    town.now += dt.timedelta(seconds=1_000)
+    assert town.redrive(cursor=report.cursor).finished
+
+
+def test_a_dismissal_that_is_killed_anywhere_is_repeated() -> None:
+    for images in ((GOOD, BAD), (GOOD, BAD, NEWER), (GOOD, BAD, None)):
+        for at in range(1, 100):
+            town, killed = Town(), False
+            town.write(OTHER, *images)
+            town.deliver()
+            turns = Turns(at, _raise(Killed))
+            try:
+                town.redrive("dismiss", turns)
+            except Killed:
+                killed = True
+            town.dismiss()
+            assert town.differences() == []
+            assert town.recounted() == set()
+            assert set(town.states) == {"done"}
+            if not killed:
+                break
+        assert not killed
+
+
+def _raise(error: type[BaseException]) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
