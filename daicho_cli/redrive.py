@@ -282,7 +282,9 @@ def dismiss(call: Call, chosen: Mapping[str, Any], *, is_confirmed: bool) -> Non
         if answer["finished"]:
             break
         event["cursor"] = answer["cursor"]
-        time.sleep(min(answer["wait"], MAX_WAIT_S))
+        if wait := answer["wait"]:
+            typer.echo(f"waiting for {wait:.0f} s: earlier code may still write", err=True)
+            time.sleep(min(wait, MAX_WAIT_S))
     typer.echo(f"{count:,} records dismissed")
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from daicho.storage.attributes import AttributeValue, Image
 
 DISMISSED_MARK = "_dismissed"
 """The attribute that holds the digest."""
+EXACT = Context(prec=50)
+"""More digits than a number of DynamoDB has: nothing is rounded."""
 _NOT_DIGESTED = frozenset({DISMISSED_MARK, "_ttl_expired", "_ttl_expired_at"})
 
 
@@ -49,33 +51,24 @@ def mark_dismissed(image: Image) -> dict[str, AttributeValue]:
 def _normalise(value: AttributeValue) -> list[Any]:
     ((kind, content),) = value.items()
     match kind:
-        case "N":
-            return [kind, _normalise_number(content)]
-        case "B":
-            return [kind, _encode(content)]
-        case "SS":
-            return [kind, sorted(content)]
-        case "NS":
-            return [kind, sorted(map(_normalise_number, content))]
-        case "BS":
-            return [kind, sorted(map(_encode, content))]
         case "M":
             return [kind, {name: _normalise(member) for name, member in content.items()}]
         case "L":
             return [kind, [_normalise(element) for element in content]]
-        case _:
-            return [kind, content]
+        case "SS" | "NS" | "BS":
+            return [kind, sorted(_normalise_scalar(kind[0], each) for each in content)]
+    return [kind, _normalise_scalar(kind, content)]
+
+
+def _normalise_scalar(kind: str, content: Any) -> Any:
+    """A number, or binary content as the stream has it, in base64; the table has bytes."""
+    if kind == "N":
+        return _normalise_number(content)
+    if kind == "B" and isinstance(content, bytes):
+        return base64.b64encode(content).decode()
+    return content
 
 
 def _normalise_number(text: str) -> str:
-    sign, digits, exponent = Decimal(text).as_tuple()
-    plain = "".join(map(str, digits)).lstrip("0")
-    short = plain.rstrip("0")
-    if not short:
-        return "0"
-    return f"{'-' * sign}{short}e{int(exponent) + len(plain) - len(short)}"
-
-
-def _encode(content: bytes | str) -> str:
-    """Binary content: the stream has it in base64, the table as bytes."""
-    return content if isinstance(content, str) else base64.b64encode(content).decode()
+    sign, digits, exponent = EXACT.normalize(Decimal(text)).as_tuple()
+    return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}" if any(digits) else "0"

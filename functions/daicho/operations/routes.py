@@ -237,8 +237,9 @@ def _start(call: Call) -> Reply:
 
 def _list_redrives(call: Call) -> Reply:
     """List the redrives of the last 90 days, newest first."""
-    page = get_session(call).tools.redrives.list(call.values["cursor"], call.values["limit"])
-    return reply_page([job.to_json() for job in page.items], page.cursor)
+    redrives = get_session(call).tools.redrives
+    jobs, cursor = redrives.list(call.values["cursor"], call.values["limit"])
+    return reply_page([job.to_json() for job in jobs], cursor)
 
 
 def _show_redrive(call: Call) -> Reply:

@@ -17,7 +17,7 @@ from daicho.plan import Ledger
 from daicho.redrive.claim_ids import ClaimId
 from daicho.redrive.dismissal import DismissedItems
 from daicho.redrive.job import PARTITION, RedriveJob, find_redrive, group_by_shard
-from daicho.redrive.report import Action, RedriveReport, RedriveRequest
+from daicho.redrive.report import Action, RedrivePosition, RedriveReport, RedriveRequest
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
@@ -46,14 +46,6 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class JobPage:
-    """A page of redrives, the newest first. ``cursor`` None: it is the last one."""
-
-    items: tuple[RedriveJob, ...]
-    cursor: str | None
-
-
-@dataclass(frozen=True)
 class Redrives:
     """The redrives and dismissals of one stack. ``records``: what was set aside."""
 
@@ -62,10 +54,6 @@ class Redrives:
     ledger: Ledger
     machine: StateMachine
     now: Callable[[], dt.datetime]
-
-    @property
-    def _jobs(self) -> JobStore:
-        return JobStore(self.store, self.now)
 
     def preview(
         self, chosen: Chosen, retry_budget: RetryBudget, action: Action = "apply"
@@ -109,13 +97,16 @@ class Redrives:
             chosen=None if closed is None else group_by_shard(closed),
             claims=None if closed is None else len(closed),
             action=action,
+            # Behind the preview: a first step that is repeated must not be refused.
+            cursor=RedrivePosition("dismiss").cursor if action == "dismiss" else None,
         )
-        self._jobs.save(job, retry_budget)
+        jobs = JobStore(self.store, self.now)
+        jobs.save(job, retry_budget)
         try:
             self.machine.start(job.machine_input["job"], job.machine_input)
         except StoreError:  # it may have been started: then its first step ends it
             job.state, job.error = "failed", "the state machine of jobs could not be started"
-            self._jobs.save(job, retry_budget)
+            jobs.save(job, retry_budget)
             raise
         return job
 
@@ -124,8 +115,10 @@ class Redrives:
         job = find_redrive(self.store, id) if JOB_ID.fullmatch(id) else None
         return None if job is None else self._judge(job)
 
-    def list(self, cursor: str | None = None, limit: int = 50) -> JobPage:
-        """The redrives of the last 90 days, the newest first.
+    def list(
+        self, cursor: str | None = None, limit: int = 50
+    ) -> tuple[Sequence[RedriveJob], str | None]:
+        """A page of the redrives of the last 90 days, newest first, and the next one's cursor.
 
         Raises:
             BadCursor: no cursor of this list.
@@ -141,7 +134,7 @@ class Redrives:
         )
         page = next(iter(self.store.query_pages(query)))
         jobs = tuple(self._judge(RedriveJob.from_image(item)) for item in page.items)
-        return JobPage(jobs, jobs[-1].id if page.last is not None and jobs else None)
+        return jobs, jobs[-1].id if page.last is not None and jobs else None
 
     def _plan(
         self, chosen: Chosen, retry_budget: RetryBudget, action: Action

@@ -72,12 +72,13 @@ class RedriveWorker:
                 break
         return JobStep(done=job.finished)
 
-    def fail_job(self, id: str, reason: str, retry_budget: RetryBudget) -> None:
-        """Record that nobody works on a job any more."""
+    def fail_job(self, id: str, reason: str, retry_budget: RetryBudget) -> JobStep:
+        """Record that nobody works on a job any more: its last step."""
         job = retry(partial(find_redrive, self.store, id), retry_budget)
         if job is not None and job.state == "running":
             job.state, job.error = "failed", reason[:1000]
             self._save(job, retry_budget)
+        return JobStep(done=True)
 
     def _run_call(self, job: RedriveJob, retry_budget: RetryBudget) -> float:
         """One call, and its result in the job; returns the seconds to wait for other code."""

@@ -126,7 +126,8 @@ class OlderImages:
         if self._is_noted(entity, generation):
             return
         keys = [*dict.fromkeys(record.key for record in reversed(records))]  # newest first
-        for some in (keys[:1], *_divide(keys[1:])):
+        some_keys = (keys[at : at + READS_AT_ONCE] for at in range(1, len(keys), READS_AT_ONCE))
+        for some in (keys[:1], *some_keys):
             items = self._map(lambda key: self._read(key, retry_budget), some)
             for key, item in zip(some, items, strict=True):  # `map` reads only until it is found
                 if item is None or self._find_older_generation(item) != generation:
@@ -177,10 +178,6 @@ def _build_generation_check(key: ItemKey, generation: int) -> ConditionCheck:
     """The condition that a base item has a generation."""
     value = attributes.to_value(generation)
     return ConditionCheck(key, "#gen = :gen", {"#gen": "gen"}, {":gen": value})
-
-
-def _divide(keys: Sequence[ItemKey]) -> Iterable[Sequence[ItemKey]]:
-    return (keys[at : at + READS_AT_ONCE] for at in range(0, len(keys), READS_AT_ONCE))
 
 
 def _retry(work: Callable[[], T], retry_budget: RetryBudget) -> T:

@@ -30,7 +30,7 @@ DISMISSAL_PROFILES = (
             "spoil": (20, 40),
             "dismiss": (10, 20),
             "delete_before_mark": (2, 8),
-            "repair_late": (2, 8),
+            "repair_late": (5, 15),
             "redrive_meanwhile": (0, 4),
             "detached": (60,),
             "repeat": (0, 8),

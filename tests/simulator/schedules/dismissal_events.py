@@ -241,6 +241,8 @@ class DismissalEvents(EventOwner):
 
     def repair_late(self) -> None:
         """An item becomes bad when heartbeats have passed, and its repair is not delivered yet."""
+        self.spoil()
+        self._deliver_all()
         items = self._writer.items
         if not (items and self._has_claims):
             return

@@ -11,7 +11,7 @@ import pytest
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
 from daicho.layout.dismissals import is_dismissed
 from daicho.layout.heartbeats import is_heartbeat
-from daicho.redrive.report import RedriveReport
+from daicho.redrive.report import RedrivePosition, RedriveReport
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import to_key_image
@@ -207,6 +207,17 @@ def test_a_bad_image_whose_neighbour_other_code_counted_is_recounted() -> None:
     assert town.dismiss().finished
     assert set(town.states) == {"done"}
     assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
+
+
+def test_the_first_step_of_a_job_may_be_repeated() -> None:
+    town = Town()
+    town.write(GOOD, BAD)
+    town.deliver()
+    chosen: dict[str, Any] = {"claims": [[SHARD, render_number(1)]]}
+    for dismissed in (2, 0):
+        report = town.redrive("dismiss", cursor=RedrivePosition("dismiss").cursor, **chosen)
+        assert (report.finished, report.refused, report.dismissed) == (True, "", dismissed)
+    assert town.differences() == []
 
 
 def test_other_code_waits_for_the_settle_time() -> None:

@@ -23,8 +23,7 @@ def run_call(worker: RedriveWorker, event: Mapping[str, Any], retry_budget: Retr
     if "job" in event:
         job = str(event["job"]).removeprefix(REDRIVE_PREFIX)
         if failure := event.get("failed"):
-            worker.fail_job(job, str(failure), retry_budget)
-            return {"done": True, "wait": 0}
+            return worker.fail_job(job, str(failure), retry_budget).to_json()
         return worker.run_step(job, retry_budget).to_json()
     request = RedriveRequest.parse(event)
     run = partial(worker.redrive.run, request, retry_budget)

@@ -19,6 +19,8 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.stream_history import is_base_item
 
 RECOUNT_PARTITION = keys.render("", "recount")
+DISMISS = {"S": "dismiss"}
+"""The action of an entry in the log that each dismissal begins with."""
 SEQUENCE_RETENTION_S = 24 * 3600.0
 """How long a slot keeps the number of the last record that it counted."""
 
@@ -65,6 +67,8 @@ def find_unknowable_tallies(
 
 def _find_disputed_tallies(deployment: SimulatedDeployment) -> set[str]:
     """All that a dismissal may list: what belongs to entities on whose images codes disagree."""
+    if not any(item.get("action") == DISMISS for _, item in deployment.dynamodb.items):
+        return set()
     disputed = {
         image.get("type", {}).get("S", "")
         for shard in deployment.stream.shards.values()
