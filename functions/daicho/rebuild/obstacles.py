@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from daicho.plan import Ledger
 from daicho.rebuild.recounts import list_recounts, render_aggregate, select_blocking
-from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import DescribesStream
+from daicho.rebuild.table_step import TableDependencies
 from daicho.storage.requests import Query
-from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
@@ -18,13 +15,7 @@ MAX_NAMED = 5
 """Claims or tallies that a message names."""
 
 
-def find_obstacles(
-    store: Table,
-    stream: DescribesStream,
-    failures: Bucket,
-    ledger: Ledger,
-    entities: Collection[str],
-) -> list[str]:
+def find_obstacles(on: TableDependencies, entities: Collection[str]) -> list[str]:
     """Why entities are not complete although all of their items were touched; a sentence each.
 
     Raises:
@@ -32,22 +23,22 @@ def find_obstacles(
     """
     found: list[str] = []
     open_count = 0
-    shards = {claims.build_shard_key(shard.id): shard.id for shard in stream.list_shards()}
+    shards = {claims.build_shard_key(shard.id): shard.id for shard in on.stream.list_shards()}
     # Shards that the stream has forgotten may have claims too: those are in the index.
-    for page in store.query_pages(Query(claims.QUARANTINE, index="GSI2")):
+    for page in on.store.query_pages(Query(claims.QUARANTINE, index="GSI2")):
         shards |= {
             claims.build_shard_key(item["GSI2SK"]["S"]): item["GSI2SK"]["S"] for item in page.items
         }
-    images = store.batch_get(shards, consistent=True).require_all()
+    images = on.store.batch_get(shards, consistent=True).require_all()
     for key, image in images.items():
         shard = ShardClaims.from_item(shards[key], image)
         # A claim without an entity is of a record that could not be read.
         open_count += sum(claim.entity in ("", *entities) for claim in shard.open_claims)
     if open_count:
         found.append(f"{open_count} records are set aside: daicho redrive applies them")
-    if next(failures.list_names(ON_FAILURE_PREFIX), None) is not None:
+    if next(on.failures.list_names(ON_FAILURE_PREFIX), None) is not None:
         found.append("batches are in the failure bucket: daicho redrive applies them")
-    waiting = select_blocking(list_recounts(store), ledger, entities)
+    waiting = select_blocking(list_recounts(on.store), on.ledger, entities)
     if waiting:
         tallies = waiting[:MAX_NAMED]
         aggregates = sorted(set(map(render_aggregate, waiting)))[:MAX_NAMED]
