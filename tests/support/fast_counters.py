@@ -7,14 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.layout import item_keys
-from daicho.plan import (
-    CounterPlan,
-    EntityPlan,
-    Generation,
-    KeyPlan,
-    Ledger,
-    Part,
-)
+from daicho.plan import CounterPlan, EntityPlan, Generation, KeyPlan, Ledger, Part
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey

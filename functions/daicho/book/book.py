@@ -18,11 +18,7 @@ from daicho.book.figure_book import FigureBook
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef, ListQuery, SectionRef
-from daicho.declare.results import (
-    ForgetVersionsResult,
-    Page,
-    SectionValue,
-)
+from daicho.declare.results import ForgetVersionsResult, Page, SectionValue
 from daicho.declare.rules.caller import Caller
 from daicho.declare.stored_objects import SignedRequest
 from daicho.errors import Conflict, KeyReused

@@ -15,12 +15,7 @@ from daicho.declare.queries import ListQuery
 from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.searches import DEFAULT_PARAMETER
 from daicho.errors import Invalid, NotFound, refuse
-from daicho.items.arguments import (
-    check_key_length,
-    parse_arguments,
-    render_fields,
-    render_parts,
-)
+from daicho.items.arguments import check_key_length, parse_arguments, render_fields, render_parts
 from daicho.items.projection import list_inherited_names
 from daicho.layout import item_keys
 from daicho.plan import EntityPlan, ListingPlan, SearchPlan, ThroughPlan

@@ -33,10 +33,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image, get_integer, measure_image
-from daicho.storage.protocols import (
-    try_put,
-    try_update,
-)
+from daicho.storage.protocols import try_put, try_update
 from daicho.storage.requests import Query
 from daicho.tally import counter_head, counter_items, counter_slots, slots
 from daicho.tally.counter_items import CounterName, CounterReading, CounterSums

@@ -12,11 +12,7 @@ from daicho.archive.archiver import Archiver
 from daicho.archive.chain_writer import BrokenChainError
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
-from tests.support.memory_archive import (
-    PATIENCE,
-    build_download,
-    build_expired_batch,
-)
+from tests.support.memory_archive import PATIENCE, build_download, build_expired_batch
 from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_events import LABEL

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restored_image import (
-    build_restored_image,
-    to_storable,
-)
+from daicho.archive.restored_image import build_restored_image, to_storable
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnansweredError
