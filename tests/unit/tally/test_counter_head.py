@@ -12,7 +12,8 @@ from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ItemPage, Query
-from daicho.tally import counter_head, counter_items, counter_rollup, slots
+from daicho.tally import counter_items, counter_rollup, slots
+from daicho.tally.counter_head import CounterHead
 from daicho.tally.fair_queue import DirtyTally, TallyTurn
 from tests.support.fast_counters import NAME, NOW, Table, add, head, roll_up, take_turn, total
 
@@ -120,7 +121,7 @@ def test_blocks_of_another_size_are_read_again(table: Noting) -> None:
 
 def test_slots_that_writers_open_leave_the_blocks_as_they_are(table: Noting) -> None:
     """Blocks that are all new are read, and no other."""
-    change = counter_head.open_slots(NAME, head(table), 2 * SLOTS, NOW)
+    change = CounterHead(NAME, head(table)).open_slots(2 * SLOTS, NOW)
     apply_update(table, change)
     add(table, "a", lambda: 0.999, known=2 * SLOTS)
     finish(table)
