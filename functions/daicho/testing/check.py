@@ -12,7 +12,7 @@ from daicho.testing.schedules.default_profiles import build_profiles
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedules, get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
-from daicho.testing.schedules.stories import tell_story
+from daicho.testing.schedules.shrinking import tell_story
 from daicho.testing.simulated_entities import simulate_ledger
 
 SCHEDULES = 200

@@ -200,7 +200,8 @@ class SimulatedDeployment:
         ]
         if not waiting:
             return DAYS_H * HOUR_S
-        return MAX_WAIT_S - (self.clock.now().timestamp() - min(waiting))
+        oldest: float = min(waiting)
+        return MAX_WAIT_S - (self.clock.now().timestamp() - oldest)
 
     def has_waiting_change(self, key: ItemKey) -> bool:
         """Whether the projector has not handled a change of an item yet."""

@@ -69,8 +69,8 @@ class BaseItemWriter:
         """The base items."""
         return {key: item for key, item in self._dynamodb.items if is_base_item(item)}
 
-    def write(self, expire: Callable[[ItemKey], None]) -> str:
-        """Change one item; returns a description. ``expire`` simulates DynamoDB's TTL process."""
+    def write(self) -> str:
+        """Change one item; returns a description."""
         action = self._choices.pick(self._actions)
         items = self.items
         if action == "put" or not items:
@@ -90,7 +90,7 @@ class BaseItemWriter:
             left = int(old["ttl"]["N"]) - self._clock.now().timestamp()
             if left < self._deployment.compute_max_wait():
                 self._clock.advance(max(left, 0) + 1)
-                expire(key)
+                self.expire(key)
                 return f"expire {describe_image(old)}"
         self._dynamodb.commit(key, None)
         return f"delete {describe_image(old)}"
@@ -103,11 +103,11 @@ class BaseItemWriter:
 
     def expire(self, key: ItemKey) -> None:
         """DynamoDB's TTL process removes an item that has expired."""
+        if is_base_item(self._dynamodb.find(key) or {}):
+            fault_counts = self._deployment.fault_counts
+            fault_counts["TTL removal"] += 1
+            fault_counts["TTL race"] += self._deployment.has_waiting_change(key)
         self._dynamodb.expire(key)
-
-    def has_base_item(self, key: ItemKey) -> bool:
-        """Whether a base item with this key exists."""
-        return is_base_item(self._dynamodb.find(key) or {})
 
     def draw_image(self, entity: str = "") -> Image:
         """An image to write, of any of the entities if none is named.
