@@ -83,7 +83,7 @@ class FaultyDynamoDB(_FaultyClient):
     def batch_execute_statement(self, **request: Any) -> Answer:
         """BatchExecuteStatement. Each statement may be throttled while others are carried out."""
         statements: list[Any] = request["Statements"]
-        keys = [statement.key.pk for statement in parse_statements(request)]
+        keys = [item["PK"]["S"] for item in parse_statements(request)]
 
         def perform_all() -> Answer:
             return self._execute(statements, [not self._process.is_throttled(key) for key in keys])
