@@ -48,7 +48,6 @@ Answer = dict[str, Any]
 
 MAX_LAG = 6
 """The most recent changes that a read without consistency may not see yet."""
-TOKEN_LIFETIME = dt.timedelta(minutes=10)
 MAX_BATCH_KEYS = 100
 MAX_BATCH_WRITES = 25
 MAX_ACTIONS = 100
@@ -79,7 +78,6 @@ class MemoryDynamoDB:
         self.max_lag_s = inf
         self._partitions: dict[str, dict[ItemKey, Image]] = {}
         self._recent_changes: deque[tuple[ItemKey, Image | None, float]] = deque(maxlen=MAX_LAG)
-        self._tokens: dict[str, tuple[dt.datetime, Any]] = {}
         self.indexes = {
             name: LaggingIndex(name, projection) for name, projection in PROJECTIONS.items()
         }
@@ -181,21 +179,9 @@ class MemoryDynamoDB:
         return {"Responses": [self._insert(item) for item in items]}
 
     def transact_write_items(self, **request: Any) -> Answer:
-        """All or nothing; the same token within ten minutes does nothing again."""
-        actions, token = request["TransactItems"], request.get("ClientRequestToken")
+        """All or nothing. That a repeated request does nothing again is not simulated here."""
         with _translate_errors("TransactWriteItems"):
-            writes = _parse_actions(actions)
-            if token is not None and token in self._tokens:
-                began, before = self._tokens[token]
-                if self._now() - began < TOKEN_LIFETIME:
-                    if before != actions:
-                        raise build_error(
-                            "IdempotentParameterMismatchException", "TransactWriteItems", ""
-                        )
-                    return {}
-            self._transact(writes)
-        if token is not None:
-            self._tokens[token] = (self._now(), actions)
+            self._transact(_parse_actions(request["TransactItems"]))
         return {}
 
     def query(self, **request: Any) -> Answer:
