@@ -33,7 +33,8 @@ CREATION_INTERVAL_S = 1e-6
 class BaseItemWriter:
     """Base items that are written at random, over few keys and few values, so that they meet.
 
-    There are at most ``max_items`` of an entity; of one alone, everything happens to it.
+    ``names``: the entities that are written. There are at most ``max_items`` of each; of one alone,
+    everything happens to it.
     ``mark_kinds``: the kinds of poison and killers that some images are marked with.
     ``known_generation``: the newest generation that writers know at this time.
     ``list_generations`` returns the generations of which a writer may write an entity.
