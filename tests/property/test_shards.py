@@ -71,7 +71,9 @@ def test_a_page_costs_a_page_of_each_shard(kind: type[Any], limit: int) -> None:
     book = Book(table, LEDGER, "t", clock=lambda: NOON)
     for number in range(60):
         book.create(kind(date=DAY, id=f"{number:06d}"))
-    lists = min(LEDGER.current_generation(kind.__name__).plan.key.shards, MAX_MERGED)
+    shards = LEDGER.current_generation(kind.__name__).plan.key.shards
+    assert isinstance(shards, int)
+    lists = min(shards, MAX_MERGED)
     cursor: str | None = None
     while True:
         table.requests = table.rows = 0
