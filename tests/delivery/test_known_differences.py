@@ -30,10 +30,7 @@ from daicho.storage.requests import ItemPage, Write
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatWatcher
 from daicho.testing.choices import Choices
-from daicho.testing.faults.code_versions import (
-    KILLER,
-    MARK,
-)
+from daicho.testing.faults.code_versions import KILLER, MARK
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import FAILURE_BUCKET
 from tests.delivery.test_hardest_cases import Stage, simulated

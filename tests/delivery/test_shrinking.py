@@ -9,8 +9,7 @@ from daicho.testing.schedules.event_choices import PlannedChoices, RecordingChoi
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule, get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
-from daicho.testing.schedules.shrinking import MAX_EVENTS, shrink_schedule
-from daicho.testing.schedules.stories import MAX_LINES
+from daicho.testing.schedules.shrinking import MAX_EVENTS, MAX_LINES, shrink_schedule
 from tests.delivery.schedules.failures import build_replay_command, describe_size
 from tests.delivery.schedules.planted_copies import find_fault
 from tests.delivery.schedules.planted_stories import render_row, shrink_planted
@@ -23,10 +22,9 @@ from tests.simulator.schedules.recorded_stories import Story, count_events_befor
 class TwoDraws:
     """Fails if a number below 50 is 30 or more, and an event draws 3 and then 7."""
 
-    def __init__(self, choices: Choices, *, noting: bool = False) -> None:
+    def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.log: list[str] = []
-        self._noting = noting
 
     def run(self) -> list[str]:
         level = self.choices.draw_number(50)
@@ -36,8 +34,7 @@ class TwoDraws:
                 break
             self.choices.begin_span()
             drawn.append((self.choices.draw_number(10), self.choices.pick("abcdefghij")))
-            if self._noting:
-                self.log.append(f"drew {drawn[-1]}")
+            self.log.append(f"drew {drawn[-1]}")
         return ["drawn: 3 and h"] if level >= 30 and (3, "h") in drawn else []
 
 
@@ -83,7 +80,7 @@ def test_a_plan_and_named_choices_are_the_schedule_that_was_recorded(profile: Pr
     replayed = ReplayedChoices(narration.chosen, count, before_fix)
     logs = []
     for choices in (PlannedChoices(plan), narration, replayed):
-        schedule = Schedule(profile, choices, noting=True)
+        schedule = Schedule(profile, choices)
         assert run_schedule(schedule) == []
         logs.append(schedule.log)
     assert logs[0] == logs[1] == logs[2]
@@ -99,7 +96,7 @@ def test_events_after_the_fix_need_no_events_before_it() -> None:
     assert before_fix is not None
     later = recorded.plan.events[before_fix:]
     planned = PlannedChoices(type(recorded.plan)(recorded.plan.setup, later, recorded.plan.ending))
-    again = Schedule(whole.profile, planned, noting=True)
+    again = Schedule(whole.profile, planned)
     assert run_schedule(again) == []
     assert again.log[0].startswith("put ") or "the fix is deployed" in again.log
     # The choice of a longer loop belongs to an event before the fix.

@@ -225,9 +225,9 @@ def test_an_index_and_a_read_without_consistency_are_behind() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_the_choices_of_a_schedule_play_it_again(profile: Profile) -> None:
-    first = Schedule(profile, Choices("any seed"), noting=True)
+    first = Schedule(profile, Choices("any seed"))
     first.run()
-    again = Schedule(profile, Choices(forced=first.choices.taken), noting=True)
+    again = Schedule(profile, Choices(forced=first.choices.taken))
     again.run()
     assert again.log == first.log
     assert again.choices.taken == first.choices.taken

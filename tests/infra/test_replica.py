@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from daicho.cdk.settings import Settings
-from daicho.errors import SettingsError
 from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import FREE_DASHBOARD_METRICS, list_dashboards
 
@@ -40,16 +38,3 @@ def test_its_throttles_are_watched_within_the_free_dashboard(own: Synthesis) -> 
     assert throttled == {"ReadThrottleEvents", "WriteThrottleEvents"}
     (metrics,) = list_dashboards(own.template)
     assert len(metrics) <= FREE_DASHBOARD_METRICS
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"), [(None, False), ("", False), ("false", False), ("true", True)]
-)
-def test_the_context_asks_for_it(written: str | None, meant: bool) -> None:
-    context = {"stage": "dev", "replica_index": written}
-    assert Settings.from_context(context.get).replica_index is meant
-
-
-def test_nothing_else_does() -> None:
-    with pytest.raises(SettingsError, match="replica_index is 'yes'"):
-        Settings.from_context({"stage": "dev", "replica_index": "yes"}.get)

@@ -82,6 +82,8 @@ def test_options_come_from_the_context() -> None:
     assert settings.retain
     assert not settings.warm_throughput
     assert read(warm_throughput="true").warm_throughput
+    assert read(replica_index="true").replica_index
+    assert not read(replica_index="").replica_index
     settings = read(stage="prod", alarm_topic=NO_TOPIC, runbook_url="https://wiki/alarms")
     settings.check()
     assert settings.runbook_url == "https://wiki/alarms"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from daicho.testing.aws.lagging_index import PROJECTIONS
-from daicho.testing.stack_settings import CONSUMERS, MAPPING_SETTINGS, build_event_filters
+from daicho.testing.stack_settings import MAPPING_SETTINGS, build_event_filters
 from tests.infra.synthesis import LEDGER, Synthesis
 
 ATTRIBUTES = {
@@ -21,7 +21,7 @@ ATTRIBUTES = {
 }
 
 
-@pytest.mark.parametrize("name", CONSUMERS)
+@pytest.mark.parametrize("name", MAPPING_SETTINGS)
 def test_the_mappings_are_those_of_the_stack(prod: Synthesis, name: str) -> None:
     mapping, settings = prod.mapping(name), MAPPING_SETTINGS[name]
     assert {key: mapping[key] for key in ATTRIBUTES} == {
@@ -32,7 +32,7 @@ def test_the_mappings_are_those_of_the_stack(prod: Synthesis, name: str) -> None
     assert mapping["ParallelizationFactor"] == 1, "the simulated mapping has one batch of a shard"
 
 
-@pytest.mark.parametrize("name", CONSUMERS)
+@pytest.mark.parametrize("name", MAPPING_SETTINGS)
 def test_the_event_filters_are_those_of_the_stack(prod: Synthesis, name: str) -> None:
     patterns = [json.loads(pattern) for pattern in build_event_filters(LEDGER)[name]]
     assert prod.filters(name) == patterns

@@ -82,17 +82,3 @@ def test_a_token_that_contradicts_the_gateway_gives_no_role_of_its_own(
     roles = read_roles(flatten_claim(value), others)
     assert roles <= set(others)
     assert not roles or flatten_claim(value) == flatten_claim(others)
-
-
-@given(GROUPS, st.sampled_from(sorted(FORMS)))
-@example(["not admin"], "brackets")
-@example(["not", "admin"], "list")
-@example(["x", "operator"], "JSON text")
-def test_text_without_a_token_is_one_group_or_none(groups: list[str], form: str) -> None:
-    """No gateway sends such an event: every request through one has its token."""
-    text = flatten_claim(FORMS[form](groups))
-    roles = read_roles(text)
-    if text.startswith("[") and text.endswith("]"):
-        assert roles == ({text[1:-1]} if " " not in text and text != "[]" else set())
-    else:
-        assert roles == ({text} if text else set())

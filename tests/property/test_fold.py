@@ -44,7 +44,7 @@ def histories(draw: st.DrawFn) -> History:
     writer.known_generation = draw(st.sampled_from((1, 2)))
     versioned = draw(st.booleans())
     for number in range(1, draw(st.sampled_from((3, 8, 15))) + 1):
-        writer.write(writer.expire)
+        writer.write()
         for item in writer.items.values() if versioned else ():
             revised = versions.split_versioned_image(item, number, clock.now())
             kept = versions.build_version_item(revised, item["type"]["S"])

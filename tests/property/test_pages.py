@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daicho import Domain, Edge, Entity, Key, Listing, Search, each, refs, uid
+from daicho import Domain, Entity, Key, Listing, Search, each, refs, uid
 from daicho import field as declared
 from daicho.book.book import Book
 from daicho.declare.queries import ListQuery
@@ -54,21 +54,7 @@ class Doc(Entity):
     staged = Listing(stage, order=priority)
 
 
-class Leaf(Entity):
-    book: str = declared()
-    id: str = uid()
-
-    key = Key(book, id, shards=4)
-
-
-class Link(Entity):
-    a: str = declared()
-    b: str = declared()
-
-    key = Edge(a, b)
-
-
-LEDGER = Daicho(Domain("test", Tag, Doc, Leaf, Link)).append_generations(Ledger())
+LEDGER = Daicho(Domain("test", Tag, Doc)).append_generations(Ledger())
 
 
 WORDS = ("a", "ab", "abc", "abcd", "abce", "abcde", "b", "bc", "ａbce", "Á")
@@ -237,37 +223,6 @@ def test_a_walk_while_items_change(
         # The order never changes but by deletion and creation anew.
         anew = {id for id in seen if id not in steady.values()}
         assert all(seen.count(id) == 1 for id in set(seen) - anew)
-
-
-@given(st.sets(st.tuples(st.sampled_from("pq"), st.text("ab#$", min_size=1, max_size=4))), RANDOM)
-def test_a_sharded_partition_is_one_list(leaves: set[tuple[str, str]], draw: random.Random) -> None:
-    shelf = Shelf(LEDGER, draw)
-    for book, id in leaves:
-        shelf.write(Leaf(book=book, id=id), NOON)
-    for books in (("p",), ("q", "p")):
-        many = tuple(Leaf.key.all(book) for book in books)
-        found = [
-            (leaf.id, leaf.book)
-            for page in walked(Book(shelf, LEDGER, "t", parallelism=1), many, draw)
-            for leaf in page
-        ]
-        of_these = [(id, book) for book, id in leaves if book in books]
-        assert sorted(found) == sorted(of_these)
-        assert [id for id, _ in found] == sorted(id for id, _ in of_these)
-
-
-@given(st.sets(st.tuples(st.text("ab#", min_size=1, max_size=3), st.sampled_from("xyz"))), RANDOM)
-def test_both_ends_of_edges(links: set[tuple[str, str]], draw: random.Random) -> None:
-    shelf = Shelf(LEDGER, draw)
-    for a, b in links:
-        shelf.write(Link(a=a, b=b), NOON)
-    book = Book(shelf, LEDGER, "t", parallelism=1)
-    for far in "xyz":
-        found = [e.a for page in walked(book, (Link.key.inverse(far),), draw) for e in page]
-        assert found == sorted(a for a, b in links if b == far)
-    for near in {a for a, _ in links}:
-        found = [e.b for page in walked(book, (Link.key.all(near),), draw) for e in page]
-        assert found == sorted(b for a, b in links if a == near)
 
 
 def test_what_a_longer_keyword_excludes_is_excluded_in_the_index() -> None:

@@ -28,17 +28,15 @@ AMPLE = RetryBudget(lambda: 60.0, reserve=1)
 
 
 class Table(MemoryTable):
-    """A table that fails as it is told to: ``fails(key)`` raises before the write or after it."""
+    """A table that fails as it is told to: ``fails(key)`` raises before the write."""
 
     def __init__(self) -> None:
         super().__init__()
         self.before: Callable[[ItemKey], None] = lambda key: None
-        self.after: Callable[[ItemKey], None] = lambda key: None
 
     def update(self, key: ItemKey, update: str, **named: Any) -> None:
         self.before(key)
         super().update(key, update, **named)
-        self.after(key)
 
 
 def add(

@@ -81,6 +81,11 @@ def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, message: str)
     assert str(tmp_path / "pyproject.toml") in str(raised.value)
 
 
+def test_a_folder_without_a_project_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError, match="no Daicho project"):
+        Project.find(tmp_path)
+
+
 def test_a_package_of_migrations_is_found_and_deployed(folder: Path) -> None:
     configure(folder, 'name = "Shop"\ndomains = "shop_things.declared"\nmigrations = "shop_moves"')
     assert Project.find(folder).migration_settings == {}

@@ -103,18 +103,13 @@ class AuditRound:
         is_repeated = self.doing == partition.name
         return replace(self, doing=partition.name, tries=self.tries + 1 if is_repeated else 1)
 
-    def with_verified(
-        self,
-        partition: AuditPartition,
-        mismatches: int,
-        findings: Sequence[VerifyFinding] = (),
-    ) -> AuditRound:
+    def with_verified(self, partition: AuditPartition, verified: VerifyReport) -> AuditRound:
         """The round after a partition was verified."""
         return replace(
             self,
             done=(*self.done, partition.name),
-            mismatches=self.mismatches + mismatches,
-            findings=(*self.findings, *findings)[:MAX_STORED],
+            mismatches=self.mismatches + verified.mismatches,
+            findings=(*self.findings, *verified.findings)[:MAX_STORED],
             doing="",
             tries=0,
         )
@@ -198,7 +193,7 @@ class Auditor:
                 break
             report.report.add(verification)
             report.verified += 1
-            state = state.with_verified(partition, verification.mismatches, verification.findings)
+            state = state.with_verified(partition, verification)
         return self._finish_round(state, report, entities)
 
     def _finish_round(

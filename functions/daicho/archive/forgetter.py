@@ -141,6 +141,105 @@ class ForgetRunReport:
 
 
 @dataclass(frozen=True)
+class _Removal:
+    """The removal of a tenant's rows, whose results ``report`` receives.
+
+    ``until``: items that were deleted later stay. ``since``: older objects are not read.
+    """
+
+    bucket: ForgetterBucket
+    now: Callable[[], dt.datetime]
+    report: ForgetReport
+    until: dt.datetime | None = None
+    since: dt.datetime | None = None
+
+    def go_through(self) -> Iterator[None]:
+        """Go through the archive's objects behind the report's cursor, one per iteration.
+
+        Raises:
+            UnavailableError: the bucket is unavailable.
+        """
+        report, since = self.report, self.since
+        all_versions = self.bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
+        for name, group in groupby(all_versions, key=lambda version: version.name):
+            versions = [version for version in group if since is None or version.modified >= since]
+            self._forget_object(name, versions)
+            # A page lists its deletion markers after all its versions.
+            report.cursor = max(name, report.cursor)
+            yield
+        report.finished = True
+
+    def _forget_object(self, name: str, versions: list[ObjectVersion]) -> None:
+        newest = next(
+            (candidate for candidate in versions if candidate.newest and not candidate.removal),
+            None,
+        )
+        if newest is not None:
+            if not self._rewrite_newest(newest):
+                return
+            versions = [
+                candidate for candidate in self.bucket.list_versions(name) if candidate.name == name
+            ]
+        for version in versions:
+            if not version.newest and not version.removal:
+                self._remove_older(version)
+
+    def _rewrite_newest(self, newest: ObjectVersion) -> bool:
+        """Rewrite the current object of a name. False if it is too young to be rewritten."""
+        name, report = newest.name, self.report
+        for _ in range(ATTEMPTS):
+            stored_object = self.bucket.fetch(name)
+            if stored_object is None:
+                return True
+            try:
+                contents = object_format.unpack_rows(stored_object)
+            except CorruptObjectError as error:
+                report.broken[name] = str(error)
+                return True
+            removed = self._select_rows(contents.rows)
+            if not removed:
+                return True
+            report.add_finding(removed)
+            rewritable_at = newest.modified + REWRITE_GRACE
+            if rewritable_at > self.now() and not contents.forgotten:
+                report.younger += 1
+                report.younger_rows += len(removed)
+                report.again_at = max(rewritable_at, report.again_at or rewritable_at)
+                return False
+            packed = object_format.remove_rows(contents, removed)
+            if report.dry_run or self.bucket.replace(
+                name, packed.body, packed.metadata, stored_object.etag
+            ):
+                report.objects += 1
+                report.rows += len(removed)
+                return True
+        raise UnavailableError(f"{name} is changed by others again and again")
+
+    def _remove_older(self, version: ObjectVersion) -> None:
+        """Remove a version that holds the tenant's rows."""
+        stored_object = self.bucket.fetch(version.name, version.id)
+        if stored_object is None:
+            return
+        try:
+            rows = self._select_rows(object_format.unpack_rows(stored_object).rows)
+        except CorruptObjectError as error:
+            self.report.broken[f"{version.name}?versionId={version.id}"] = str(error)
+            return
+        if rows:
+            self.report.versions += 1
+            if not self.report.dry_run:
+                self.bucket.remove_versions([version])
+
+    def _select_rows(self, rows: Iterable[ArchivedRow]) -> list[ArchivedRow]:
+        tenant, until = self.report.tenant, self.until
+        return [
+            row
+            for row in rows
+            if row.tenant == tenant and (until is None or row.deleted_at <= until)
+        ]
+
+
+@dataclass(frozen=True)
 class Forgetter:
     """Removes tenants from the archive: one at once, or all whose work is due."""
 
@@ -175,7 +274,7 @@ class Forgetter:
                 self.store,
                 forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
             )
-        for _ in self._forget_through(report):
+        for _ in _Removal(self.bucket, self.now, report).go_through():
             on_progress(report)
         if not dry_run:
             report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
@@ -258,7 +357,8 @@ class Forgetter:
         current = request.current_pass or ForgetPass(self.now())
         report.cursor, report.again_at = current.cursor, current.ripe
         saved_at = self.now()
-        for _ in self._forget_through(report, until=request.until, since=request.clean):
+        removal = _Removal(self.bucket, self.now, report, request.until, request.clean)
+        for _ in removal.go_through():
             if retry_budget.has_time_left and self.now() < saved_at + SAVE_INTERVAL:
                 continue
             saved_at = self.now()
@@ -283,110 +383,6 @@ class Forgetter:
             self.store,
             forget_requests.finish_pass_update(request, current, report.again_at, clean),
         )
-
-    def _forget_through(
-        self,
-        report: ForgetReport,
-        *,
-        until: dt.datetime | None = None,
-        since: dt.datetime | None = None,
-    ) -> Iterator[None]:
-        """Go through the archive's objects behind the report's cursor, one per iteration.
-
-        ``until``: items that were deleted later stay. ``since``: older objects are not read.
-
-        Raises:
-            UnavailableError: the bucket is unavailable.
-        """
-        all_versions = self.bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
-        for name, group in groupby(all_versions, key=lambda version: version.name):
-            versions = [version for version in group if since is None or version.modified >= since]
-            self._forget_object(name, versions, until, report)
-            # A page lists its deletion markers after all its versions.
-            report.cursor = max(name, report.cursor)
-            yield
-        report.finished = True
-
-    def _forget_object(
-        self,
-        name: str,
-        versions: list[ObjectVersion],
-        until: dt.datetime | None,
-        report: ForgetReport,
-    ) -> None:
-        newest = next(
-            (candidate for candidate in versions if candidate.newest and not candidate.removal),
-            None,
-        )
-        if newest is not None:
-            if not self._rewrite_newest(newest, until, report):
-                return
-            versions = [
-                candidate for candidate in self.bucket.list_versions(name) if candidate.name == name
-            ]
-        for version in versions:
-            if not version.newest and not version.removal:
-                self._remove_older(version, until, report)
-
-    def _rewrite_newest(
-        self, newest: ObjectVersion, until: dt.datetime | None, report: ForgetReport
-    ) -> bool:
-        """Rewrite the current object of a name. False if it is too young to be rewritten."""
-        name, tenant = newest.name, report.tenant
-        for _ in range(ATTEMPTS):
-            stored_object = self.bucket.fetch(name)
-            if stored_object is None:
-                return True
-            try:
-                contents = object_format.unpack_rows(stored_object)
-            except CorruptObjectError as error:
-                report.broken[name] = str(error)
-                return True
-            removed = _select_tenant(tenant, contents.rows, until)
-            if not removed:
-                return True
-            report.add_finding(removed)
-            rewritable_at = newest.modified + REWRITE_GRACE
-            if rewritable_at > self.now() and not contents.forgotten:
-                report.younger += 1
-                report.younger_rows += len(removed)
-                report.again_at = max(rewritable_at, report.again_at or rewritable_at)
-                return False
-            packed = object_format.remove_rows(contents, removed)
-            if report.dry_run or self.bucket.replace(
-                name, packed.body, packed.metadata, stored_object.etag
-            ):
-                report.objects += 1
-                report.rows += len(removed)
-                return True
-        raise UnavailableError(f"{name} is changed by others again and again")
-
-    def _remove_older(
-        self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
-    ) -> None:
-        """Remove a version that holds the tenant's rows."""
-        stored_object = self.bucket.fetch(version.name, version.id)
-        if stored_object is None:
-            return
-        try:
-            rows = _select_tenant(
-                report.tenant, object_format.unpack_rows(stored_object).rows, until
-            )
-        except CorruptObjectError as error:
-            report.broken[f"{version.name}?versionId={version.id}"] = str(error)
-            return
-        if rows:
-            report.versions += 1
-            if not report.dry_run:
-                self.bucket.remove_versions([version])
-
-
-def _select_tenant(
-    tenant: str, rows: tuple[ArchivedRow, ...], until: dt.datetime | None
-) -> list[ArchivedRow]:
-    return [
-        row for row in rows if row.tenant == tenant and (until is None or row.deleted_at <= until)
-    ]
 
 
 def _add_report(current: ForgetPass, report: ForgetReport) -> ForgetPass:

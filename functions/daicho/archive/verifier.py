@@ -146,13 +146,14 @@ class _CheckedObject:
 
 @dataclass(frozen=True)
 class _ChainState:
-    """The state of a chain in the table.
+    """A chain, and its state in the table.
 
     ``item``: the chain's item, empty if there is none. ``side_numbers``: the sequence numbers of
     its side objects. ``already_archived``: rows of batches that Lambda gave up, but that a redrive
     found in the archive.
     """
 
+    chain: Chain
     item: Image
     side_numbers: frozenset[str]
     already_archived: int
@@ -209,10 +210,8 @@ class Verifier:
         shards |= {
             info.link.chain.shard for info in archive.list_objects(entity, days) if info.link
         }
-        states = {
-            Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
-            for shard in shards
-        }
+        chains_in_order = sorted(Chain(shard, entity, day) for shard in shards)
+        states = [self._read_chain_state(chain) for chain in chains_in_order]
         infos = list(archive.list_objects(entity, days))
         for info in infos:
             report.counts.objects += 1
@@ -225,15 +224,11 @@ class Verifier:
         for link in sorted(info.link for info in infos if info.link):
             chain_links[link.chain].append(link)
         sequence_index: _SequenceIndex = defaultdict(dict)
-        for chain in sorted(states):
-            state = states[chain]
-            objects = [
-                self._read_object(link, sequence_index, report) for link in chain_links[chain]
-            ]
-            links_in_order = [member for member in objects if not member.link.is_side]
-            self._check_links(links_in_order, state.item, chain, report)
-            self._check_side_objects(objects, state.side_numbers, chain, report)
-            self._check_counts(objects, state, chain, report)
+        for state in states:
+            links = chain_links[state.chain]
+            objects = [self._read_object(link, sequence_index, report) for link in links]
+            self._check_links(objects, state, report)
+            self._check_counts(objects, state, report)
 
     def _list_indexed_chains(self, entity: str, day: dt.date) -> Iterator[Image]:
         """The items of the chains of an entity and a day that the index lists."""
@@ -254,7 +249,7 @@ class Verifier:
                     side_numbers.add(seq)
                 else:
                     already_archived += attributes.get_integer(entry, "rows") or 0
-        return _ChainState(item or {}, frozenset(side_numbers), already_archived)
+        return _ChainState(chain, item or {}, frozenset(side_numbers), already_archived)
 
     def _read_object(
         self, link: Link, sequence_index: _SequenceIndex, report: VerifyReport
@@ -280,11 +275,17 @@ class Verifier:
         return _CheckedObject(name, link, contents.last, counted, forgotten, redriven)
 
     def _check_links(
-        self, links: Iterable[_CheckedObject], item: Image, chain: Chain, report: VerifyReport
+        self, objects: Iterable[_CheckedObject], state: _ChainState, report: VerifyReport
     ) -> None:
-        """Check that each link begins where the previous one ends, up to the watermark."""
+        """Check that each link begins where the previous one ends, up to the watermark.
+
+        Check also that every side object that the table names exists.
+        """
+        chain = state.chain
         end: str | None = chains.START
-        for member in links:
+        for member in objects:
+            if member.link.is_side:
+                continue
             after = member.link.after
             if end is None:
                 pass  # the previous link cannot be read, so its end is unknown
@@ -296,28 +297,15 @@ class Verifier:
                 end = None
             elif end is None or member.last > end:
                 end = member.last
-        watermark = chains.read_watermark(item)
+        watermark = chains.read_watermark(state.item)
         if end is not None and watermark != chains.START and end < watermark:
             report.add_finding("removed", chain.prefix, f"nothing from {end} to {watermark}")
-
-    def _check_side_objects(
-        self,
-        objects: Iterable[_CheckedObject],
-        side_numbers: frozenset[str],
-        chain: Chain,
-        report: VerifyReport,
-    ) -> None:
-        """Check that every side object that the table names exists."""
         stored_numbers = {member.link.after for member in objects if member.link.is_side}
-        for seq in sorted(side_numbers - stored_numbers):
+        for seq in sorted(state.side_numbers - stored_numbers):
             report.add_finding("removed", chain.render_side_name(seq), "the table names it")
 
     def _check_counts(
-        self,
-        objects: Sequence[_CheckedObject],
-        state: _ChainState,
-        chain: Chain,
-        report: VerifyReport,
+        self, objects: Sequence[_CheckedObject], state: _ChainState, report: VerifyReport
     ) -> None:
         """Count the rows, and compare them with the table unless an object cannot be read."""
         counts, watermark = report.counts, chains.read_watermark(state.item)
@@ -344,12 +332,12 @@ class Verifier:
             # Somebody may have altered the rows and the metadata alike: only the table shows it.
             kind: Kind = "removed" if in_links < table_rows else "unseen"
             detail = f"{in_links} rows, and the table counted {table_rows}"
-            report.add_finding(kind, chain.prefix, detail)
+            report.add_finding(kind, state.chain.prefix, detail)
             return
-        self._compare_with_deletions(total, in_side_objects + redriven, state, chain, report)
+        self._compare_with_deletions(total, in_side_objects + redriven, state, report)
 
     def _compare_with_deletions(
-        self, rows: int, added: int, state: _ChainState, chain: Chain, report: VerifyReport
+        self, rows: int, added: int, state: _ChainState, report: VerifyReport
     ) -> None:
         """Report rows without a deletion, and deletions without a row.
 
@@ -358,13 +346,13 @@ class Verifier:
         if rows > state.explained + added:
             # More deletions may have arrived since. The archiver counts them before it writes the
             # rows, so a new read of the count includes the deletions of all rows that were read.
-            state = self._read_chain_state(chain)
+            state = self._read_chain_state(state.chain)
         detail = f"{rows} rows of {state.deletions} deletions"
         if rows > state.explained + added:
-            report.add_finding("unseen", chain.prefix, detail)
+            report.add_finding("unseen", state.chain.prefix, detail)
         elif rows < state.deletions:
             grace_start = self.now() - DELIVERY_GRACE
             if (attributes.get_integer(state.item, "seen_at") or 0) > grace_start.timestamp():
                 report.counts.under_way += state.deletions - rows
             else:
-                report.add_finding("lost", chain.prefix, detail)
+                report.add_finding("lost", state.chain.prefix, detail)

@@ -7,12 +7,12 @@ Every key starts with the Book's tenant, so no input of a caller reaches another
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from daicho.book.tools import BookTools
 from daicho.declare.entity import E, Entity
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class StoredItems(Sequence[E]):
+class StoredItems(Collection[E]):
     """Items of one entity: their images, and the objects, which are made when one is needed."""
 
     entity: type[E]
@@ -72,12 +72,8 @@ class StoredItems(Sequence[E]):
     def __iter__(self) -> Iterator[E]:
         return iter(self._objects)
 
-    @overload
-    def __getitem__(self, place: int) -> E: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[E]: ...
-    def __getitem__(self, place: int | slice) -> E | list[E]:
-        return self._objects[place]
+    def __contains__(self, item: object) -> bool:
+        return item in self._objects
 
 
 class Book:

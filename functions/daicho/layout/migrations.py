@@ -7,7 +7,7 @@ reads the same before and after the touch. Only functions that this code has can
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -56,18 +56,18 @@ def migrate_image(ledger: Ledger, entity: str, image: Image, to: Generation) -> 
     pending = list_pending(to.plan, attributes.get_integer(image, "gen") or 0)
     if not pending:
         return image
-    fields = ledger.fields.get(entity, {})
     migrated = image
     for _, group in groupby(pending, key=lambda each: each.since):
         before, changed = migrated, dict(migrated)
         for each in group:
-            result = _compute_fields(ledger, entity, each, before, fields)
+            result = _compute_fields(ledger, entity, each, before)
             kept = {name: value for name, value in changed.items() if name not in result}
             scales: dict[str, int] = {}
             for name, value in result.items():
                 scales |= find_scales(name, value)
             changed = replace_scales({**kept, **attributes.to_image(result)}, result.keys(), scales)
         migrated = changed
+    fields = ledger.fields.get(entity, {})
     for name in {name for each in pending for name in each.fields}:
         declared = fields.get(name)
         if declared is not None and not declared.removed:
@@ -76,18 +76,15 @@ def migrate_image(ledger: Ledger, entity: str, image: Image, to: Generation) -> 
 
 
 def _compute_fields(
-    ledger: Ledger,
-    entity: str,
-    plan: MigrationPlan,
-    image: Image,
-    fields: Mapping[str, FieldPlan],
+    ledger: Ledger, entity: str, plan: MigrationPlan, image: Image
 ) -> dict[str, Any]:
     """The fields that a migration changes, each with its value; None for no value."""
     id = f"{entity}.{plan.name}"
     lost = ledger.functions.get(id)
     if lost is None:
         raise UnmigratableError(f"this code lacks the migration {id}, which {entity} needs")
-    own = {name: value for name, value in image.items() if name in {*fields, "created_at"}}
+    own_names = {*ledger.fields.get(entity, {}), "created_at"}
+    own = {name: value for name, value in image.items() if name in own_names}
     try:
         result = dict(lost(restore_scales(attributes.from_image(own), image, {})))
         attributes.to_image(result)

@@ -7,11 +7,7 @@ from collections.abc import Callable, Mapping
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.declare.stored_objects import (
-    DOWNLOAD_SECONDS,
-    SignedRequest,
-    StoredObject,
-)
+from daicho.declare.stored_objects import DOWNLOAD_SECONDS, SignedRequest, StoredObject
 from daicho.errors import NotFound, StoreError
 from daicho.layout import object_names
 from daicho.query.access import SYSTEM, Access

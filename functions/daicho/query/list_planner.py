@@ -15,12 +15,7 @@ from daicho.declare.queries import ListQuery
 from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.searches import DEFAULT_PARAMETER
 from daicho.errors import Invalid, NotFound, refuse
-from daicho.items.arguments import (
-    check_key_length,
-    parse_arguments,
-    render_fields,
-    render_parts,
-)
+from daicho.items.arguments import check_key_length, parse_arguments, render_fields, render_parts
 from daicho.items.projection import list_inherited_names
 from daicho.layout import item_keys
 from daicho.plan import EntityPlan, ListingPlan, SearchPlan, ThroughPlan
@@ -33,7 +28,7 @@ from daicho.query.index_reader import (
 )
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.list_range import compute_range, compute_window
+from daicho.query.list_range import ListOrder
 from daicho.query.related_search import RelatedSearch
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search import grams
@@ -206,12 +201,12 @@ class _ListPlanner:
         self, query: ListQuery[Any], fields: Sequence[str], head: str = ""
     ) -> KeyRange:
         """The sort keys in the range of a query, which its cursors are bound to, and its window."""
-        plan = self.plan
-        bounds = compute_range(plan, query, fields, head)
+        order = ListOrder(self.plan, query, fields, head)
+        bounds = order.compute_range()
         if query.has_range:
             end = "open" if bounds.is_open else ""
             self.list_plan.query_identity += (keys.render("range", bounds.low, bounds.high, end),)
-        return bounds.intersect(compute_window(plan, query, fields, self.related_search.now, head))
+        return bounds.intersect(order.compute_window(self.related_search.now))
 
     def _plan_inverse(self, query: ListQuery[Any]) -> CollectionSource:
         """The collection of an edge from its other end: a partition of GSI1."""

@@ -13,6 +13,7 @@ from daicho.declare.queries import ListQuery
 from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length
 from daicho.plan import EntityPlan
+from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.requests import EVERY_KEY, KeyRange, cover_components, cover_text
 
@@ -29,29 +30,78 @@ _PYTHON_TYPES: dict[str, Any] = {
 }
 
 
-def compute_range(
-    plan: EntityPlan, query: ListQuery[Any], fields: Sequence[str], head: str = ""
-) -> KeyRange:
-    """The sort keys from the low to the high bound of a query that begin with its prefix.
+@dataclass(frozen=True)
+class ListOrder:
+    """The order of a list that a query selects from.
 
     ``fields``: the names of the fields that order the list. ``head``: the part of the sort key
     before them.
-
-    Raises:
-        TypeError: the list has no such order.
-        Invalid: a bound is no value of its field, or the high bound is below the low one. It names
-            ``from``, ``to`` or ``prefix``.
     """
-    if not query.has_range:
-        return EVERY_KEY
-    if not fields:
-        raise TypeError(f"{query.name} of {plan.name} has one item: it has no range")
-    low = _render_bound(plan, query, fields, query.low, LOW, head)
-    high = _render_bound(plan, query, fields, query.high, HIGH, head)
-    between = _check_order(KeyRange(low.low, high.high, high.is_open))
-    if query.prefix is None:
-        return between
-    return between.intersect(_cover_prefix(plan, query, fields[0], query.prefix, head))
+
+    plan: EntityPlan
+    query: ListQuery[Any]
+    fields: Sequence[str]
+    head: str = ""
+
+    def compute_range(self) -> KeyRange:
+        """The sort keys from the low to the high bound of the query that begin with its prefix.
+
+        Raises:
+            TypeError: the list has no such order.
+            Invalid: a bound is no value of its field, or the high bound is below the low one. It
+                names ``from``, ``to`` or ``prefix``.
+        """
+        query = self.query
+        if not query.has_range:
+            return EVERY_KEY
+        if not self.fields:
+            raise TypeError(f"{query.name} of {self.plan.name} has one item: it has no range")
+        low, high = self._render_bound(query.low, LOW), self._render_bound(query.high, HIGH)
+        between = _check_order(KeyRange(low.low, high.high, high.is_open))
+        return between if query.prefix is None else between.intersect(self._cover_prefix())
+
+    def compute_window(self, now: int) -> KeyRange:
+        """The sort keys in the query's window of time, which ends now; all keys without a window.
+
+        Raises:
+            TypeError: the list is not ordered by an instant.
+        """
+        if self.query.window is None:
+            return EVERY_KEY
+        if not self.fields or get_kind(self.plan, self.fields[0]) != "datetime":
+            raise TypeError(f"{self.query.name} of {self.plan.name} is not ordered by an instant")
+        moment = dt.datetime.fromtimestamp(now, dt.UTC) - self.query.window
+        return KeyRange(self.head + keys.escape(keys.render_instant(moment)))
+
+    def _render_bound(self, bound: Any, name: str) -> KeyRange:
+        """The keys of the items that have exactly the values of a bound; all keys for no bound."""
+        if bound is None:
+            return EVERY_KEY
+        values = bound if isinstance(bound, tuple) else (bound,)
+        if not 1 <= len(values) <= len(self.fields):
+            raise TypeError(
+                f"{self.query.name} of {self.plan.name} is ordered by {', '.join(self.fields)}: a "
+                f"bound has 1 to {len(self.fields)} values, not {len(values)}"
+            )
+        kinds = [get_kind(self.plan, field) for field in self.fields]
+        pairs = zip(kinds, values, strict=False)
+        texts = [_render_value(kind, value, name) for kind, value in pairs]
+        text = self.head + keys.render(*texts)
+        _check_bound_length(name, text)
+        is_day = kinds[len(texts) - 1] == "datetime" and len(texts[-1]) == DAY_CHARACTERS
+        return cover_text(text) if is_day else cover_components(text)
+
+    def _cover_prefix(self) -> KeyRange:
+        """The keys that begin with the prefix of the query."""
+        field = self.fields[0]
+        if get_kind(self.plan, field) != "str":
+            raise TypeError(
+                f"{self.query.name} of {self.plan.name} is ordered by {field}, which is no text: "
+                "it has no prefix; use between()"
+            )
+        text = self.head + keys.escape(_render_value("str", self.query.prefix, PREFIX))
+        _check_bound_length(PREFIX, text)
+        return cover_text(text)
 
 
 def compute_version_range(query: ListQuery[Any]) -> KeyRange:
@@ -68,50 +118,9 @@ def compute_version_range(query: ListQuery[Any]) -> KeyRange:
     return _check_order(KeyRange(low, high))
 
 
-def compute_window(
-    plan: EntityPlan, query: ListQuery[Any], fields: Sequence[str], now: int, head: str = ""
-) -> KeyRange:
-    """The sort keys in the query's window of time, which ends now; all keys without a window.
-
-    Raises:
-        TypeError: the list is not ordered by an instant.
-    """
-    if query.window is None:
-        return EVERY_KEY
-    if not fields or get_kind(plan, fields[0]) != "datetime":
-        raise TypeError(f"{query.name} of {plan.name} is not ordered by an instant")
-    moment = dt.datetime.fromtimestamp(now, dt.UTC) - query.window
-    return KeyRange(head + keys.escape(keys.render_instant(moment)))
-
-
 def get_kind(plan: EntityPlan, field: str) -> str:
     """The kind of the values of a field in keys."""
     return "datetime" if field == "created_at" else plan.fields.get(field, "str")
-
-
-def _render_bound(
-    plan: EntityPlan,
-    query: ListQuery[Any],
-    fields: Sequence[str],
-    bound: Any,
-    name: str,
-    head: str,
-) -> KeyRange:
-    """The keys of the items that have exactly the values of a bound; all keys for no bound."""
-    if bound is None:
-        return EVERY_KEY
-    values = bound if isinstance(bound, tuple) else (bound,)
-    if not 1 <= len(values) <= len(fields):
-        raise TypeError(
-            f"{query.name} of {plan.name} is ordered by {', '.join(fields)}: a bound has 1 to "
-            f"{len(fields)} values, not {len(values)}"
-        )
-    kinds = [get_kind(plan, field) for field in fields]
-    texts = [_render_value(kind, value, name) for kind, value in zip(kinds, values, strict=False)]
-    text = head + keys.render(*texts)
-    _check_bound_length(name, text)
-    is_day = kinds[len(texts) - 1] == "datetime" and len(texts[-1]) == DAY_CHARACTERS
-    return cover_text(text) if is_day else cover_components(text)
 
 
 def _check_order(bounds: KeyRange) -> KeyRange:
@@ -119,19 +128,6 @@ def _check_order(bounds: KeyRange) -> KeyRange:
     if bounds.is_empty:
         raise Invalid("the end of the range is before its beginning", field=HIGH)
     return bounds
-
-
-def _cover_prefix(
-    plan: EntityPlan, query: ListQuery[Any], field: str, prefix: str, head: str
-) -> KeyRange:
-    if get_kind(plan, field) != "str":
-        raise TypeError(
-            f"{query.name} of {plan.name} is ordered by {field}, which is no text: it has no "
-            "prefix; use between()"
-        )
-    text = head + keys.escape(_render_value("str", prefix, PREFIX))
-    _check_bound_length(PREFIX, text)
-    return cover_text(text)
 
 
 def _check_bound_length(name: str, text: str) -> None:

@@ -32,6 +32,16 @@ BLOCK_ITEMS = 250
 
 
 @dataclass(frozen=True)
+class _VersionRange:
+    """Versions of an item: the numbers that are listed, oldest first if ``forward``."""
+
+    entity: type[Entity]
+    base: ItemKey
+    bounds: KeyRange = EVERY_KEY
+    forward: bool = False
+
+
+@dataclass(frozen=True)
 class VersionHistory:
     """A tenant's versions. ``now`` is in epoch seconds."""
 
@@ -88,9 +98,8 @@ class VersionHistory:
             identity += (str(query.is_reversed), bounds.low, bounds.high)
         binding = CursorBinding(self.key_resolver.tenant, identity)
         start = binding.read_cursor(cursor)
-        images, end = self._fill_page(
-            ref.entity, base, bounds, start, PageBuffer(limit), forward=query.is_reversed
-        )
+        listed = _VersionRange(ref.entity, base, bounds, query.is_reversed)
+        images, end = self._fill_page(listed, start, PageBuffer(limit))
         if start is None and end is None and not images:
             self._check_range_of_existing(ref, base, query)
         readable = [image for image in images if self.access.may_read(ref.entity, image)]
@@ -108,9 +117,7 @@ class VersionHistory:
         """
         newest: Sequence[Image] = ()
         if query.has_range:
-            newest, _ = self._fill_page(
-                ref.entity, base, EVERY_KEY, None, PageBuffer(1), forward=False
-            )
+            newest, _ = self._fill_page(_VersionRange(ref.entity, base), None, PageBuffer(1))
         if not any(self.access.may_read(ref.entity, image) for image in newest):
             raise build_not_found(ref)
 
@@ -191,18 +198,11 @@ class VersionHistory:
         )
 
     def _fill_page(
-        self,
-        entity: type[Entity],
-        base: ItemKey,
-        bounds: KeyRange,
-        start: CursorPosition | None,
-        buffer: PageBuffer,
-        *,
-        forward: bool,
+        self, listed: _VersionRange, start: CursorPosition | None, buffer: PageBuffer
     ) -> CollectionPage:
-        """The versions behind ``start``, oldest first if ``forward``, until the page is full."""
+        """The versions behind ``start``, in order, until the page is full."""
         last_decided = start
-        all_versions = self._list_versions(entity, base, bounds, start, buffer.limit, forward)
+        all_versions = self._list_versions(listed, start, buffer.limit)
         for examined, image in enumerate(all_versions):
             if buffer.is_full or examined == MAX_ROWS:
                 return buffer.images, last_decided
@@ -212,18 +212,13 @@ class VersionHistory:
         return buffer.images, None
 
     def _list_versions(
-        self,
-        entity: type[Entity],
-        base: ItemKey,
-        bounds: KeyRange,
-        start: CursorPosition | None,
-        limit: int,
-        forward: bool,
+        self, listed: _VersionRange, start: CursorPosition | None, limit: int
     ) -> Iterator[Image]:
         """The versions and marks in a range behind ``start``, in order.
 
         The number of a current item without a version item is the highest.
         """
+        entity, base, bounds, forward = listed.entity, listed.base, listed.bounds, listed.forward
         if not forward and start is None and (unkept := self._find_unkept(entity, base, bounds)):
             yield unkept
         partition = versions.render_history_partition(base, entity.__name__)

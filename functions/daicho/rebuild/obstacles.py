@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from daicho.plan import Ledger
 from daicho.rebuild.recounts import list_recounts, render_aggregate, select_blocking
-from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import DescribesStream
+from daicho.rebuild.table_step import TableDependencies
 from daicho.storage.table import Table
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.shard_items import list_quarantined, read_shards
@@ -30,27 +28,21 @@ def count_set_aside(store: Table, shards: Iterable[str] = ()) -> Counter[str]:
     return Counter(claim.entity for item in items.values() for claim in item.open_claims)
 
 
-def find_obstacles(
-    store: Table,
-    stream: DescribesStream,
-    failures: Bucket,
-    ledger: Ledger,
-    entities: Collection[str],
-) -> list[str]:
+def find_obstacles(on: TableDependencies, entities: Collection[str]) -> list[str]:
     """Why entities are not complete although all of their items were touched; a sentence each.
 
     Raises:
         UnavailableError: a store does not answer.
     """
     found: list[str] = []
-    counts = count_set_aside(store, (shard.id for shard in stream.list_shards()))
+    counts = count_set_aside(on.store, (shard.id for shard in on.stream.list_shards()))
     # A claim without an entity is of a record that could not be read.
     open_count = sum(counts[entity] for entity in {"", *entities})
     if open_count:
         found.append(f"{open_count} records are set aside: daicho redrive applies them")
-    if next(failures.list_names(ON_FAILURE_PREFIX), None) is not None:
+    if next(on.failures.list_names(ON_FAILURE_PREFIX), None) is not None:
         found.append("batches are in the failure bucket: daicho redrive applies them")
-    waiting = select_blocking(list_recounts(store), ledger, entities)
+    waiting = select_blocking(list_recounts(on.store), on.ledger, entities)
     if waiting:
         tallies = waiting[:MAX_NAMED]
         aggregates = sorted(set(map(render_aggregate, waiting)))[:MAX_NAMED]

@@ -178,7 +178,7 @@ class RebuildStep(TableStep[RebuildJob]):
             job.reason = waiting
             self.save()
             return JobStep(done=False)
-        if obstacles := find_obstacles(on.store, on.stream, on.failures, on.ledger, entities):
+        if obstacles := find_obstacles(on, entities):
             return self.block("; ".join(obstacles))
         watcher.forget(run)
         self._kept.begin()

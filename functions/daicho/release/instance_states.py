@@ -22,6 +22,13 @@ from daicho.runtime.frozen_dataclasses import dataclass
 
 DeclarationKind = Literal["search", "listing", "aggregate", "counter", "unique", "migration"]
 
+_KINDS: dict[type[DeclarationPlan], DeclarationKind] = {
+    ListingPlan: "listing",
+    AggregatePlan: "aggregate",
+    CounterPlan: "counter",
+    UniquePlan: "unique",
+}
+
 
 class InstanceState(StrEnum):
     """The state of an instance; the value is how it is printed."""
@@ -155,14 +162,5 @@ def _find_declared_state(
 
 
 def _describe(declaration: DeclarationPlan, state: InstanceState) -> InstanceStatus:
-    kind: DeclarationKind = "search"
-    match declaration:
-        case ListingPlan():
-            kind = "listing"
-        case AggregatePlan():
-            kind = "aggregate"
-        case CounterPlan():
-            kind = "counter"
-        case UniquePlan():
-            kind = "unique"
+    kind = _KINDS.get(type(declaration), "search")
     return InstanceStatus(declaration.name, kind, declaration.since, state)

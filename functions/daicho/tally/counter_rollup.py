@@ -33,12 +33,10 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image, get_integer, measure_image
-from daicho.storage.protocols import (
-    try_put,
-    try_update,
-)
+from daicho.storage.protocols import try_put, try_update
 from daicho.storage.requests import Query
-from daicho.tally import counter_head, counter_items, counter_slots, slots
+from daicho.tally import counter_items, counter_slots
+from daicho.tally.counter_head import CounterHead, read_block, write_block
 from daicho.tally.counter_items import CounterName, CounterReading, CounterSums
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, TallyTurn
 from daicho.tally.limited_table import TallyTable
@@ -76,8 +74,8 @@ def roll_up_counter(
     rollup = CounterRollup(store, name, plan, counter, now, retry_budget, dirty_shards)
     known = max((number + 1 for number in tally.marked_slots), default=1)
     for _ in range(MAX_STARTS):
-        head = store.get(name.head_key, consistent=True)
-        known = max(known, counter_items.read_slot_count(head))
+        head = CounterHead(name, store.get(name.head_key, consistent=True))
+        known = max(known, counter_items.read_slot_count(head.item))
         if known <= counter_items.BLOCK_SLOTS:
             first = min(tally.marked_slots, default=0)
             turn, known = rollup.roll_up_whole(head, first, known)
@@ -101,7 +99,7 @@ class CounterRollup:
     dirty_shards: int
 
     def roll_up_whole(
-        self, head: Image | None, first: int, known: int
+        self, head: CounterHead, first: int, known: int
     ) -> tuple[TallyTurn | None, int]:
         """Read all slots, beginning with ``first``; gives the number of slots too.
 
@@ -112,20 +110,20 @@ class CounterRollup:
         reading = counter_slots.read(self.store, self.name, first, known, most=most)
         if reading.slots > most:
             return None, reading.slots
-        groups = None if _is_marked(head) else map(counter_items.parse_group, reading.dirty)
+        groups = None if head.is_marked else map(counter_items.parse_group, reading.dirty)
         return self._write(head, reading, reading.sums, groups, began), reading.slots
 
     def roll_up_block(
-        self, head: Image | None, slot_count: int, tally: DirtyTally
+        self, head: CounterHead, slot_count: int, tally: DirtyTally
     ) -> TallyTurn | None:
         """Read the next block that is not up to date; after the last one, write the totals."""
-        began, epoch = self.now(), counter_head.get_epoch(head)
-        stored, revision = tally.blocks, slots.read_revision(head)
+        began, epoch = self.now(), head.epoch
+        stored, revision = tally.blocks, head.revision
         if not revision or tally.blocks_revision != revision:
             stored = self._read_blocks()
         tally.blocks_revision = 0
         sums = {
-            number: counter_head.read_block(block)
+            number: read_block(block)
             for number, block in stored.items()
             if epoch is not None and get_integer(block, "epoch") == epoch
         }
@@ -137,9 +135,7 @@ class CounterRollup:
             number = min(pending)
             reading = self._read_block(number, slot_count)
             sums[number] = reading.sums
-            put = counter_head.write_block(
-                self.name, number, stored.get(number), sums[number], epoch
-            )
+            put = write_block(self.name, number, stored.get(number), sums[number], epoch)
             if measure_image(put.item) > MAX_BLOCK_BYTES:
                 return self.roll_up_whole(head, 0, reading.slots)[0]
             if not try_put(self.store, put):
@@ -148,19 +144,14 @@ class CounterRollup:
         if not pending:
             total = CounterSums.add_up(sums.values())
             return self._write(head, reading, total, None, began, epoch)
-        if not self._mark_head(head, reading.slots, epoch, began):
+        # While a block is in no total, the head is marked.
+        mark = head.mark(reading.slots, epoch, dirty_shards=self.dirty_shards, now=began)
+        if not try_update(self.store, mark):
             return None
         self._clear_marks(reading.dirty)
         tally.marked_slots -= set(_list_slots(number, reading.slots))
         tally.blocks, tally.blocks_revision = {**stored, number: put.item}, revision + 1
         return TallyTurn(len(reading.images), is_done=False)
-
-    def _mark_head(self, head: Image | None, slot_count: int, epoch: int, now: dt.datetime) -> bool:
-        """Mark the head while a block is in no total; False if others have changed it."""
-        marked = counter_head.mark_head(
-            self.name, head, slot_count, epoch, dirty_shards=self.dirty_shards, now=now
-        )
-        return try_update(self.store, marked)
 
     def _read_blocks(self) -> dict[int, Image]:
         """The stored blocks, by number."""
@@ -182,7 +173,7 @@ class CounterRollup:
 
     def _write(
         self,
-        head: Image | None,
+        head: CounterHead,
         reading: CounterReading,
         sums: CounterSums,
         groups: Iterable[tuple[str, ...]] | None,
@@ -191,9 +182,7 @@ class CounterRollup:
     ) -> TallyTurn | None:
         """Write head and totals, and take marks away. ``groups`` None: the totals of all groups."""
         first_mark = min((image["GSI2SK"]["S"] for image in reading.dirty), default=None)
-        change = counter_head.write_head(
-            self.name, head, sums, reading.slots, began, first_mark=first_mark, epoch=epoch
-        )
+        change = head.write(sums, reading.slots, began, first_mark=first_mark, epoch=epoch)
         if not try_update(self.store, change):
             return None
         number = get_integer(change.values, ":slots") or 0
@@ -202,8 +191,8 @@ class CounterRollup:
         turn = get_integer(change.values, ":new") or 0
         for by in dict.fromkeys(sums.votes if groups is None else groups):
             self._write_total(by, sums.votes[by], turn)
-        if _is_marked(head):
-            try_update(self.store, counter_head.clear_head_mark(self.name, turn))
+        if head.is_marked:
+            try_update(self.store, head.clear_mark(turn))
         self._clear_marks(reading.dirty)
         return TallyTurn(len(reading.images))
 
@@ -221,10 +210,6 @@ class CounterRollup:
             if self.retry_budget.remaining() <= until:
                 break
             try_update(self.store, counter_items.clear_dirty_mark(slot))
-
-
-def _is_marked(head: Image | None) -> bool:
-    return head is not None and "GSI2PK" in head
 
 
 def _list_blocks(slot_count: int) -> set[int]:

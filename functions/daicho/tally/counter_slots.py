@@ -10,7 +10,8 @@ from daicho.storage.attributes import Image
 from daicho.storage.protocols import QueriesItems, UpdatesItems, try_update
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.tally import counter_head, counter_items
+from daicho.tally import counter_items
+from daicho.tally.counter_head import CounterHead
 
 ATTEMPTS = 3
 """How many slots a vote tries, each another one. A throttled slot has counted nothing."""
@@ -84,7 +85,7 @@ def open_more(
     wanted = min(max(2 * known, counter_items.BLOCK_SLOTS), declared)
     if known < opened or wanted <= known or 2 * refused < known:
         return max(known, opened)
-    change = counter_head.open_slots(name, head, wanted, now)
+    change = CounterHead(name, head).open_slots(wanted, now)
     return wanted if try_update(table, change) else known
 
 

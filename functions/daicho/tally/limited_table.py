@@ -9,12 +9,7 @@ from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import (
-    GetsItems,
-    PutsItems,
-    QueriesItems,
-    UpdatesItems,
-)
+from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems
 from daicho.storage.requests import ItemPage, Query, Write
 
 

@@ -22,12 +22,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put, Query, to_key_image
-from daicho.tenants.deletion_job import (
-    KIND,
-    Archive,
-    DeletionJob,
-    find_deletion,
-)
+from daicho.tenants.deletion_job import KIND, Archive, DeletionJob, find_deletion
 from daicho.tenants.lifecycle import Tenants
 from daicho.tenants.restore_job import RestoreJob
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from daicho.plan import Ledger
 from daicho.testing.oracle.differences import list_entities_with_state
@@ -12,7 +12,7 @@ from daicho.testing.schedules.default_profiles import build_profiles
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedules, get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
-from daicho.testing.schedules.stories import tell_story
+from daicho.testing.schedules.shrinking import tell_story
 from daicho.testing.simulated_entities import simulate_ledger
 
 SCHEDULES = 200
@@ -98,25 +98,19 @@ def check_under_faults(
     return _check(ledger, schedules, first_seed, shrinking_seconds, describe_repetition)
 
 
+@dataclass(frozen=True, repr=False)
 class FaultChecker:
     """The fixture ``daicho_faults``: `check_under_faults` of the project's own declarations.
 
-    ``chosen_schedules`` and ``chosen_first_seed`` are options of the command line, which replace
-    the arguments of a test.
+    ``test``: its id for pytest. ``chosen_schedules`` and ``chosen_first_seed`` are options of the
+    command line, which replace the arguments of a test.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        test: str,
-        *,
-        chosen_schedules: int | None = None,
-        chosen_first_seed: int | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._test = test
-        self._chosen_schedules = chosen_schedules
-        self._chosen_first_seed = chosen_first_seed
+    ledger: Ledger
+    test: str
+    _: KW_ONLY
+    chosen_schedules: int | None = None
+    chosen_first_seed: int | None = None
 
     def check(
         self,
@@ -131,15 +125,15 @@ class FaultChecker:
             ExactnessError, ValueError: see `check_under_faults`.
         """
         __tracebackhide__ = True
-        if self._chosen_schedules is not None:
-            schedules = self._chosen_schedules
-        if self._chosen_first_seed is not None:
-            first_seed = self._chosen_first_seed
+        if self.chosen_schedules is not None:
+            schedules = self.chosen_schedules
+        if self.chosen_first_seed is not None:
+            first_seed = self.chosen_first_seed
 
         def describe_repetition(seed: int) -> str:
-            return f'pytest "{self._test}" --daicho-schedules 1 --daicho-first-seed {seed}'
+            return f'pytest "{self.test}" --daicho-schedules 1 --daicho-first-seed {seed}'
 
-        return _check(self._ledger, schedules, first_seed, shrinking_seconds, describe_repetition)
+        return _check(self.ledger, schedules, first_seed, shrinking_seconds, describe_repetition)
 
 
 def _check(

@@ -39,9 +39,9 @@ def daicho_ledger(request: pytest.FixtureRequest) -> Ledger:
 
     Define a fixture of this name to test other declarations.
     """
-    from daicho.testing.project_ledger import load_project_ledger  # noqa: PLC0415  # see above
+    from daicho.project import Project  # noqa: PLC0415  # see above
 
-    return load_project_ledger(request.path.parent)
+    return Project.find(request.path.parent).check()
 
 
 @pytest.fixture

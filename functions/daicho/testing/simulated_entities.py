@@ -89,8 +89,12 @@ class SimulatedEntities:
         )
 
     def build_image(self, entity: str, values: Mapping[str, Any], generation: int) -> Image:
-        """A base item as the library stores it."""
-        return build_image(self.ledger, entity, values, generation=generation)
+        """A base item as the library stores it: with its key, its type and its generation."""
+        plan = self.ledger.find_plan(entity, generation)
+        stored = {"created_at": CREATED_AT, **values, "type": entity, "gen": generation}
+        content = to_image(stored)
+        key = item_keys.build_base_key(TENANT, plan, content)
+        return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **content}
 
     def find_plan(self, image: Image) -> EntityPlan:
         """The plan of an image's generation."""
@@ -199,18 +203,3 @@ def _list_values(
         "set": (set(), {"r"}, {"r", "s"}),
     }
     return values.get(kind.partition("[")[0], ())
-
-
-def build_image(
-    ledger: Ledger,
-    entity: str,
-    values: Mapping[str, Any],
-    *,
-    generation: int = 1,
-    tenant: str = TENANT,
-) -> Image:
-    """A base item as the library stores it: the values, its key, its type and its generation."""
-    plan = ledger.find_plan(entity, generation)
-    content = to_image({"created_at": CREATED_AT, **values, "type": entity, "gen": generation})
-    key = item_keys.build_base_key(tenant, plan, content)
-    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **content}

@@ -22,8 +22,6 @@ from daicho.testing.aws.table_stream import TableStream
 TABLE, DIRTY_SHARDS = "daicho", 2
 ARCHIVE_BUCKET, FAILURE_BUCKET, OBJECT_BUCKET = "archive", "failures", "objects"
 BUCKETS = (ARCHIVE_BUCKET, FAILURE_BUCKET, OBJECT_BUCKET)
-CONSUMERS = ("project", "archive")
-"""The functions that the table's stream invokes."""
 ENVIRONMENT: Mapping[str, str] = {
     "TABLE_NAME": TABLE,
     "STAGE": "prod",
@@ -103,5 +101,5 @@ def create_mappings(
             now,
             put_failure,
         )
-        for number, name in enumerate(CONSUMERS)
+        for number, name in enumerate(MAPPING_SETTINGS)
     }

@@ -160,9 +160,12 @@ def if_absent() -> ConditionalWrite:
     return write
 
 
-def if_unchanged(image: Image) -> ConditionalWrite:
-    """The condition that the item still has the version, creation and expiry of ``image``."""
-    condition, names, values = require_same(image, ("version", "created_at", "ttl"))
+def if_unchanged(image: Image, *more: str) -> ConditionalWrite:
+    """The condition that the item still has the version, creation and expiry of ``image``.
+
+    ``more``: names of further attributes.
+    """
+    condition, names, values = require_same(image, ("version", "created_at", "ttl", *more))
     return ConditionalWrite("", condition, names, values)
 
 

@@ -22,12 +22,7 @@ from daicho.items import mapper, rules
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
 from daicho.layout.base_item import to_seconds
-from daicho.layout.expiry import (
-    ORIGIN,
-    compute_ttl,
-    find_retention_start,
-    has_older_retention,
-)
+from daicho.layout.expiry import ORIGIN, compute_ttl, find_retention_start, has_older_retention
 from daicho.layout.restorations import RESTORED_MARK
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.expiry import CREATED_AT

@@ -40,11 +40,7 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.field_changes import PlannedWrite
 from daicho.write.planner import ItemPlanner
-from daicho.write.refusals import (
-    CHANGED_MEANWHILE,
-    build_reference_not_found,
-    select_live,
-)
+from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found, select_live
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
 

@@ -50,7 +50,7 @@ class Regression:
     def build_schedule(self) -> Schedule:
         """The schedule, not yet played."""
         choices = ReplayedChoices(self.chosen, self.event_count, self.events_before_fix)
-        return Schedule(BY_NAME[self.profile], choices, noting=True)
+        return Schedule(BY_NAME[self.profile], choices)
 
     def run_with_fault(self) -> list[str]:
         """The differences when its fault is planted in a copy of the code."""

@@ -60,11 +60,10 @@ VOTE_FAULTS = tuple(name for name in OPERATION_FAULTS if name != "repeated reque
 class Likes:
     """Plays one schedule, with the interface of a `Schedule`."""
 
-    def __init__(self, choices: Choices, *, noting: bool = False) -> None:
+    def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.log: list[str] = []
         self.seed = 0
-        self._noting = noting
         self.deployment = SimulatedDeployment(choices, SAMPLE_ENTITIES, retries=300)
         self.fault_counts = self.deployment.fault_counts
         level = choices.pick((0.0, 0.0, 0.0, 0.03, 0.12))
@@ -378,9 +377,8 @@ class Likes:
         return list(self.deployment.dynamodb.items)
 
     def note(self, line: str) -> None:
-        """Write down what happens, if anybody is going to read it."""
-        if self._noting:
-            self.log.append(line)
+        """Write down what happens."""
+        self.log.append(line)
 
 
 def build_schedule(seed: int) -> Likes:

@@ -56,11 +56,10 @@ class Tallies:
 
     entities: ClassVar[SimulatedEntities] = SAMPLE_ENTITIES
 
-    def __init__(self, choices: Choices, *, noting: bool = False) -> None:
+    def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.seed = 0
         self.log: list[str] = []
-        self._noting = noting
         self.deployment = SimulatedDeployment(choices, self.entities, retries=300)
         self.fault_counts = self.deployment.fault_counts
         level = choices.pick((0.0, 0.0, 0.0, 0.02, 0.1))
@@ -272,9 +271,8 @@ class Tallies:
             self._lambda.step_detached(self._lambda.detached[0])
 
     def note(self, line: str) -> None:
-        """Write down what happens, if anybody is going to read it."""
-        if self._noting:
-            self.log.append(line)
+        """Write down what happens."""
+        self.log.append(line)
 
 
 def build_schedule(seed: int) -> Tallies:

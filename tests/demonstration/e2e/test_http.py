@@ -81,22 +81,6 @@ def test_unknown_paths_are_answered_with_a_problem(stack: dict[str, Any]) -> Non
         assert nobody.get("/problems/nothing").headers["content-type"] == PROBLEM
 
 
-def test_head_is_answered_wherever_get_is(stack: dict[str, Any]) -> None:
-    with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
-        made = api.post("/contacts", json={"name": "Head"})
-        path = made.headers["location"]
-        for each in (path, "/contacts?q=head", "/contacts/none", "/nothing"):
-            shown, head = api.get(each), api.head(each)
-            assert (head.status_code, head.content) == (shown.status_code, b"")
-            same = ("content-type", "etag", "location", "allow")
-            assert [head.headers.get(n) for n in same] == [shown.headers.get(n) for n in same]
-        unchanged = api.head(path, headers={"If-None-Match": made.headers["etag"]})
-        assert unchanged.status_code == 304
-        assert nobody.head("/openapi.json").status_code == nobody.head("/docs").status_code == 200
-        assert "HEAD" in api.request("TRACE", path).headers["allow"]
-        assert "HEAD" not in api.get("/contacts/1/categories/2").headers["allow"]
-
-
 def test_ids_are_decoded_once_by_the_gateway(stack: dict[str, Any]) -> None:
     names = ("country", "region", "state", "city")
     place = ("日本", "a#b", "100 $ !", "é ~")

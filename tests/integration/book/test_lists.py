@@ -5,24 +5,8 @@ from __future__ import annotations
 import pytest
 
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
-from tests.support.sample_entities import Note, Shelf, Token, Visit, walk
+from tests.support.sample_entities import Note, Shelf, Token, Visit
 from tests.support.table_books import NOON
-
-
-def test_what_an_index_still_shows_is_verified(shelf: Shelf) -> None:
-    book = shelf.book()
-    for n in range(30):
-        book.create(Note(id=f"n{n:02d}", text=f"alpha {n}", stage="open", priority=n))
-    book = shelf.caught_up()
-    book.change(Note.key("n05"), {"text": "beta"})
-    book.delete(Note.key("n06"))
-    book.change(Note.key("n07"), {"priority": 100})
-    found = walk(book, Note.search("alp"), limit=4)
-    assert {each.id for each in found} == {f"n{n:02d}" for n in range(30) if n not in (5, 6)}
-    staged = [each.id for each in walk(book, Note.staged("open"), limit=4)]
-    assert staged == [f"n{n:02d}" for n in reversed(range(30)) if n not in (6, 7)]
-    book = shelf.caught_up()
-    assert walk(book, Note.staged("open"), limit=4)[0].id == "n07"
 
 
 def test_cursors_are_bound(shelf: Shelf) -> None:

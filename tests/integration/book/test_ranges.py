@@ -95,27 +95,3 @@ def test_a_cursor_belongs_to_a_range_and_a_direction(notes: Shelf) -> None:
                 continue
             with pytest.raises(BadCursor):
                 book.page(other, limit=2, cursor=cursor)
-
-
-def test_items_that_move_or_go_between_pages(notes: Shelf) -> None:
-    book, query = notes.book(), Note.staged("open").between(0, 9).ascending()
-    page = book.page(query, limit=4)
-    assert [note.priority for note in page.items] == [0, 1, 2, 3]
-    book.change(Note.key("n064"), {"priority": 8})
-    book.delete(Note.key("n065"))
-    book.create(Note(id="new", text="x", stage="open", priority=6))
-    book.create(Note(id="old", text="x", stage="open", priority=2))
-    rest = walk_from(notes, query, page.cursor)
-    assert [note.id for note in rest] == ["n066", "n067", "n068", "n069"]
-    notes.caught_up()
-    rest = walk_from(notes, query, page.cursor)
-    assert [note.id for note in rest] == ["n066", "new", "n067", "n064", "n068", "n069"]
-
-
-def walk_from(shelf: Shelf, query: ListQuery[Any], cursor: str | None) -> list[Any]:
-    items: list[Any] = []
-    while cursor is not None:
-        page = shelf.book().page(query, limit=2, cursor=cursor)
-        items += page.items
-        cursor = page.cursor
-    return items

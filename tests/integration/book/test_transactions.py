@@ -200,27 +200,6 @@ def test_a_request_whose_answer_was_lost(shelf: Shelf, interrupted: InterruptedT
     assert len(shelf.everything()) == 2
 
 
-def test_one_request_sent_by_many_at_once(shelf: Shelf) -> None:
-    def create(book: Book) -> StoredAnswer:
-        return StoredAnswer(201, {}, book.create(Note()).id)
-
-    def send(number: int) -> str | None:
-        for _ in range(40):
-            book = shelf.book()
-            try:
-                return book.once(asked(f"key {number % 4}"), partial(create, book)).body
-            except Raced:
-                continue
-        return None
-
-    with ThreadPoolExecutor(8) as pool:
-        ids = list(pool.map(send, range(32)))
-    notes = {item["id"]["S"] for item in shelf.everything() if "type" in item}
-    assert (len(notes), set(ids)) == (4, notes)
-    for key in range(4):
-        assert len(set(ids[key::4])) == 1
-
-
 def test_nothing_is_lost_or_made_between_many(shelf: Shelf) -> None:
     """Amounts move between notes, and every sum that a transaction reads is the same."""
     for number in range(3):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.audit import AuditPartition, AuditRound
-from daicho.archive.verifier import VerifyFinding
+from daicho.archive.verifier import VerifyFinding, VerifyReport
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.rebuild.requests import find_job, request_rebuild
@@ -88,7 +88,7 @@ def test_the_audit_shows_its_findings_and_starts_again(
     partition = AuditPartition("Visit", BEGAN.date())
     finding = VerifyFinding("gap", "entity=Visit/x", "1 to 3")
     audited = AuditRound(BEGAN.date(), BEGAN).begin(partition)
-    stack.table.put(audited.with_verified(partition, 1, [finding]).item)
+    stack.table.put(audited.with_verified(partition, VerifyReport([finding])).item)
     stack.house.now += HOUR
     shown = operator.good("GET", "/ops/audit")
     assert shown["findings"] == [{"kind": "gap", "name": "entity=Visit/x", "detail": "1 to 3"}]

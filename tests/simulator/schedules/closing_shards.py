@@ -67,7 +67,7 @@ class ClosingShards(EventOwner):
         self._fault_counts["shard rolled"] += 1
         self._note(f"{shard} is followed by {recorder.roll(shard)}")
         for _ in range(self._choices.pick((0, 1, 2))):
-            self._note(self._writer.write(self._writer.expire))
+            self._note(self._writer.write())
 
     def let_hours_pass(self) -> None:
         """Everything is delivered and rolled up, and nothing happens for a while."""
@@ -111,7 +111,7 @@ class ClosingShards(EventOwner):
     def redrive_closed(self) -> None:
         """A batch is discarded before its shard closes, and redriven when the slots are folded."""
         self._lambda.drain()
-        self._note(self._writer.write(self._writer.expire))
+        self._note(self._writer.write())
         for consumer, shard in self._lambda.list_ready_shards():
             process = self._lambda.invoke(consumer, shard, 1) if consumer == "project" else None
             # Given up before or after the slot is written.
@@ -143,7 +143,7 @@ class ClosingShards(EventOwner):
         self._fault_counts["shard rolled"] += 1
         self._note(f"{shard} is followed by {self._deployment.recorder.roll(shard)}")
         for _ in range(2):
-            self._note(self._writer.write(self._writer.expire))
+            self._note(self._writer.write())
         self._deliver()
 
     def _let_fold(self, pauses: Sequence[float]) -> None:
@@ -154,7 +154,7 @@ class ClosingShards(EventOwner):
     def _count_and_roll_up(self) -> None:
         """Changes are counted: only tallies that are counted in again are rolled up, and folded."""
         for _ in range(self._choices.pick((1, 3))):
-            self._note(self._writer.write(self._writer.expire))
+            self._note(self._writer.write())
         self._deliver()
         self._lambda.run_to_end("rollup", {})
 

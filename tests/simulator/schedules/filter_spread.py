@@ -70,7 +70,7 @@ class FilterSpread(EventOwner):
 
     def _begin_run(self) -> None:
         """Write an item; then begin another run of heartbeats, of entities of the profile."""
-        self._note(self._writer.write(self._writer.expire))
+        self._note(self._writer.write())
         self._runs += 1
         entities = self._choices.pick(self._heartbeats)
         self._run = HeartbeatRun(f"run{self._runs}", entities)

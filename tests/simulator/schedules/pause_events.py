@@ -49,7 +49,7 @@ class PauseEvents(EventOwner):
             self._parts.expire()
         # Only a tally that is counted in again is rolled up, and folded.
         for _ in range(self._choices.pick((0, 1, 2))):
-            self._note(self._writer.write(self._writer.expire))
+            self._note(self._writer.write())
         self._lambda.drain()
         self._lambda.run_to_end("rollup", {})
         self._lambda.run_to_end("rollup", {})
@@ -105,7 +105,7 @@ class PauseEvents(EventOwner):
             return
         self._writer.known_generation = max(2, self._writer.known_generation)
         for _ in range(self._choices.pick((1, 2))):
-            self._note(self._writer.write(self._writer.expire))
+            self._note(self._writer.write())
         end = self._deployment.clock.now() + dt.timedelta(hours=self._choices.pick(OUTAGES_H))
         self._fault_counts["outage"] += 1
         self._note(f"old code until {end:%d %H:%M}")
@@ -124,7 +124,7 @@ class PauseEvents(EventOwner):
         if self._lambda.is_crowded:
             return
         for _ in range(self._choices.pick((3, 4, 2))):
-            self._note(self._writer.write(self._writer.expire))
+            self._note(self._writer.write())
         self._lambda.drain()
         self._lambda.run_to_end("redrive", REDRIVE_ALL)
         self.pause()

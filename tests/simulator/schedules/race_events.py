@@ -70,7 +70,7 @@ class RaceEvents(EventOwner):
         """
         running = self._lambda
         running.drain()
-        self._note(self._writer.write(self._writer.expire))
+        self._note(self._writer.write())
         for consumer, shard in running.list_ready_shards():
             first = running.invoke(consumer, shard, 1) if consumer == "project" else None
             if first is not None and stop_before_write(running, first, 1, ("update_item",)):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from daicho.testing.choices import Choices
 from daicho.testing.schedules.event_choices import EventPlan
 from daicho.testing.schedules.running import ScheduleBuilder
-from daicho.testing.schedules.shrinking import shrink_schedule
-from daicho.testing.schedules.stories import play_story
+from daicho.testing.schedules.shrinking import play_story, shrink_schedule
 from tests.simulator.schedules.named_choices import NarratingChoices
 
 FIX_LOOP = "Schedule._deploy_fix"

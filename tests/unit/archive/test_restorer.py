@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restored_image import build_restored_image, to_storable
+from daicho.archive.restored_image import to_storable
 from daicho.archive.restorer import Restorer, RestoreReport
-from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnansweredError
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.restorations import RESTORED_MARK
@@ -22,19 +21,15 @@ from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import item_key
-from daicho.stream.changes import compute_record
-from daicho.stream.records import StreamRecord
-from daicho.tally import slots
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,
     Kept,
     build_download,
-    build_expired_batch,
     render_link_name,
     render_seq,
 )
-from tests.support.sample_ledger import LEDGER, build_tally_key
+from tests.support.sample_ledger import LEDGER
 
 LIVES = 3600
 
@@ -169,37 +164,6 @@ def test_binary_values_are_bytes_again() -> None:
     assert to_storable(archived) == {
         "M": {"b": {"B": b"\x00\x01"}, "l": {"L": [{"BS": [b"\x00"]}, {"N": "1.0"}]}}
     }
-
-
-def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
-    (expired,) = build_expired_batch(1).records
-    row = ArchivedRow.from_record(expired, LEDGER)
-    new, _ = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
-
-    def deltas(old: Any, new: Any) -> dict[Any, int]:
-        changed = {**vars(expired), "old": old, "new": new, "expired": False}
-        found = compute_record(StreamRecord(**changed), LEDGER).deltas
-        return {key: amount.items for key, amount in found.items()}
-
-    chart, alive = (
-        build_tally_key("Download", "chart", 1, "2026-11", "1"),
-        build_tally_key("Download", "alive", 1, "1"),
-    )
-    came = deltas(None, new)
-    assert came == {
-        slots.build_slot_key(chart, "s"): 1,
-        slots.build_kept_key(chart, "s"): -1,
-        slots.build_slot_key(alive, "s"): 1,
-    }
-    gone = {key: amount.items for key, amount in compute_record(expired, LEDGER).deltas.items()}
-    assert all(gone[key] == -amount for key, amount in came.items())
-    assert deltas(new, {**new, "version": {"N": "9"}}) == {}
-    assert deltas(new, None) == {
-        slots.build_slot_key(chart, "s"): -1,
-        slots.build_slot_key(alive, "s"): -1,
-    }
-    # Over a live item: that one is gone, and the restored one is no longer an expired one.
-    assert deltas(build_download(1), new) == {slots.build_kept_key(chart, "s"): -1}
 
 
 def test_an_item_with_an_unknown_mark_is_left_alone_and_the_rest_comes_back(kept: Kept) -> None:

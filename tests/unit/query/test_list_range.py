@@ -10,7 +10,7 @@ import pytest
 from daicho.declare.compiler import compile_entity
 from daicho.declare.queries import ListQuery
 from daicho.errors import Invalid
-from daicho.query.list_range import compute_range, compute_window
+from daicho.query.list_range import ListOrder
 from daicho.storage.requests import KeyRange
 from tests.support.shelves_and_events import Event, Shelf
 
@@ -21,7 +21,7 @@ EVENTS = Event.latest("s")
 
 
 def render(query: ListQuery[Any], *fields: str, head: str = "") -> KeyRange:
-    return compute_range(compile_entity(query.entity), query, fields, head)
+    return ListOrder(compile_entity(query.entity), query, fields, head).compute_range()
 
 
 def test_a_day_is_all_of_its_instants() -> None:
@@ -69,7 +69,7 @@ def test_ranges_that_a_list_does_not_have() -> None:
     with pytest.raises(TypeError, match="ordered by row, which is no text"):
         render(ROWS.starting_with("1"), "row")
     with pytest.raises(TypeError, match="not ordered by an instant"):
-        compute_window(compile_entity(Shelf), ROWS.last(dt.timedelta(1)), ("row",), 0)
+        ListOrder(compile_entity(Shelf), ROWS.last(dt.timedelta(1)), ("row",)).compute_window(0)
 
 
 def test_a_prefix_and_a_range_have_what_both_have() -> None:

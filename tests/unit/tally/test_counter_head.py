@@ -12,7 +12,8 @@ from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ItemPage, Query
-from daicho.tally import counter_head, counter_items, counter_rollup, slots
+from daicho.tally import counter_items, counter_rollup
+from daicho.tally.counter_head import CounterHead
 from daicho.tally.fair_queue import DirtyTally, TallyTurn
 from tests.support.fast_counters import NAME, NOW, Table, add, head, roll_up, take_turn, total
 
@@ -85,31 +86,6 @@ def test_a_vote_costs_the_reading_of_its_block(table: Noting) -> None:
     assert (total(table, "a"), total(table, "b")) == (3, 1)
 
 
-def test_a_run_that_ended_before_the_totals_is_made_up_for(table: Noting) -> None:
-    """The index showed a mark that is gone, so a turn was not the last. The counter is marked."""
-    vote(table, 4)
-    tally = DirtyTally(NAME.render_slot_key(4), {4, 121})
-    assert not take_turn(table, tally, lambda: NOW).is_done
-    assert [key for key, item in table.items.items() if "GSI2PK" in item] == [NAME.head_key]
-    assert total(table, "a") == 3
-    table.read.clear()
-    assert [turn.is_done for turn in finish(table)] == [True]
-    assert (table.read, total(table, "a")) == ([], 4)
-
-
-def test_blocks_are_read_again_after_code_that_does_not_know_them(table: Noting) -> None:
-    vote(table, 120)
-    earlier = {**head(table), "rev": {"N": str(slots.read_revision(head(table)) + 1)}}
-    table.items[NAME.head_key] = earlier
-    for key in [key for key, item in table.items.items() if "GSI2PK" in item]:
-        change = counter_items.clear_dirty_mark(table.items[key])
-        apply_update(table, change)
-    vote(table, 3, "b")
-    finish(table)
-    assert table.read == list(range(SLOTS))
-    assert (total(table, "a"), total(table, "b")) == (4, 1)
-
-
 def test_blocks_of_another_size_are_read_again(table: Noting) -> None:
     vote(table, 120)
     with mock.patch.object(counter_items, "BLOCK_SLOTS", 50):
@@ -120,7 +96,7 @@ def test_blocks_of_another_size_are_read_again(table: Noting) -> None:
 
 def test_slots_that_writers_open_leave_the_blocks_as_they_are(table: Noting) -> None:
     """Blocks that are all new are read, and no other."""
-    change = counter_head.open_slots(NAME, head(table), 2 * SLOTS, NOW)
+    change = CounterHead(NAME, head(table)).open_slots(2 * SLOTS, NOW)
     apply_update(table, change)
     add(table, "a", lambda: 0.999, known=2 * SLOTS)
     finish(table)

@@ -39,46 +39,7 @@ from tests.support.fast_counters import (
     head,
     roll_up,
     total,
-    votes,
 )
-
-
-def test_a_vote_between_reading_and_cleaning_keeps_its_mark() -> None:
-    table = Table()
-    add(table, "a", lambda: 0.0)
-
-    def vote(key: ItemKey) -> None:
-        if key == NAME.head_key:
-            table.after = lambda key: None
-            add(table, "a", lambda: 0.0)
-
-    table.after = vote
-    roll_up(table)
-    assert total(table, "a") == 1
-    assert "GSI2PK" in table.items[counter_items.build_slot_key(NAME, 0, ("a",))]
-    roll_up(table, seconds=120)
-    assert total(table, "a") == 2
-    assert roll_up(table) is None
-
-
-@pytest.mark.parametrize("at", ["head", "total"])
-def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
-    """Another does the whole of it, and a vote comes, before this one's next write."""
-    table = Table()
-    add(table, "a", lambda: 0.0)
-
-    def overtake(key: ItemKey) -> None:
-        if (key == NAME.head_key) == (at == "head"):
-            table.before = lambda key: None
-            add(table, "a", lambda: 0.0)
-            roll_up(table, seconds=61)
-
-    table.before = overtake
-    roll_up(table)
-    assert total(table, "a") == 2
-    while roll_up(table, seconds=120):
-        pass
-    assert (total(table, "a"), votes(table)) == (2, {("a",): 2})
 
 
 def test_a_rollup_that_others_always_overtake_gives_up() -> None:

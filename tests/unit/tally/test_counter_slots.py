@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from daicho.errors import ThrottledError, UnansweredError
+from daicho.errors import ThrottledError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_slots
@@ -26,22 +26,6 @@ def test_only_the_first_vote_after_a_rollup_marks_a_slot() -> None:
     assert table.items[counter_items.build_slot_key(NAME, 0, ("a",))]["GSI2SK"] == mark
     roll_up(table)
     assert "GSI2PK" not in table.items[counter_items.build_slot_key(NAME, 0, ("a",))]
-
-
-def test_of_a_lost_answer_nobody_knows_and_nobody_asks_again() -> None:
-    table = Table()
-
-    def lose(_key: ItemKey) -> None:
-        raise UnansweredError("silence")
-
-    table.after = lose
-    with pytest.raises(UnansweredError):
-        add(table, "a", lambda: 0.0)
-    assert votes(table) == {("a",): 1}
-    table.before = lose
-    with pytest.raises(UnansweredError):
-        add(table, "a", lambda: 0.0)
-    assert votes(table) == {("a",): 1}
 
 
 def test_a_throttled_vote_goes_to_another_slot_and_says_so_there() -> None:
@@ -85,23 +69,6 @@ def test_only_a_throttle_that_more_slots_would_help_is_told(reasons: list[str], 
     table.before = lambda key: None
     roll_up(table)
     assert counter_items.read_slot_count(head(table)) == (16 if told else 8)
-
-
-def test_throttled_everywhere_it_is_not_counted() -> None:
-    table = Table()
-    tried: list[int] = []
-
-    def throttle(key: ItemKey) -> None:
-        tried.append(counter_items.parse_slot_number(key.pk))
-        raise ThrottledError("slow down")
-
-    table.before = throttle
-    for known, attempts in ((8, 3), (2, 2), (1, 1)):
-        tried.clear()
-        with pytest.raises(ThrottledError):
-            add(table, "a", random.Random(3).random, known=known)
-        assert len(set(tried)) == len(tried) == attempts
-    assert table.items == {}
 
 
 def test_without_a_head_the_slots_say_how_many_there_are() -> None:

@@ -136,22 +136,3 @@ def test_a_rollup_that_fails_does_not_fail_the_batch(
     assert total_items.build_total_key(CHART) not in table.items
     slot = table.items[slots.build_slot_key(CHART, "a")]
     assert (slot["items"], "GSI2PK" in slot) == ({"N": "2"}, True)
-
-
-def test_two_batches_at_once_both_are_in_the_total() -> None:
-    class Overtaken(MemoryTable):
-        """Between its reading and its writing of the total another shard's batch comes."""
-
-        coming: Batch | None = downloads("b", 5, 6)
-
-        def query_pages(self, query: Any) -> Any:
-            found = list(super().query_pages(query))
-            if (batch := self.coming) is not None:
-                self.coming = None
-                assert project(self, batch) is None
-            return iter(found)
-
-    table = Overtaken()
-    assert project(table, downloads("a", 1)) is None
-    assert total(table, CHART) == 3
-    assert table.items[total_items.build_total_key(CHART)]["rev"] == {"N": "2"}

@@ -1,17 +1,14 @@
-"""The names of tallies; idle slots go into the base, whatever else goes on (rules 11 and 12)."""
+"""Idle slots go into the base (rule 11). What happens meanwhile: tests/delivery/test_tallies.py."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
 from daicho.errors import TransactionFailedError
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ItemPage, Query, Write
+from daicho.storage.requests import Write
 from daicho.tally import dirty_shards, reader, slots, total_items
 from daicho.tally.rollup import Rollup, RollupReport, TotalWriter
 from tests.support.memory_stores import MemoryTable
@@ -22,56 +19,6 @@ LATER = NOW + slots.IDLE_SLOT_AGE
 OLD, NEW = slots.build_slot_key(COUNT, "old"), slots.build_slot_key(COUNT, "new")
 KEPT = slots.build_kept_key(COUNT, "old")
 TOTAL = total_items.build_total_key(COUNT)
-
-
-class Table(MemoryTable):
-    """Calls ``meanwhile`` once, just before or after the operation that ``at`` names."""
-
-    at = ""
-    meanwhile: Callable[[Table], object] | None = None
-
-    def _reach(self, place: str) -> None:
-        if place == self.at and self.meanwhile:
-            meanwhile, self.meanwhile = self.meanwhile, None
-            meanwhile(self)
-
-    def get(self, key: ItemKey, *, consistent: bool = False, **_: Any) -> Image | None:
-        if key != TOTAL:
-            return super().get(key, consistent=consistent)
-        self._reach("before the total is read")
-        found = super().get(key, consistent=consistent)
-        self._reach("after the total is read")
-        return found
-
-    def query_pages(self, query: Query) -> Iterator[ItemPage]:
-        found = list(super().query_pages(query))
-        if query.index is None:
-            self._reach("after the slots are read")
-        return iter(found)
-
-    def put(self, *given: Any, **named: Any) -> None:
-        super().put(*given, **named)
-        self._reach("after the total is written")
-
-    def update(self, *given: Any, **named: Any) -> None:
-        super().update(*given, **named)
-        self._reach("after a mark is cleared")
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        self._reach("before the fold")
-        super().transact(writes)
-        self._reach("after the fold")
-
-
-PLACES = (
-    "before the total is read",
-    "after the total is read",
-    "after the slots are read",
-    "after the total is written",
-    "after a mark is cleared",
-    "before the fold",
-    "after the fold",
-)
 
 
 def rollup(table: MemoryTable, now: dt.datetime = LATER) -> RollupReport:
@@ -138,75 +85,24 @@ def test_what_there_are_many_of_goes_in_several_transactions() -> None:
     assert (table.sizes, rolled_up(table), live(table)) == ((100, 52), 151, 151)
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_count_meanwhile_is_neither_lost_nor_doubled(place: str) -> None:
-    table = Table()
-    idle(table)
-    table.at, table.meanwhile = place, lambda table: count(table, OLD, 100, 9, LATER)
-    rollup(table)
-    assert live(table) == 113
-    rollup(table)
-    assert rolled_up(table) == live(table) == 113
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_another_rollup_meanwhile_does_no_harm(place: str) -> None:
-    table = Table()
-    idle(table)
-
-    def other(table: Table) -> None:
-        rollup(table)
-        count(table, OLD, 100, 9, LATER)
-        rollup(table)
-
-    table.at, table.meanwhile = place, other
-    rollup(table)
-    assert live(table) == 113
-    rollup(table)
-    assert rolled_up(table) == live(table) == 113
-    assert not any("GSI2PK" in item for item in table.items.values())
-
-
 def test_a_fold_continues_over_a_total_that_was_written_meanwhile() -> None:
     """A total that is rolled up at once is written for each batch: a fold must not wait for it."""
-    table = Table()
+
+    class Interrupted(MemoryTable):
+        is_written = False
+
+        def transact(self, writes: Sequence[Write]) -> None:
+            if not self.is_written:
+                self.is_written = True
+                count(self, NEW, 100, 9, LATER)
+                assert TotalWriter(self, LEDGER).write_total(COUNT) is not None
+            super().transact(writes)
+
+    table = Interrupted()
     idle(table)
-
-    def write_total(table: Table) -> None:
-        count(table, NEW, 100, 9, LATER)
-        assert TotalWriter(table, LEDGER).write_total(COUNT) is not None
-
-    table.at, table.meanwhile = "before the fold", write_total
     assert rollup(table).slots_folded == 2
     assert rolled_up(table) == live(table) == 113
     assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_a_rollup_that_dies_is_done_by_the_next(place: str) -> None:
-    class Dying(BaseException):
-        """Ends the process, as far as the rollup can tell."""
-
-    def die(_table: Table) -> None:
-        raise Dying
-
-    table = Table()
-    idle(table)
-    table.at, table.meanwhile = place, die
-    with pytest.raises(Dying):
-        rollup(table)
-    assert live(table) == 13
-    rollup(table)
-    assert rolled_up(table) == live(table) == 13
-
-
-@pytest.mark.parametrize("place", PLACES[:3])
-def test_a_fold_while_it_is_read_live_is_noticed(place: str) -> None:
-    table = Table()
-    idle(table)
-    table.at, table.meanwhile = place, rollup
-    assert live(table) == 13
-    assert table.meanwhile is None
 
 
 def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> None:

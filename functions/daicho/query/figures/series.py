@@ -16,13 +16,7 @@ from daicho.declare.results import Series, SeriesBucket
 from daicho.derive.contributions import Amount, sum_amounts, unpack_buckets
 from daicho.errors import Invalid
 from daicho.plan import AggregatePlan, Part
-from daicho.plan.calendar import (
-    Bucket,
-    Calendar,
-    CalendarEdgeError,
-    CalendarUnit,
-    parse_instant,
-)
+from daicho.plan.calendar import Bucket, Calendar, CalendarEdgeError, CalendarUnit, parse_instant
 from daicho.plan.figures.series import (
     DIVISIBLE_UNITS,
     StoredBucket,

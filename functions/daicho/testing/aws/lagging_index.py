@@ -23,9 +23,8 @@ class LaggingIndex:
     def __init__(self, name: str, projection: tuple[str, ...] | None) -> None:
         self._keys = (f"{name}PK", f"{name}SK")
         self._projection = projection
-        self._shown: dict[ItemKey, Image] = {}
         self._partitions: dict[str, dict[ItemKey, Image]] = {}
-        self._waiting: deque[tuple[ItemKey, Image | None, float]] = deque()
+        self._waiting: deque[tuple[ItemKey, Image | None, Image | None, float]] = deque()
 
     def add_change(
         self, key: ItemKey, old: Image | None, new: Image | None, at: float = 0.0
@@ -33,18 +32,17 @@ class LaggingIndex:
         """Add a change of the table, which becomes visible later. ``at``: its time in seconds."""
         before, after = self._project(old), self._project(new)
         if before != after:
-            self._waiting.append((key, after, at))
+            self._waiting.append((key, before, after, at))
 
     def catch_up(self, behind: int = 0, until: float = -inf) -> None:
         """Show all changes but the last ``behind``, and all those of before ``until``."""
-        while len(self._waiting) > behind or (self._waiting and self._waiting[0][2] <= until):
-            key, item, _ = self._waiting.popleft()
+        while len(self._waiting) > behind or (self._waiting and self._waiting[0][3] <= until):
+            key, before, after, _ = self._waiting.popleft()
             pk = self._keys[0]
-            if (shown := self._shown.pop(key, None)) is not None:
-                del self._partitions[shown[pk]["S"]][key]
-            if item is not None:
-                self._shown[key] = item
-                self._partitions.setdefault(item[pk]["S"], {})[key] = item
+            if before is not None:
+                del self._partitions[before[pk]["S"]][key]
+            if after is not None:
+                self._partitions.setdefault(after[pk]["S"], {})[key] = after
 
     def list_partition(self, pk: str) -> list[Image]:
         """The visible items of a partition, in order."""

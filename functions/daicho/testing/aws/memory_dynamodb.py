@@ -35,10 +35,8 @@ from daicho.testing.aws.dynamodb.read_requests import (
 from daicho.testing.aws.dynamodb.write_requests import (
     CONDITION_FAILED,
     ConditionFailedError,
-    InsertStatement,
     WriteRequest,
     build_statement_error,
-    parse_batch_request,
     parse_statements,
     parse_write,
 )
@@ -50,7 +48,6 @@ Answer = dict[str, Any]
 
 MAX_LAG = 6
 """The most recent changes that a read without consistency may not see yet."""
-TOKEN_LIFETIME = dt.timedelta(minutes=10)
 MAX_BATCH_KEYS = 100
 MAX_BATCH_WRITES = 25
 MAX_ACTIONS = 100
@@ -81,7 +78,6 @@ class MemoryDynamoDB:
         self.max_lag_s = inf
         self._partitions: dict[str, dict[ItemKey, Image]] = {}
         self._recent_changes: deque[tuple[ItemKey, Image | None, float]] = deque(maxlen=MAX_LAG)
-        self._tokens: dict[str, tuple[dt.datetime, Any]] = {}
         self.indexes = {
             name: LaggingIndex(name, projection) for name, projection in PROJECTIONS.items()
         }
@@ -179,25 +175,13 @@ class MemoryDynamoDB:
     def batch_execute_statement(self, **request: Any) -> Answer:
         """Insert many items, each separately, in the order of the statements."""
         with _translate_errors("BatchExecuteStatement"):
-            statements = parse_statements(request)
-        return {"Responses": [self._insert(statement) for statement in statements]}
+            items = parse_statements(request)
+        return {"Responses": [self._insert(item) for item in items]}
 
     def transact_write_items(self, **request: Any) -> Answer:
-        """All or nothing; the same token within ten minutes does nothing again."""
-        actions, token = request["TransactItems"], request.get("ClientRequestToken")
+        """All or nothing. That a repeated request does nothing again is not simulated here."""
         with _translate_errors("TransactWriteItems"):
-            writes = _parse_actions(actions)
-            if token is not None and token in self._tokens:
-                began, before = self._tokens[token]
-                if self._now() - began < TOKEN_LIFETIME:
-                    if before != actions:
-                        raise build_error(
-                            "IdempotentParameterMismatchException", "TransactWriteItems", ""
-                        )
-                    return {}
-            self._transact(writes)
-        if token is not None:
-            self._tokens[token] = (self._now(), actions)
+            self._transact(_parse_actions(request["TransactItems"]))
         return {}
 
     def query(self, **request: Any) -> Answer:
@@ -232,19 +216,22 @@ class MemoryDynamoDB:
     def _write(self, operation: str, request: Request) -> Answer:
         with _translate_errors(operation):
             write = parse_write(operation, request)
-            write.check_schema()
             key = write.read_key()
             old = self.find(key)
             new = write.apply(old)
         self.commit(key, new)
         return write.build_return_values(old, new)
 
-    def _insert(self, statement: InsertStatement) -> Answer:
-        if statement.error:
-            return build_statement_error("ValidationError", statement.error)
-        if self.find(statement.key) is not None:
+    def _insert(self, item: Image) -> Answer:
+        try:
+            write = parse_write("Insert", {"Item": item})
+            key = write.read_key()
+            new = write.apply(None)
+        except InvalidRequestError as error:
+            return build_statement_error("ValidationError", str(error))
+        if self.find(key) is not None:
             return build_statement_error("DuplicateItem", "Duplicate primary key exists in table")
-        self.commit(statement.key, statement.item)
+        self.commit(key, new)
         return {}
 
     def _transact(self, writes: Sequence[WriteRequest]) -> None:
@@ -253,7 +240,6 @@ class MemoryDynamoDB:
         for write in writes:
             try:
                 key = write.read_key()
-                write.check_schema()
                 changes[key] = write.apply(self.find(key))
             except ConditionFailedError as failed:
                 reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
@@ -326,7 +312,8 @@ def _parse_actions(actions: Sequence[Request]) -> list[WriteRequest]:
 
 
 def _parse_batch(requests: Sequence[Request]) -> list[tuple[ItemKey, Image | None]]:
-    changes = [parse_batch_request(request) for request in requests]
+    writes = [parse_write(*action) for request in requests for action in request.items()]
+    changes = [(write.read_key(), write.apply(None)) for write in writes]
     if len({key for key, _ in changes}) != len(changes):
         raise InvalidRequestError("two requests for one item")
     if not 1 <= len(changes) <= MAX_BATCH_WRITES:

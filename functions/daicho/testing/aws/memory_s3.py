@@ -6,10 +6,8 @@ import datetime as dt
 import hashlib
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-
-from botocore.exceptions import ClientError
 
 from daicho.testing.aws.client_errors import build_error
 
@@ -23,7 +21,7 @@ class ObjectVersion:
     body: bytes
     metadata: Mapping[str, str]
     at: dt.datetime
-    version: str = ""
+    version: str
 
     @property
     def etag(self) -> str:
@@ -47,15 +45,15 @@ class MemoryS3:
     def put_object(self, **request: Any) -> Answer:
         """Create or overwrite; with ``IfNoneMatch`` only create."""
         key, body = request["Key"], request["Body"]
-        if request.get("IfNoneMatch") == "*" and key in self.stored:
-            raise build_precondition_error("PutObject")
         content = body if isinstance(body, bytes) else body.read()
-        wanted = request.get("IfMatch")
-        if wanted is not None and key not in self.stored:
+        current, wanted = self.stored.get(key), request.get("IfMatch")
+        if wanted is not None and current is None:
             raise build_error("NoSuchKey", "PutObject", "no such key", status=404)
-        if wanted is not None and self.stored[key].etag != wanted:
-            raise build_precondition_error("PutObject")
-        self._put(key, ObjectVersion(content, dict(request.get("Metadata", {})), self._now()))
+        must_be_absent = request.get("IfNoneMatch") == "*"
+        if current is not None and (must_be_absent or wanted not in (None, current.etag)):
+            message = "At least one of the pre-conditions you specified did not hold"
+            raise build_error("PreconditionFailed", "PutObject", message, status=412)
+        self._put(key, content, dict(request.get("Metadata", {})))
         return {"ETag": self.stored[key].etag}
 
     def head_object(self, **request: Any) -> Answer:
@@ -78,25 +76,21 @@ class MemoryS3:
 
     def list_objects_v2(self, **request: Any) -> Answer:
         """A page of names, in order."""
-        begin = request.get("ContinuationToken") or request.get("StartAfter") or ""
+        begin = request.get("StartAfter", "")
         limit = request.get("MaxKeys", 1000)
         names = sorted(
             key for key in self.stored if key.startswith(request.get("Prefix", "")) and key > begin
         )
         page = [{"Key": key, **_describe_in_list(self.stored[key])} for key in names[:limit]]
         answer: Answer = {"KeyCount": len(page), "IsTruncated": len(names) > limit}
-        answer |= {"Contents": page} if page else {}
-        return answer | ({"NextContinuationToken": names[limit - 1]} if len(names) > limit else {})
+        return answer | ({"Contents": page} if page else {})
 
     def copy_object(self, **request: Any) -> Answer:
         """Copy, with the metadata."""
-        source = request["CopySource"]
-        name = source["Key"] if isinstance(source, Mapping) else source.split("/", 1)[1]
-        if name not in self.stored:
+        source = self.stored.get(request["CopySource"]["Key"])
+        if source is None:
             raise build_error("NoSuchKey", "CopyObject", "no such key", status=404)
-        if request.get("IfNoneMatch") == "*" and request["Key"] in self.stored:
-            raise build_precondition_error("CopyObject")
-        self._put(request["Key"], self.stored[name])
+        self._put(request["Key"], source.body, source.metadata)
         return {"CopyObjectResult": {}}
 
     def delete_object(self, **request: Any) -> Answer:
@@ -132,17 +126,11 @@ class MemoryS3:
             ]
         return {"Versions": listed, "IsTruncated": False}
 
-    def _put(self, key: str, stored: ObjectVersion) -> None:
+    def _put(self, key: str, body: bytes, metadata: Mapping[str, str]) -> None:
         if key in self.stored:
             self.older.setdefault(key, []).append(self.stored[key])
         self._versions += 1
-        self.stored[key] = replace(stored, at=self._now(), version=str(self._versions))
-
-
-def build_precondition_error(operation: str) -> ClientError:
-    """An object of that name exists."""
-    message = "At least one of the pre-conditions you specified did not hold"
-    return build_error("PreconditionFailed", operation, message, status=412)
+        self.stored[key] = ObjectVersion(body, metadata, self._now(), str(self._versions))
 
 
 def _describe(version: ObjectVersion) -> Answer:

@@ -81,8 +81,6 @@ class ShardReader:
         self._now = now
         self._gathering_since = self.get_time()
         self._match_results: list[bool] = []
-        self._has_new_work = False
-        self._checked_state: tuple[object, ...] = ()
 
     def get_time(self) -> float:
         """The time in epoch seconds, as in records."""
@@ -124,16 +122,7 @@ class ShardReader:
         """Whether there is something to send now."""
         if self.batches or (self.window is not None and self.window.too_large):
             return True
-        if self._checked_state != self._get_state():
-            self._has_new_work = bool(self._build_batch(None)) or self.is_window_over()
-            self._checked_state = self._get_state()
-        return self._has_new_work
-
-    def _get_state(self) -> tuple[object, ...]:
-        """What decides whether there is something to send, except batches that are not settled."""
-        start = self.window.start if self.window is not None else None
-        shard, since = self.shard, self._gathering_since
-        return self._now(), since, self.position, len(shard.records), shard.closed, start
+        return self._build_batch(None) is not None or self.is_window_over()
 
     def gather_batch(self, max_records: int | None) -> bool:
         """Make the next batch, if it is time; its first record may open a window."""
@@ -141,8 +130,7 @@ class ShardReader:
         if batch is None:
             return False
         if self._settings.tumbling_window and self.window is None:
-            at = _get_creation_time(self.shard.records[batch.positions[0]])
-            self.window = TumblingWindow(at - at % self._settings.tumbling_window)
+            self.window = TumblingWindow(self._find_window_start())
         self.batches.append(batch)
         return True
 
@@ -162,7 +150,9 @@ class ShardReader:
             return None
         size = min(self._settings.batch_size, max_records or self._settings.batch_size)
         batch = PendingBatch(self.position, [])
-        room, end, is_full = MAX_PAYLOAD_BYTES, self._window_end(), self.shard.closed
+        length = self._settings.tumbling_window
+        end = self._find_window_start() + length if length else inf
+        room, is_full = MAX_PAYLOAD_BYTES, self.shard.closed
         for index in range(self.position, len(self.shard.records)):
             record = self.shard.records[index]
             if self._matches(index):
@@ -170,7 +160,6 @@ class ShardReader:
                 if len(batch.positions) == size or room <= 0 or _get_creation_time(record) >= end:
                     is_full = True
                     break
-                end = min(end, self._window_end(record))
                 batch.positions.append(index)
             batch.end = index + 1
         is_full = is_full or len(batch.positions) == size
@@ -178,14 +167,12 @@ class ShardReader:
         is_time = is_full or waited >= self._settings.batching_window
         return batch if batch.positions and is_time else None
 
-    def _window_end(self, first: Record | None = None) -> float:
-        """Where the open window ends, or the one that this record would open."""
-        length = self._settings.tumbling_window
-        if length and self.window is not None:
-            return self.window.start + length
-        if length and first is not None:
-            return _get_creation_time(first) - _get_creation_time(first) % length + length
-        return float("inf")
+    def _find_window_start(self) -> float:
+        """Where the open window begins, or the one that the next record opens."""
+        if self.window is not None:
+            return self.window.start
+        at = _get_creation_time(self.shard.records[self.position])
+        return at - at % self._settings.tumbling_window
 
     def _skip_filtered(self) -> None:
         """Settle the records that the filters leave out. Records that were trimmed are lost."""

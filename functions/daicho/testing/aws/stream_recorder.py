@@ -20,7 +20,7 @@ class StreamRecorder:
     """Appends records to a stream. The shards divide the hash range of partition keys.
 
     ``sequence_number``: the last one that was used. ``next_step``: the distance to the next one.
-    ``now``: the time, in UTC. ``observe`` is called with the key and both images of each change.
+    ``now``: the time, in UTC. ``observers`` are called with the key and both images of each change.
     """
 
     def __init__(
@@ -29,10 +29,9 @@ class StreamRecorder:
         now: Callable[[], dt.datetime],
         sequence_number: int,
         next_step: Callable[[], int],
-        observe: Callable[[ItemKey, Image | None, Image | None], None] | None = None,
     ) -> None:
         self.stream = stream
-        self._observe = observe
+        self.observers: list[Callable[[ItemKey, Image | None, Image | None], None]] = []
         self._now = now
         self._sequence_number = sequence_number
         self._next_step = next_step
@@ -69,8 +68,8 @@ class StreamRecorder:
         }
         record |= {"userIdentity": dict(identity)} if identity else {}
         self._find_shard(key).records.append(record)
-        if self._observe is not None:
-            self._observe(key, old, new)
+        for observe in self.observers:
+            observe(key, old, new)
 
     def begin_stream(self, label: str, sequence_number: int) -> None:
         """Begin another stream, as DynamoDB does when a stream is disabled and enabled.

@@ -18,7 +18,7 @@ Method = Callable[..., Answer]
 class _FaultyClient:
     """A client whose methods are operations of a process, each of a kind.
 
-    ``kinds``: by the methods of botocore's client that are about one item or object.
+    ``kinds``: by the methods of botocore's client that are carried out as a whole.
     """
 
     kinds: ClassVar[Mapping[str, OperationKind]]
@@ -39,7 +39,7 @@ class _FaultyClient:
         return perform
 
     def _get_key(self, request: Answer) -> str:
-        """The partition key of the item, or the name of the object."""
+        """The partition key of an item, or the name of an object."""
         key: str = request.get("Key", "")
         return key
 
@@ -50,10 +50,12 @@ class FaultyDynamoDB(_FaultyClient):
     kinds: ClassVar = {
         "get_item": OperationKind.READ,
         **dict.fromkeys(("put_item", "update_item", "delete_item"), OperationKind.WRITE),
+        "transact_write_items": OperationKind.TRANSACTION,
     }
 
     def _get_key(self, request: Answer) -> str:
-        key: str = (request["Item"] if "Item" in request else request["Key"])["PK"]["S"]
+        item = request.get("Item", request.get("Key"))
+        key: str = item["PK"]["S"] if item is not None else ""  # a transaction has many
         return key
 
     def query(self, **request: Any) -> Answer:
@@ -63,14 +65,6 @@ class FaultyDynamoDB(_FaultyClient):
     def scan(self, **request: Any) -> Answer:
         """Scan."""
         return self._perform_page("scan", request)
-
-    def transact_write_items(self, **request: Any) -> Answer:
-        """TransactWriteItems."""
-        # botocore gives each call a token, which the SDK's repetition of the call has too.
-        request.setdefault("ClientRequestToken", self._process.new_token())
-        call = self._store.transact_write_items
-        name = "transact_write_items"
-        return self._process.perform(OperationKind.TRANSACTION, name, "", lambda: call(**request))
 
     def batch_get_item(self, **request: Any) -> Answer:
         """BatchGetItem."""
@@ -83,7 +77,7 @@ class FaultyDynamoDB(_FaultyClient):
     def batch_execute_statement(self, **request: Any) -> Answer:
         """BatchExecuteStatement. Each statement may be throttled while others are carried out."""
         statements: list[Any] = request["Statements"]
-        keys = [statement.key.pk for statement in parse_statements(request)]
+        keys = [item["PK"]["S"] for item in parse_statements(request)]
 
         def perform_all() -> Answer:
             return self._execute(statements, [not self._process.is_throttled(key) for key in keys])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -39,27 +40,19 @@ class SimulatedThreadPool:
 def _run_in_threads(
     process: SimulatedProcess, tasks: Sequence[Callable[[], Any]], threads: int
 ) -> Iterator[Any]:
-    waiting = deque(enumerate(tasks))
-    results: dict[int, Any] = {}
-    errors: dict[int, Exception] = {}
+    futures: list[Future[Any]] = [Future() for _ in tasks]
+    waiting = deque(zip(futures, tasks, strict=True))
 
     def run_tasks() -> None:
         while waiting:
-            position, task = waiting.popleft()
+            future, task = waiting.popleft()
             try:
-                results[position] = task()
+                future.set_result(task())
             except Exception as error:
-                errors[position] = error
+                future.set_exception(error)
 
     process.run_threads([run_tasks] * min(threads, len(tasks)))
-
-    def list_results() -> Iterator[Any]:
-        for position in range(len(tasks)):
-            if position in errors:
-                raise errors[position]
-            yield results[position]
-
-    return list_results()
+    return (future.result() for future in futures)
 
 
 @contextmanager

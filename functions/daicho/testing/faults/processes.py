@@ -12,7 +12,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
 from unittest import mock
 
@@ -31,9 +31,6 @@ from daicho.testing.faults.fault_injector import (
 )
 
 T = TypeVar("T")
-_TOKENS = count()
-"""No two transactions have one token, also not those of a process that took the place of another
-one in memory."""
 MAX_STEPS = 5_000
 """Steps of one process; one that takes more never ends."""
 
@@ -46,6 +43,7 @@ class ProcessKilled(BaseException):
     """The process has ended, with no chance to clean up."""
 
 
+@dataclass(eq=False, repr=False)
 class SimulatedProcess:
     """One invocation of a function, or one request to the API.
 
@@ -53,35 +51,26 @@ class SimulatedProcess:
     operation takes one of them. ``began``: when it began. ``fault_counts`` counts what it meets.
     """
 
-    def __init__(
-        self,
-        name: str,
-        work: Callable[[SimulatedProcess], Any],
-        *,
-        code_version: int,
-        seconds: float,
-        choices: Choices,
-        faults: FaultInjector,
-        fault_counts: Counter[str],
-        began: dt.datetime = START,
-    ) -> None:
-        self.name = name
-        self.code_version = code_version
-        self.seconds = seconds
-        self.began = began
-        self.choices = choices
-        self.finished = False
-        self.failure: BaseException | None = None
-        self.outcome: Any = None
-        self.operations_until_death: int | None = None
-        """Operations after which a record that kills the process does so."""
-        self.next_operation: OperationKind | None = None
-        """The operation before which it stops; None if it has not begun."""
-        self.next_call = ""
-        """The name of its method of the client."""
-        self.work = work
-        self.fault_counts = fault_counts
-        self._faults = faults
+    name: str
+    work: Callable[[SimulatedProcess], Any]
+    _: KW_ONLY
+    code_version: int
+    seconds: float
+    choices: Choices
+    faults: FaultInjector
+    fault_counts: Counter[str]
+    began: dt.datetime = START
+    finished: bool = field(default=False, init=False)
+    failure: BaseException | None = field(default=None, init=False)
+    outcome: Any = field(default=None, init=False)
+    operations_until_death: int | None = field(default=None, init=False)
+    """Operations after which a record that kills the process does so."""
+    next_operation: OperationKind | None = field(default=None, init=False)
+    """The operation before which it stops; None if it has not begun."""
+    next_call: str = field(default="", init=False)
+    """The name of its method of the client."""
+
+    def __post_init__(self) -> None:
         self._steps = 0
         self._hub = getcurrent()
         self._is_dead = False
@@ -114,7 +103,7 @@ class SimulatedProcess:
 
     def stop_faults(self) -> None:
         """No further operation meets a fault."""
-        self._faults = FaultInjector()
+        self.faults = FaultInjector()
 
     # --- Called by the code that runs in the process -----------------------------------------
 
@@ -132,10 +121,6 @@ class SimulatedProcess:
         if operations == 0:
             raise ProcessKilled
         self.operations_until_death = operations
-
-    def new_token(self) -> str:
-        """The token that the SDK adds to a transaction without one."""
-        return str(next(_TOKENS))
 
     def run_threads(self, bodies: Sequence[Callable[[], None]]) -> None:
         """Run functions in threads of the process, and return when all of them have ended.
@@ -159,7 +144,7 @@ class SimulatedProcess:
         """Perform one operation, with the fault that is drawn for it. ``key``: partition key."""
         self.next_operation, self.next_call = kind, operation
         self._yield_turn()
-        self._faults.land_late_requests(self.choices)
+        self.faults.land_late_requests(self.choices)
         self.seconds -= 1
         if self.operations_until_death is not None:
             if self.operations_until_death == 0:
@@ -167,9 +152,9 @@ class SimulatedProcess:
             self.operations_until_death -= 1
         # A throttled key throttles statements of a batch, not the batch (`is_throttled`).
         throttled_key = "" if kind is OperationKind.STATEMENTS else key
-        if kind in TABLE_OPERATIONS and self._faults.throttle(throttled_key):
+        if kind in TABLE_OPERATIONS and self.faults.throttle(throttled_key):
             raise build_throttling_error(operation)
-        fault = self._faults.draw_fault(kind, self.choices)
+        fault = self.faults.draw_fault(kind, self.choices)
         if not fault:
             return carry_out()
         self.fault_counts[fault] += 1
@@ -179,7 +164,7 @@ class SimulatedProcess:
 
     def is_throttled(self, key: str) -> bool:
         """Whether a statement of a batch is throttled. ``key``: partition key."""
-        if not self._faults.throttle_key(key):
+        if not self.faults.throttle_key(key):
             return False
         self.fault_counts["throttled statement"] += 1
         return True
@@ -194,10 +179,10 @@ class SimulatedProcess:
     ) -> T:
         match fault:
             case "throttled table":
-                self._faults.throttled_requests = self.choices.pick((0, 3, 40))
+                self.faults.throttled_requests = self.choices.pick((0, 3, 40))
                 raise build_throttling_error(operation)
             case "throttled key":
-                self._faults.throttled_keys[key] = self.choices.pick((0, 3, 40))
+                self.faults.throttled_keys[key] = self.choices.pick((0, 3, 40))
                 raise build_throttling_error(operation)
             case "server error":
                 code = "SlowDown" if kind in OBJECT_OPERATIONS else "InternalServerError"
@@ -207,7 +192,7 @@ class SimulatedProcess:
             case "conflict":
                 raise build_conflict_error(kind, operation)
             case "late landing":
-                self._faults.late_requests.append(carry_out)
+                self.faults.late_requests.append(carry_out)
                 raise ReadTimeoutError(endpoint_url="")
             case "slow":
                 self.seconds -= self.choices.pick((20, 100, 400))
@@ -229,6 +214,7 @@ class SimulatedProcess:
         if fault != "repeated request":
             raise AssertionError(f"unknown fault: {fault}")
         self._yield_turn()
+        # botocore gives each transaction a token, by which DynamoDB finds that it is a repetition.
         is_idempotent = kind is OperationKind.TRANSACTION
         return answer if answer is not None and is_idempotent else carry_out()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import cycle
 from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
-from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.stream_shards import StreamDescriber
@@ -47,9 +47,8 @@ DAYS_H = 73
 STREAM_RETENTION_S = 23.9 * HOUR_S
 """How long the stream keeps a record, less the time that its delivery may take."""
 Runner = Callable[[Mapping[str, Any], SimulatedProcess], Any]
-Observer = Callable[[ItemKey, Image | None, Image | None], None]
 _LAG_SCALE = build_scale((10, 1, 1, 1, 1))
-_SEQUENCE_STEPS = (1, 1, 2, 7)
+_SEQUENCE_STEPS = (1, 2, 7, 1)
 
 
 class SimulatedDeployment:
@@ -60,7 +59,7 @@ class SimulatedDeployment:
     ``dirty_shards``: the setting `DIRTY_SHARDS` of the old code, and of the new and fixed code.
     ``failure_objects`` are the bodies of all objects that Lambda has put into the on-failure
     destination. ``choices``: every decision. ``fault_counts``: how often each fault occurred.
-    ``observers`` are called with the key and both images of each change of an item.
+    ``observers``: see `StreamRecorder`.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class SimulatedDeployment:
         self._parallelism, self._dirty_shards = parallelism, dirty_shards
         self.choices = choices
         self.fault_counts: Counter[str] = Counter()
-        self._has_lag, self._record_count = True, 0
+        self._has_lag = True
         self.runners: dict[str, Runner] = {}
         """What runs an invocation of a function, by its name; others run in a new environment."""
         self.additional_settings: list[Callable[[int], Mapping[str, str]]] = []
@@ -89,8 +88,8 @@ class SimulatedDeployment:
         """The instances that a ledger of deployed consumers disables: entity, name and since."""
         self.filled: dict[tuple[str, str, int], frozenset[str]] = {}
         """The archived rows that each instance includes since a rebuild: added by it if need be."""
-        self.observers: list[Observer] = []
         self.recorder = self._create_recorder(shards)
+        self.observers = self.recorder.observers
         self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
         self.failure_objects: list[bytes] = []
@@ -106,9 +105,8 @@ class SimulatedDeployment:
     def _create_recorder(self, shards: int) -> StreamRecorder:
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
         first_number = self.choices.pick((94, 90, 97, 991, 85))
-        recorder = StreamRecorder(
-            self.stream, self.clock.now, first_number, self._next_sequence_step, self._observe
-        )
+        next_step = cycle(_SEQUENCE_STEPS).__next__
+        recorder = StreamRecorder(self.stream, self.clock.now, first_number, next_step)
         if shards == 2:
             recorder.split(*recorder.open_shards)
         return recorder
@@ -201,7 +199,8 @@ class SimulatedDeployment:
         ]
         if not waiting:
             return DAYS_H * HOUR_S
-        return MAX_WAIT_S - (self.clock.now().timestamp() - min(waiting))
+        oldest: float = min(waiting)
+        return MAX_WAIT_S - (self.clock.now().timestamp() - oldest)
 
     def has_waiting_change(self, key: ItemKey) -> bool:
         """Whether the projector has not handled a change of an item yet."""
@@ -217,16 +216,8 @@ class SimulatedDeployment:
         """From now on, indexes and reads show every change."""
         self._has_lag = False
 
-    def _observe(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
-        for observe in self.observers:
-            observe(key, old, new)
-
     def _get_dirty_shards(self, code_version: int) -> int:
         return self._dirty_shards[code_version != OLD_CODE]
-
-    def _next_sequence_step(self) -> int:
-        self._record_count += 1
-        return _SEQUENCE_STEPS[self._record_count % len(_SEQUENCE_STEPS)]
 
     def _draw_lag(self) -> int:
         lag = self.choices.draw_weighted(_LAG_SCALE) if self._has_lag else 0

@@ -11,7 +11,6 @@ from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.stack_settings import CONSUMERS
 
 MAX_DETACHED = 4
 STEPS_OF_A_TURN = (1, 1, 2, 6)
@@ -141,8 +140,10 @@ class SimulatedLambda:
 
     def list_ready_shards(self) -> list[tuple[str, str]]:
         """The shards that can be polled, each with its consumer."""
-        mappings = self.deployment.mappings
-        return [(name, shard) for name in CONSUMERS for shard in mappings[name].list_ready_shards()]
+        mappings = self.deployment.mappings.items()
+        return [
+            (name, shard) for name, mapping in mappings for shard in mapping.list_ready_shards()
+        ]
 
     def invoke(
         self, consumer: str, shard: str, max_records: int | None = None

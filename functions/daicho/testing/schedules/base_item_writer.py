@@ -33,7 +33,8 @@ CREATION_INTERVAL_S = 1e-6
 class BaseItemWriter:
     """Base items that are written at random, over few keys and few values, so that they meet.
 
-    There are at most ``max_items`` of an entity; of one alone, everything happens to it.
+    ``names``: the entities that are written. There are at most ``max_items`` of each; of one alone,
+    everything happens to it.
     ``mark_kinds``: the kinds of poison and killers that some images are marked with.
     ``known_generation``: the newest generation that writers know at this time.
     ``list_generations`` returns the generations of which a writer may write an entity.
@@ -69,8 +70,8 @@ class BaseItemWriter:
         """The base items."""
         return {key: item for key, item in self._dynamodb.items if is_base_item(item)}
 
-    def write(self, expire: Callable[[ItemKey], None]) -> str:
-        """Change one item; returns a description. ``expire`` simulates DynamoDB's TTL process."""
+    def write(self) -> str:
+        """Change one item; returns a description."""
         action = self._choices.pick(self._actions)
         items = self.items
         if action == "put" or not items:
@@ -90,7 +91,7 @@ class BaseItemWriter:
             left = int(old["ttl"]["N"]) - self._clock.now().timestamp()
             if left < self._deployment.compute_max_wait():
                 self._clock.advance(max(left, 0) + 1)
-                expire(key)
+                self.expire(key)
                 return f"expire {describe_image(old)}"
         self._dynamodb.commit(key, None)
         return f"delete {describe_image(old)}"
@@ -103,11 +104,11 @@ class BaseItemWriter:
 
     def expire(self, key: ItemKey) -> None:
         """DynamoDB's TTL process removes an item that has expired."""
+        if is_base_item(self._dynamodb.find(key) or {}):
+            fault_counts = self._deployment.fault_counts
+            fault_counts["TTL removal"] += 1
+            fault_counts["TTL race"] += self._deployment.has_waiting_change(key)
         self._dynamodb.expire(key)
-
-    def has_base_item(self, key: ItemKey) -> bool:
-        """Whether a base item with this key exists."""
-        return is_base_item(self._dynamodb.find(key) or {})
 
     def draw_image(self, entity: str = "") -> Image:
         """An image to write, of any of the entities if none is named.

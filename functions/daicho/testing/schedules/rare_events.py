@@ -12,7 +12,6 @@ from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.storage.item_key import get_key
 from daicho.tally import reader
-from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
@@ -77,14 +76,13 @@ class RareEvents(EventOwner):
 
     def _build_restorer(self, process: SimulatedProcess) -> Restorer:
         dependencies = self._deployment.build_dependencies(process)
-        with simulate_threads():
-            return Restorer(
-                dependencies.table(TABLE),
-                ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
-                self._deployment.entities.ledgers[process.code_version],
-                threads=dependencies.parallelism,
-                now=dependencies.now,
-            )
+        return Restorer(
+            dependencies.table(TABLE),
+            ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
+            self._deployment.entities.ledgers[process.code_version],
+            threads=dependencies.parallelism,
+            now=dependencies.now,
+        )
 
     def split(self) -> None:
         """A shard of the stream closes; one or two others follow."""

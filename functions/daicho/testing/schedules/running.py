@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -21,11 +21,8 @@ class Playable(Protocol):
         """Play it; returns the differences, in a line each."""
 
 
-class ScheduleBuilder(Protocol):
-    """Makes a schedule of one class with given choices."""
-
-    def __call__(self, choices: Choices, *, noting: bool = False) -> Playable:
-        """A schedule, not yet played. ``noting``: it records what happens in ``log``."""
+ScheduleBuilder = Callable[[Choices], Playable]
+"""Makes a schedule of one class, not yet played, with given choices."""
 
 
 def build_schedule(profile: Profile, seed: int) -> Schedule:

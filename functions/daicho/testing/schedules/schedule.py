@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from daicho.handlers.wiring.invocation import make_retry_budget
-from daicho.storage.item_key import ItemKey
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.code_versions import (
     NEW_CODE,
@@ -16,6 +15,7 @@ from daicho.testing.faults.code_versions import (
 )
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.lowered_limits import lower_limits
+from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
 from daicho.testing.faults.simulated_deployment import DAYS_H, HOUR_S, SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
@@ -40,18 +40,17 @@ from daicho.testing.stack_settings import TABLE
 class Schedule:
     """Plays one schedule.
 
-    ``fault_counts``: how often each kind of fault occurred. ``log``: what happened, line by line,
-    if ``noting``. ``recount_count``: the tallies that were left to a recount. ``owners``: those of
-    the events that the profile adds.
+    ``fault_counts``: how often each kind of fault occurred. ``log``: what happened, line by line.
+    ``recount_count``: the tallies that were left to a recount. ``owners``: those of the events that
+    the profile adds.
     """
 
-    def __init__(self, profile: Profile, choices: Choices, *, noting: bool = False) -> None:
+    def __init__(self, profile: Profile, choices: Choices) -> None:
         self.profile = profile
         self.choices = choices
         self.log: list[str] = []
         self.seed = 0
         self.recount_count = 0
-        self._noting = noting
         pick = choices.pick
         self.deployment = self._create_deployment()
         self.fault_counts = self.deployment.fault_counts
@@ -117,7 +116,7 @@ class Schedule:
         with silence_logs(), ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
             watches = [owner.watch() for owner in self.owners]
-            for each in (self._limits, simulate_retry_budgets(), *watches):
+            for each in (self._limits, simulate_retry_budgets(), simulate_threads(), *watches):
                 stack.enter_context(each)
             self._play()
             self._finish()
@@ -202,7 +201,7 @@ class Schedule:
         for _ in range(self.choices.pick((0, 4, 20))):
             self._expire()
         for _ in range(self.choices.pick((0, 1, 3))):
-            self.note(self.writer.write(self._expire_item))
+            self.note(self.writer.write())
         self._lambda.drain()
         self._lambda.run_to_end("rollup", {})
 
@@ -236,7 +235,7 @@ class Schedule:
         if self._writes_left:
             self._writes_left -= 1
             if not any(owner.write_instead() for owner in self.owners):
-                self.note(self.writer.write(self._expire_item))
+                self.note(self.writer.write())
             self.deployment.clock.advance(self.choices.pick((1, 30)))
 
     def _detached(self) -> None:
@@ -295,7 +294,7 @@ class Schedule:
             key = self.choices.pick(expired)
             if "~" in key.pk:
                 self.fault_counts["tombstone expired"] += 1
-            self._expire_item(key)
+            self.writer.expire(key)
             self.note(f"TTL removes {key}")
 
     def _day(self) -> None:
@@ -334,12 +333,6 @@ class Schedule:
             process.seconds = self.choices.pick((300, 60))
             self._maybe_slow_down(process)
 
-    def _expire_item(self, key: ItemKey) -> None:
-        if self.writer.has_base_item(key):
-            self.fault_counts["TTL removal"] += 1
-            self.fault_counts["TTL race"] += self.deployment.has_waiting_change(key)
-        self.writer.expire(key)
-
     def _load(self) -> None:
         """Write several items in one batch."""
         if self._writes_left and not self._lambda.is_crowded:
@@ -355,6 +348,5 @@ class Schedule:
             self._lambda.detached.append(self._lambda.create_process("load", work))
 
     def note(self, line: str) -> None:
-        """Add a line to the log, if there is one."""
-        if self._noting:
-            self.log.append(line)
+        """Add a line to the log."""
+        self.log.append(line)

@@ -1,4 +1,4 @@
-"""Shrinking: from a schedule that fails to a simpler one that fails alike."""
+"""Shrinking: from a schedule that fails to a simpler one that fails alike, and its story."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from daicho.testing.schedules.running import ScheduleBuilder, run_schedule
 SHRINKING_S = 60.0
 MAX_EVENTS = 20
 """A shrunk schedule should have no more events, or nobody reads its story."""
+MAX_LINES = 100
+"""The maximum of a story: the lines in the middle of a longer one are omitted."""
 MAX_PAIRED_EVENTS = 40
 """With so many events, pairs of them are left out too."""
 MAX_RAISED_LIMIT = 4
@@ -59,12 +61,29 @@ def shrink_schedule(
     # A schedule without an event to come writes nothing more: the last one here never begins.
     events = [*recorded.plan.events, Event()]
     plan = EventPlan(recorded.plan.setup, events, recorded.plan.ending)
-    return shrink(plan, play_if_fails, seconds)
-
-
-def shrink(plan: EventPlan, play_if_fails: PlayIfFails, seconds: float = SHRINKING_S) -> EventPlan:
-    """The simplest plan that is found in ``seconds``."""
     return _Shrinker(plan, play_if_fails, seconds).run()
+
+
+def tell_story(
+    build: ScheduleBuilder, choices: Choices, differences: Sequence[str], seconds: float
+) -> list[str]:
+    """Shrink a schedule that was played and differed, and play it. See `shrink_schedule`.
+
+    Returns:
+        What happens in it, then its differences, in a line each.
+    """
+    return play_story(build, PlannedChoices(shrink_schedule(build, choices, differences, seconds)))
+
+
+def play_story(build: ScheduleBuilder, choices: Choices) -> list[str]:
+    """Play a schedule that was shrunk; returns its story, in lines."""
+    schedule = build(choices)
+    left = run_schedule(schedule) or ["the shrunk schedule does not differ again"]
+    lines = [*schedule.log, *left]
+    if len(lines) > MAX_LINES:
+        half, omitted = MAX_LINES // 2, len(lines) - MAX_LINES
+        lines = [*lines[:half], f"({omitted:,} lines are omitted)", *lines[-half:]]
+    return lines
 
 
 class _Shrinker:

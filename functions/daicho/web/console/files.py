@@ -52,16 +52,13 @@ _PLACE = re.compile(r"\{\{([\w./-]+)\}\}", re.ASCII)
 class ConsoleFiles:
     """What is in the folder ``static``."""
 
-    def __init__(self, folder: Path = STATIC) -> None:
-        self._folder = folder
-
     @cached_property
     def _pages(self) -> Mapping[str, StaticPage]:
         """The files with a media type, by their paths in the folder."""
         pages: dict[str, StaticPage] = {}
-        for file in sorted(self._folder.rglob("*")):
+        for file in sorted(STATIC.rglob("*")):
             if media_type := MEDIA_TYPES.get(file.suffix):
-                path = file.relative_to(self._folder).as_posix()
+                path = file.relative_to(STATIC).as_posix()
                 text = file.read_text("utf-8") + EXPORTS.get(path, "")
                 if _is_own_module(path):
                     text = strip_comments(text)
@@ -101,7 +98,7 @@ class ConsoleFiles:
         Raises:
             ValueError: a place names no file.
         """
-        text = (self._folder / INDEX).read_text("utf-8")
+        text = (STATIC / INDEX).read_text("utf-8")
         return _PLACE.sub(lambda place: self._fill_place(place[1]), text)
 
     def _fill_place(self, name: str) -> str:

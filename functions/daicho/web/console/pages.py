@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from daicho.runtime.token_claims import ClaimNames
-from daicho.web.console.files import ConsoleFiles
 from daicho.web.console.login import make_config
 from daicho.web.http.problems import HttpError
 from daicho.web.openapi.pages import CONSOLE_PATH
 from daicho.web.openapi.static_page import StaticPage, build_application
+
+if TYPE_CHECKING:
+    from daicho.web.console.files import ConsoleFiles
 
 CONFIG = "config.json"
 LOGIN_ENDPOINTS = ("authorize", "token", "revoke")
@@ -41,6 +44,8 @@ class ConsolePages:
 
     @cached_property
     def _files(self) -> ConsoleFiles:
+        from daicho.web.console.files import ConsoleFiles  # noqa: PLC0415  # ADR 0158
+
         return ConsoleFiles()
 
     @cached_property

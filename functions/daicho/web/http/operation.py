@@ -7,7 +7,7 @@ distinguish them: each query is a `QueryVariant`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -93,7 +93,7 @@ class Reply:
     body: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
-    page: tuple[Sequence[Entity], str | None] = ((), None)
+    page: tuple[Collection[Entity], str | None] = ((), None)
     rows: Sequence[str] = ()
     is_base64: bool = False
     unreadable: Sequence[UnreadableItem] = ()
@@ -164,9 +164,8 @@ class QueryVariant:
 class Operation:
     """A method on a path, which has ``{variables}``.
 
-    ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
-    those of errors that follow neither from the body nor from ``headers``, and that not every
-    operation has. ``accepts_idempotency_key``: a request with the key of an earlier one gets its
+    ``status`` is the status of success, ``also`` has other statuses without an error.
+    ``accepts_idempotency_key``: a request with the key of an earlier one gets its
     stored answer. ``body_model``: the model of a body or a reference to it; ``max_body_bytes``:
     its limit. ``has_etag``: answers have an ETag, although their model has no version.
     ``reserved_values``: values of the path's last variable that no item may have, because
@@ -183,7 +182,6 @@ class Operation:
     body_model: type[BaseModel] | ModelRef | None = None
     status: int = 200
     also: tuple[int, ...] = ()
-    errors: tuple[int, ...] = ()
     accepts_idempotency_key: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
     reserved_values: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -37,7 +37,7 @@ def show_one(call: Call, question: ItemRef[Any]) -> Reply:
 
 
 def show_unless_current(
-    call: Call, shown: HasVersion, render: Callable[[], str], items: Sequence[Entity] = ()
+    call: Call, shown: HasVersion, render: Callable[[], str], items: Collection[Entity] = ()
 ) -> Reply:
     """What ``render`` returns; 304 if the caller has this version already, by If-None-Match."""
     tag = render_etag(shown)
@@ -65,15 +65,13 @@ def show_changed(entity: Entity) -> Reply:
     return Reply(200, item_json.render_item(entity), tag, page=([entity], None))
 
 
-def show_written(
-    entity: Entity, *, location: str | None = None, created: bool | None = None
-) -> Reply:
+def show_written(entity: Entity, *, location: str, created: bool | None = None) -> Reply:
     """A written item: 201 and its address, if it did not exist before."""
     # A version that created a removed item again has the time at which the item was created.
     new = created
     if new is None:
         new = entity.version == 1 or entity.versioned_at == entity.created_at
-    headers = {"ETag": render_etag(entity)} | ({"Location": location} if new and location else {})
+    headers = {"ETag": render_etag(entity)} | ({"Location": location} if new else {})
     return Reply(201 if new else 200, item_json.render_item(entity), headers, page=([entity], None))
 
 
@@ -105,7 +103,7 @@ def render_etag(item: HasVersion) -> str:
 
 
 def render_page(
-    entities: Sequence[Entity],
+    entities: Collection[Entity],
     cursor: str | None,
     unreadable: Sequence[UnreadableItem] = (),
 ) -> Reply:
@@ -117,7 +115,7 @@ def render_page(
 def render_list(
     rows: Sequence[str],
     cursor: str | None,
-    entities: Sequence[Entity] = (),
+    entities: Collection[Entity] = (),
     values: Mapping[str, Any] | None = None,
     unreadable: Sequence[UnreadableItem] = (),
 ) -> Reply:

@@ -15,7 +15,7 @@ from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
 from daicho.web.http import problems
 from daicho.web.http.operation import Operation
-from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
 from daicho.web.http.problem_types import get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.routing import PathPattern
@@ -33,8 +33,6 @@ from daicho.web.schema.wire_types import list_union_members, unite_types
 TITLE = "Daicho"
 ANYWHERE = (400, 403, 404, 409, 410, 422, 429, 503)
 """Problems that every operation may answer."""
-HEADER_PROBLEMS = {IDEMPOTENCY_KEY.name: 409, IF_MATCH.name: 412}
-"""Problems that an operation may answer because it takes a header."""
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
 SECURITY_SCHEME = "token"
@@ -157,8 +155,8 @@ def _describe_variants(operation: Operation) -> str | None:
 def _list_problems(operation: Operation) -> set[int]:
     """The statuses of an operation's refusals. One with a body may refuse its size and its type."""
     of_body = (413, 415) if operation.body is not None else ()
-    of_headers = (HEADER_PROBLEMS.get(header.name) for header in operation.headers)
-    return {*ANYWHERE, *operation.errors, *of_body, *filter(None, of_headers)}
+    is_conditional = IF_MATCH.name in {header.name for header in operation.headers}
+    return {*ANYWHERE, *of_body, *((412,) if is_conditional else ())}
 
 
 def _describe_responses(operation: Operation) -> dict[int, Any]:

@@ -215,16 +215,11 @@ class DeclaredQuery:
     @property
     def returns(self) -> ModelRef:
         """A reference to the model of the answer."""
-        match self.owner, self.mode:
-            case TallyQueries(), "":
-                return refer_to_total(self.owner.declaration)
-            case TallyQueries(), _:
-                return refer_to_chart(self.owner.declaration)
-            case KeyQueries(), "":
-                return models.refer_to_item(self.entity)
-            case UniqueQueries(), "" if self.shows_one:
-                return models.refer_to_item(self.entity)
-        return models.refer_to_page(models.refer_to_item(self.entity))
+        if isinstance(self.owner, TallyQueries):
+            refer = refer_to_chart if self.mode else refer_to_total
+            return refer(self.owner.declaration)
+        item = models.refer_to_item(self.entity)
+        return item if self.kind == "get" else models.refer_to_page(item)
 
     @property
     def reads_one_item(self) -> bool:
@@ -270,7 +265,7 @@ class DeclaredQuery:
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
             if series:
                 parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
-        elif self.shows_one or (isinstance(self.owner, KeyQueries) and not self.mode):
+        elif self.kind == "get":
             optional = (build_fields_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):
             window = (time_window.build_parameter(self.window),) if self.window else ()
@@ -284,13 +279,12 @@ class DeclaredQuery:
         searched: tuple[str, ...] = ()
         if isinstance(self.owner, SearchQueries):
             searched = self.owner.declaration.reads
-        required = (*parameters, *flags)
         return QueryVariant(
             self.name,
             self.summary,
             self._choose_answer(),
             self.returns,
-            required,
+            (*parameters, *flags),
             optional,
             searched,
             kind=self.kind,

@@ -64,12 +64,14 @@ def _list_outside_path(
     with_default: list[Parameter] = []
     owner: list[Parameter] = []
     for name in models.list_key_names(entity):
-        spec, annotation = entity.fields_[name], models.choose_parameter_type(entity, name)
+        spec = entity.fields_[name]
         if name in list_variables(path):
             continue
         if spec is entity.owner_field_:
             owner.append(build_owner_parameter(entity, name))
-        elif spec.default is MISSING:
+            continue
+        annotation = models.choose_parameter_type(entity, name)
+        if spec.default is MISSING:
             required.append(Parameter(name, annotation))
         else:
             with_default.append(Parameter(name, annotation, default=spec.default))

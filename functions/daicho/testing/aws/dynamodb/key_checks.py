@@ -13,7 +13,6 @@ from daicho.testing.aws.lagging_index import PROJECTIONS
 TABLE_KEY = ("PK", "SK")
 MAX_PARTITION_KEY_BYTES = 2048
 MAX_SORT_KEY_BYTES = 1024
-MAX_CHARACTER_BYTES = 4
 INDEX_KEYS = tuple(
     (f"{index}{name}", limit)
     for index in PROJECTIONS
@@ -32,9 +31,8 @@ def read_key(image: Image) -> ItemKey:
     pk, sk = _read_string(image, "PK"), _read_string(image, "SK")
     if not pk or not sk:
         raise InvalidRequestError("an attribute of the key is empty")
-    if (len(pk) + len(sk)) * MAX_CHARACTER_BYTES > MAX_SORT_KEY_BYTES:
-        _check_length(pk, MAX_PARTITION_KEY_BYTES)
-        _check_length(sk, MAX_SORT_KEY_BYTES)
+    _check_length(pk, MAX_PARTITION_KEY_BYTES)
+    _check_length(sk, MAX_SORT_KEY_BYTES)
     return ItemKey(pk, sk)
 
 
@@ -59,8 +57,7 @@ def check_index_keys(item: Image) -> None:
         text = value.get("S")
         if not isinstance(text, str):
             raise InvalidActionError("an attribute of an index's key is no string")
-        if len(text) * MAX_CHARACTER_BYTES > limit:
-            _check_length(text, limit)
+        _check_length(text, limit)
 
 
 def _read_string(image: Image, name: str) -> str:

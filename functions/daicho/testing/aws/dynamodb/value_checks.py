@@ -20,20 +20,12 @@ CONTAINER_BYTES = 3
 """What a list or map takes in addition to its elements, each of which takes one byte more."""
 
 
-def measure_item(item: Image) -> int:
-    """The bytes of an item, with the names of its attributes.
-
-    Raises:
-        InvalidRequestError: DynamoDB does not accept a value.
-    """
-    if "" in item:
-        raise InvalidRequestError("an attribute name is empty")
-    return sum(_measure_string(name) + check_value(value) for name, value in item.items())
-
-
 def check_item_size(item: Image, overhead: int = 0) -> None:
     """Refuse wrong values, and an item that is too large with the ``overhead`` of its update."""
-    if measure_item(item) + overhead > MAX_ITEM_BYTES:
+    if "" in item:
+        raise InvalidRequestError("an attribute name is empty")
+    size = sum(_measure_string(name) + check_value(value) for name, value in item.items())
+    if size + overhead > MAX_ITEM_BYTES:
         raise InvalidRequestError("the item is larger than 400 KB")
 
 

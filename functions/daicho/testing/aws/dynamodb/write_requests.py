@@ -63,31 +63,20 @@ class WriteRequest:
             return key_checks.read_key(self.request["Item"])
         return key_checks.read_exact_key(self.request["Key"])
 
-    def check_schema(self) -> None:
-        """Refuse a request that changes a key, or puts a wrong value into an index's key.
-
-        Raises:
-            InvalidActionError: the request does not fit the table's schema.
-        """
-        if "Item" in self.request:
-            key_checks.check_index_keys(self.request["Item"])
-        for _, name, _ in self.expressions.actions:
-            if self.expressions.names.get(name, name) in key_checks.TABLE_KEY:
-                raise InvalidActionError(f"{name} is a part of the key")
-
     def apply(self, old: Image | None) -> Image | None:
         """The item after the request.
 
         Raises:
             ConditionFailedError: the condition is not met.
-            InvalidActionError: the update does not fit the item.
+            InvalidActionError: the request does not fit the table's schema, or the item.
         """
+        self._check_schema()
         if not self.expressions.is_met("ConditionExpression", old or {}):
             wanted = self.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             raise ConditionFailedError(old if wanted else None)
         if self.operation == "ConditionCheck":
             return old
-        if self.operation in ("Delete", "DeleteItem"):
+        if self.operation in ("Delete", "DeleteItem", "DeleteRequest"):
             return None
         if "Item" in self.request:
             return dict(self.request["Item"])
@@ -98,6 +87,14 @@ class WriteRequest:
         except InvalidRequestError as error:
             raise InvalidActionError(str(error)) from None
         return new
+
+    def _check_schema(self) -> None:
+        """Refuse a request that changes a key, or puts a wrong value into an index's key."""
+        if "Item" in self.request:
+            key_checks.check_index_keys(self.request["Item"])
+        for _, name, _ in self.expressions.actions:
+            if self.expressions.names.get(name, name) in key_checks.TABLE_KEY:
+                raise InvalidActionError(f"{name} is a part of the key")
 
     def _measure_overhead(self, new: Image) -> int:
         """The bytes that DynamoDB adds to the item's when it compares an update with the limit.
@@ -120,7 +117,7 @@ class WriteRequest:
 def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
     """Check all of a request that needs neither table nor item.
 
-    ``operation`` is that of the client, or an action of a transaction.
+    ``operation`` is that of the client, an action of a transaction, or a request of a batch.
 
     Raises:
         InvalidRequestError: DynamoDB refuses the request.
@@ -131,31 +128,8 @@ def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
     return WriteRequest(operation, request, parse_expressions(request))
 
 
-def parse_batch_request(request: Mapping[str, Any]) -> tuple[ItemKey, Image | None]:
-    """The key of a put or a deletion of BatchWriteItem, and the item or None.
-
-    Raises:
-        InvalidRequestError: DynamoDB refuses the request.
-    """
-    if "PutRequest" in request:
-        item = request["PutRequest"]["Item"]
-        value_checks.check_item_size(item)
-        key_checks.check_index_keys(item)
-        return key_checks.read_key(item), dict(item)
-    return key_checks.read_exact_key(request["DeleteRequest"]["Key"]), None
-
-
-@dataclass(frozen=True)
-class InsertStatement:
-    """An insert of one item; ``error``: why it can never be carried out, or empty."""
-
-    key: ItemKey
-    item: Image
-    error: str = ""
-
-
-def parse_statements(request: Mapping[str, Any]) -> list[InsertStatement]:
-    """The inserts of BatchExecuteStatement, each with the values of its parameters.
+def parse_statements(request: Mapping[str, Any]) -> list[Image]:
+    """The items that the statements of BatchExecuteStatement insert.
 
     Raises:
         InvalidRequestError: DynamoDB refuses the whole request.
@@ -172,7 +146,7 @@ def build_statement_error(code: str, message: str) -> dict[str, Any]:
     return {"Error": {"Code": code, "Message": message}}
 
 
-def _parse_insert(text: str, values: list[Value]) -> InsertStatement:
+def _parse_insert(text: str, values: list[Value]) -> Image:
     if not 1 <= len(text) <= MAX_STATEMENT_CHARACTERS:
         raise InvalidRequestError(f"not 1 to {MAX_STATEMENT_CHARACTERS} characters")
     found = INSERT.fullmatch(text)
@@ -181,12 +155,5 @@ def _parse_insert(text: str, values: list[Value]) -> InsertStatement:
     if len(names) != len(members):
         raise NotImplementedError(f"{text} is not simulated")
     if len(names) != len(values) or len(set(names)) != len(names):
-        return InsertStatement(ItemKey("", ""), {}, "the parameters do not match the statement")
-    item = dict(zip(names, values, strict=True))
-    try:
-        key = key_checks.read_key(item)
-        value_checks.check_item_size(item)
-        key_checks.check_index_keys(item)
-    except InvalidRequestError as error:
-        return InsertStatement(ItemKey("", ""), item, str(error))
-    return InsertStatement(key, item)
+        return {}  # the statement fails, as an item without a key does
+    return dict(zip(names, values, strict=True))

@@ -108,7 +108,6 @@ def build_archive_operations(daicho: Daicho) -> list[Operation]:
             [restore],
             body_model=_build_body_model(names),
             status=202,
-            errors=(409,),
         ),
     ]
 
