@@ -100,17 +100,6 @@ def test_what_can_be_computed_is_not_dismissed(stack: OperatorStack, operator: C
         assert detail in refused.text
 
 
-def test_poison_exists_at_stage_local_alone(stack: OperatorStack) -> None:
-    deployed = OperatorStack(stack.dynamodb, stack.table.name, stack.objects, stage="dev")
-    for method in ("POST", "DELETE"):
-        assert deployed.client()(method, "/ops/demo/poison").status == 404
-    stack.client().good("POST", "/ops/demo/poison?entity=Song")
-    deployed.house.put(build_song_with_artist(1, "ab"))
-    deployed.project()
-    assert deployed.client().good("GET", "/ops/quarantine")["items"] == []
-    assert deployed.differences() == []
-
-
 def test_a_record_is_shown_with_both_images_and_that_is_logged(
     stack: OperatorStack, operator: Client
 ) -> None:

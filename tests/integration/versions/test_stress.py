@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from daicho.errors import ContendedError, NotFound, PreconditionFailed, UnavailableError
+from daicho.errors import NotFound, PreconditionFailed, UnavailableError
 from daicho.storage.table import Table
 from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.versioned_entities import Kept, Losing, numbers
@@ -158,15 +158,6 @@ def test_a_crash_leaves_all_of_a_write_or_nothing(kept: Kept, entity: Any) -> No
         book.delete(entity.key("m"))
     assert book.find(entity.key("m")) is None
     assert book.put(entity(id="m", text="three")).version == 4
-
-
-def test_who_meets_another_transaction_goes_on(kept: Kept, entity: Any) -> None:
-    kept.table = table = InterruptedTable(kept.dynamodb, kept.table_name)
-    book = kept.book()
-    book.create(entity(id="m", text="one"))
-    table.before = [fail(ContendedError("another transaction was at one of the items"))]
-    assert book.change(entity.key("m"), {"text": "two"}).version == 2
-    assert histories(kept, entity) == ["one", "two"]
 
 
 def test_a_number_is_not_free_again_when_its_version_is_forgotten(kept: Kept, entity: Any) -> None:

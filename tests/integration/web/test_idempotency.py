@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.errors import ContendedError, UnansweredError
+from daicho.errors import ContendedError
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.table import Table
 from daicho.web.http import endpoint
@@ -19,7 +19,6 @@ from daicho.write import sender
 from tests.support.api_client import Client
 from tests.support.deployment import Served, serving_on
 from tests.support.described_routes import items_of
-from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
@@ -85,30 +84,6 @@ def test_a_key_is_a_tenants_own(served: Served) -> None:
     }
     assert len(ids) == 2
     assert there("POST", "/artists", {"name": "y"}, idempotency_key="k").status == 422
-
-
-def test_records_are_derived_and_archived_by_nobody(served: Served) -> None:
-    once = served.client("records")
-    for number in range(5):
-        once.good("POST", "/artists", {"name": "x"}, idempotency_key=f"k{number}")
-    records = [item for item in items_of(served, "records") if "~request" in item["PK"]["S"]]
-    assert len(records) == 5
-    types = {*served.ledger.list_types()}
-    assert all("ttl" in item and item.get("type", {"S": ""})["S"] not in types for item in records)
-    served.catch_up()
-    assert len(once.everything("/artists?name=x")) == 5
-
-
-def test_an_answer_that_was_lost_is_found(served: Served) -> None:
-    table = InterruptedTable(served.dynamodb, served.table.name)
-    dependencies = Dependencies(table=lambda *_, **__: table)
-    client = Client(served.build_api(dependencies), "losing")
-    table.after = [fail(UnansweredError("silence"))] * 9
-    answer = client("POST", "/artists", {"name": "x"}, idempotency_key="k")
-    assert answer.status == 201
-    table.after = []
-    assert client("POST", "/artists", {"name": "x"}, idempotency_key="k").json == answer.json
-    assert len([i for i in items_of(served, "losing") if "type" in i]) == 1
 
 
 def test_the_same_request_many_times_at_once(served: Served) -> None:

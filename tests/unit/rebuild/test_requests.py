@@ -13,11 +13,13 @@ from daicho.errors import UnavailableError
 from daicho.jobs.lease import ABANDONED_AFTER, JobStore, OvertakenError
 from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState
+from daicho.plan import ExpiryPlan
 from daicho.rebuild.purge_job import find_purge
 from daicho.rebuild.requests import (
     find_job,
     finish_deployment,
     pause_job,
+    plan_targets,
     rebuild_older_items,
     request_rebuild,
     resume_job,
@@ -52,6 +54,20 @@ def find_older(entity: str = "Member", oldest: int = 1) -> MemoryTable:
     found = BackfillState(entity, oldest, 2).to_item()
     table.batch_write([{**found, "older_found": {"S": "2026-11-23T09:00:00.000000Z"}}])
     return table
+
+
+WEEK, MONTH = (ExpiryPlan(days * 86_400, archive=False) for days in (7, 30))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(WEEK, MONTH), (MONTH, WEEK), (WEEK, None), (None, WEEK)]
+)
+def test_another_retention_needs_a_rebuild(
+    before: ExpiryPlan | None, after: ExpiryPlan | None
+) -> None:
+    ledger = number(replace(PLAIN, expires=before), replace(PLAIN, expires=after))
+    assert plan_targets(ledger, state(1)) == {"Member": 2}
+    assert plan_targets(ledger, state(2)) == {}
 
 
 def test_an_older_item_that_was_found_starts_a_rebuild_once() -> None:
