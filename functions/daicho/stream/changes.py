@@ -235,7 +235,7 @@ def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, 
 
 
 def is_newer_image(image: Image | None, ledger: Ledger) -> bool:
-    """Whether the code is older than an image, as far as the ledger tells."""
+    """Whether the code is older than an image, as far as its ledger knows."""
     try:
         PlannedImage.parse(image, ledger)
     except NewerGenerationError:
