@@ -39,6 +39,7 @@ from daicho.testing.stack_settings import (
     TABLE,
     build_handler,
     create_mappings,
+    list_ready_shards,
 )
 from daicho.write.counter_writer import CounterSettings
 
@@ -127,11 +128,7 @@ class MemoryDeployment:
                 what it derives cannot be computed.
         """
         count = 0
-        while ready := [
-            (name, shard)
-            for name, mapping in self._mappings.items()
-            for shard in mapping.list_ready_shards()
-        ]:
+        while ready := list_ready_shards(self._mappings):
             for name, shard in ready:
                 invocation = self._mappings[name].poll(shard)
                 if invocation is None:
@@ -179,12 +176,9 @@ class MemoryDeployment:
         Returns:
             The number of base items that were removed.
         """
-        expired = [key for key, _ in self._dynamodb.items if self._dynamodb.is_expired(key)]
-        items = [self._dynamodb.find(key) or {} for key in expired]
-        count = sum("type" in item and not is_heartbeat(item) for item in items)
-        for key in expired:
-            self._dynamodb.expire(key)
-        return count
+        items = list(self._dynamodb.items)
+        expired = [item for key, item in items if self._dynamodb.expire(key)]
+        return sum("type" in item and not is_heartbeat(item) for item in expired)
 
     def list_archived_items(self, entity: type[E]) -> list[E]:
         """The items of an entity in the archive, of all tenants, in the order of their expiry."""

@@ -73,6 +73,11 @@ def build_event_filters(ledger: Ledger) -> dict[str, tuple[str, ...]]:
     }
 
 
+def list_ready_shards(mappings: Mapping[str, EventSourceMapping]) -> list[tuple[str, str]]:
+    """The shards that can be polled now, each with its consumer."""
+    return [(name, shard) for name in mappings for shard in mappings[name].list_ready_shards()]
+
+
 def create_mappings(
     ledger: Ledger,
     stream: TableStream,

@@ -53,11 +53,6 @@ MAX_BATCH_WRITES = 25
 MAX_ACTIONS = 100
 
 
-def get_no_lag() -> int:
-    """Every change is visible at once."""
-    return 0
-
-
 class MemoryDynamoDB:
     """One table with its three indexes.
 
@@ -70,7 +65,7 @@ class MemoryDynamoDB:
         self,
         now: Callable[[], dt.datetime],
         recorder: StreamRecorder | None = None,
-        lag: Callable[[], int] = get_no_lag,
+        lag: Callable[[], int] = lambda: 0,
     ) -> None:
         self._now = now
         self._recorder = recorder

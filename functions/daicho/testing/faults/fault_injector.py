@@ -27,15 +27,9 @@ class OperationKind(Enum):
     OBJECT_WRITE = "object write"
 
 
-TABLE_OPERATIONS = (
-    OperationKind.READ,
-    OperationKind.QUERY,
-    OperationKind.WRITE,
-    OperationKind.BATCH,
-    OperationKind.STATEMENTS,
-    OperationKind.TRANSACTION,
-)
+ALL_OPERATIONS = tuple(OperationKind)
 OBJECT_OPERATIONS = (OperationKind.OBJECT_READ, OperationKind.OBJECT_WRITE)
+TABLE_OPERATIONS = tuple(kind for kind in ALL_OPERATIONS if kind not in OBJECT_OPERATIONS)
 WRITES = (
     OperationKind.WRITE,
     OperationKind.BATCH,
@@ -46,15 +40,15 @@ WRITES = (
 OPERATION_FAULTS: Mapping[str, tuple[OperationKind, ...]] = {
     "throttled table": TABLE_OPERATIONS,
     "throttled key": TABLE_OPERATIONS,
-    "server error": (*TABLE_OPERATIONS, *OBJECT_OPERATIONS),
-    "crash before": (*TABLE_OPERATIONS, *OBJECT_OPERATIONS),
+    "server error": ALL_OPERATIONS,
+    "crash before": ALL_OPERATIONS,
     "crash after": WRITES,
     "lost response": WRITES,
     "repeated request": WRITES,
     "conflict": (OperationKind.WRITE, OperationKind.TRANSACTION, OperationKind.OBJECT_WRITE),
     "unprocessed": (OperationKind.BATCH, OperationKind.STATEMENTS),
     "short page": (OperationKind.QUERY,),
-    "slow": (*TABLE_OPERATIONS, *OBJECT_OPERATIONS),
+    "slow": ALL_OPERATIONS,
     "late landing": (OperationKind.WRITE, OperationKind.STATEMENTS, OperationKind.OBJECT_WRITE),
 }
 """The faults of one operation, and the kinds of operations that each can occur in."""

@@ -11,6 +11,7 @@ from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.stack_settings import list_ready_shards
 
 MAX_DETACHED = 4
 STEPS_OF_A_TURN = (1, 1, 2, 6)
@@ -140,10 +141,7 @@ class SimulatedLambda:
 
     def list_ready_shards(self) -> list[tuple[str, str]]:
         """The shards that can be polled, each with its consumer."""
-        mappings = self.deployment.mappings.items()
-        return [
-            (name, shard) for name, mapping in mappings for shard in mapping.list_ready_shards()
-        ]
+        return list_ready_shards(self.deployment.mappings)
 
     def invoke(
         self, consumer: str, shard: str, max_records: int | None = None

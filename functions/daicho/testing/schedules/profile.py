@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from daicho.testing.faults import code_versions
 from daicho.testing.faults.fault_injector import OPERATION_FAULTS
@@ -138,9 +137,9 @@ FEW_RETRIES = (0, 1, 3)
 
 def spread_evenly(profiles: Sequence[Profile]) -> list[Profile]:
     """Each profile as often as its share, evenly spread."""
-    turns: list[tuple[float, int, Any]] = [
-        ((turn + (place + 1) / (len(profiles) + 1)) / profile.share, place, profile)
+    turns = [
+        ((turn + (place + 1) / (len(profiles) + 1)) / profile.share, place)
         for place, profile in enumerate(profiles)
         for turn in range(profile.share)
     ]
-    return [profile for _, _, profile in sorted(turns, key=lambda turn: turn[:2])]
+    return [profiles[place] for _, place in sorted(turns)]
