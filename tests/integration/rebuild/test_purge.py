@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Listing, Search, Sum, month
-from daicho.handlers import project
 from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.jobs.step import JobStep
-from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
 from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
 from daicho.rebuild.purged_items import is_item_of
-from daicho.rebuild.stack_jobs import StackJobs
-from daicho.release.states import build_deployed_update, build_record_update, read_stage_states
+from daicho.release.states import read_stage_states
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Scan
-from daicho.storage.table import Table
 from daicho.stream.recount_list import build_recount_key
-from tests.support.changed_invoices import NOON, Stage
-from tests.support.stream_pump import Consumer, Pump, environment
+from tests.support.changed_invoices import Stage
+from tests.support.rebuilt_invoices import SETTLE, House, deploy_projector, put
+from tests.support.stream_pump import Pump
 
-BEGIN = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
-SETTLE = 60
 NAMES = ("by_status", "revenue", "search")
 DISABLED = {"Invoice": [f"{name}@1" for name in NAMES]}
 DISABLE = Decisions(disabled=frozenset(f"Invoice.{name}" for name in NAMES))
@@ -45,37 +39,17 @@ def change_all(body: dict[str, Any]) -> None:
 
 
 @dataclass
-class House:
+class PurgeHouse(House):
     """A stage whose invoices have rows and totals of disabled instances."""
 
-    stage: Stage
-    pump: Pump
-    older: Ledger
-    now: dt.datetime = BEGIN
-
-    @property
-    def table(self) -> Table:
-        return Table(self.stage.dynamodb, self.stage.name)
-
-    def build(self) -> StackJobs:
-        unused: Any = None
-        return StackJobs(
-            store=self.table.with_metering(),
-            stream=unused,
-            failures=unused,
-            ledger=self.stage.ledger,
-            now=lambda: self.now,
-            settle=SETTLE,
-            segments=2,
-            parallelism=1,
-        )
+    older: Ledger = field(default_factory=Ledger)
 
     def request(self) -> PurgeJob:
         states = read_stage_states(self.table).states
         unpurged = list_unpurged(self.stage.ledger, states)
         return request_purge(self.table, unpurged, self.now, rate=1e9)
 
-    def step(self, id: str) -> JobStep:
+    def step_purge(self, id: str) -> JobStep:
         until = self.now + dt.timedelta(seconds=300)
         budget = RetryBudget(
             lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
@@ -83,13 +57,13 @@ class House:
             lambda _: None,
             lambda: 0.5,
         )
-        step = self.build().run_step(f"{PURGE_PREFIX}{id}", budget)
+        step = self.jobs.run_step(f"{PURGE_PREFIX}{id}", budget)
         self.now += dt.timedelta(seconds=step.wait)
         return step
 
-    def finish(self, id: str) -> PurgeJob:
+    def finish_purge(self, id: str) -> PurgeJob:
         for _ in range(20):
-            if self.step(id).done:
+            if self.step_purge(id).done:
                 break
         job = find_purge(self.table)
         assert job is not None
@@ -111,56 +85,40 @@ class House:
         ]
         return sorted(others, key=lambda image: (image["PK"]["S"], image["SK"]["S"]))
 
-    def read_state(self) -> BackfillState:
-        item = self.table.get(build_backfill_key("Invoice"))
-        assert item is not None
-        return BackfillState.parse("Invoice", item)
-
     def write_as_older_code(self, id: str) -> None:
         """An attempt of the ledger before derives an item of its own generation."""
         released, self.stage.ledger = self.stage.ledger, self.older
-        put(self.stage, id)
-        deploy_projector(self.stage, self.pump)
+        put(self, id)
+        deploy_projector(self)
         self.pump.run()
         self.stage.ledger = released
-        deploy_projector(self.stage, self.pump)
+        deploy_projector(self)
 
 
 @pytest.fixture
 def house(
     dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
-) -> House:
+) -> PurgeHouse:
     monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
     stage = Stage(dynamodb, table_name)
+    house = PurgeHouse(stage, Pump(dynamodb, dynamo, table_name, []))
     stage.deploy()
-    pump = Pump(dynamodb, dynamo, table_name, [])
-    deploy_projector(stage, pump)
+    deploy_projector(house)
     for number in range(6):
-        put(stage, str(number), country=("jp", "fr")[number % 2], customer=f"Ada {number % 4}")
-    pump.run()
+        put(house, str(number), country=("jp", "fr")[number % 2], customer=f"Ada {number % 4}")
+    house.pump.run()
     stage.deploy(change_all)
-    older = stage.ledger
-    deploy_projector(stage, pump)
-    put(stage, "0", status="paid")  # a tombstone of the listing that retires
-    pump.run()
+    house.older = stage.ledger
+    deploy_projector(house)
+    put(house, "0", status="paid")  # a tombstone of the listing that retires
+    house.pump.run()
     stage.deploy(change_all, DISABLE)
-    deploy_projector(stage, pump)
-    apply_update(Table(dynamodb, table_name), build_record_update("arn", frozenset()))
-    apply_update(Table(dynamodb, table_name), build_deployed_update("arn", BEGIN))
-    return House(stage, pump, older)
+    deploy_projector(house)
+    house.finish_deployment()
+    return house
 
 
-def deploy_projector(stage: Stage, pump: Pump) -> None:
-    handler = project.build(environment(stage.name), stage.ledger)
-    pump.consumers = [Consumer(handler, ("Invoice",))]
-
-
-def put(stage: Stage, id: str, **values: Any) -> None:
-    given = {"customer": "Ada", "status": "open", "country": "jp", "amount": 100, "at": NOON}
-    stage.book.put(stage.entity(id=id, **{**given, **values}))
-
-
-def put_neighbours(house: House) -> None:
+def put_neighbours(house: PurgeHouse) -> None:
     """Items of other instances, whose keys begin or end like those of the disabled ones."""
     row = keys.render("t", "~Invoice", "9", "-")
     tally = keys.render("t", "+Invoice.revenue", "11", "2026-11", "jp")
@@ -182,13 +140,15 @@ def put_neighbours(house: House) -> None:
     put_recount(house, tally)
 
 
-def put_recount(house: House, tally: str) -> None:
+def put_recount(house: PurgeHouse, tally: str) -> None:
     key = build_recount_key(tally)
     item = {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "tally": {"S": tally}}
     house.table.put(item)
 
 
-def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house: House) -> None:
+def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(
+    house: PurgeHouse,
+) -> None:
     put_neighbours(house)
     put_recount(house, keys.render("t", "+Invoice.revenue", "1", "2026-11", "jp" + "x" * 1000))
     marker = keys.render("", "kept", "Invoice", "revenue@1")
@@ -198,7 +158,7 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house:
     assert any(image["SK"]["S"].startswith("slot#") for image in found)
     assert any(image["PK"]["S"] == marker for image in found)
     others = house.list_others()
-    job = house.finish(house.request().id)
+    job = house.finish_purge(house.request().id)
     assert (job.state, job.passes, job.instances) == ("succeeded", 2, DISABLED)
     assert job.counts["deleted"] == len(found)
     assert house.list_disabled_items() == []
@@ -207,13 +167,13 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(house:
     assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
 
 
-def test_what_older_code_writes_after_an_empty_pass_is_found(house: House) -> None:
+def test_what_older_code_writes_after_an_empty_pass_is_found(house: PurgeHouse) -> None:
     job = house.request()
-    house.step(job.id)
+    house.step_purge(job.id)
     house.now += dt.timedelta(seconds=SETTLE)
     assert house.list_disabled_items() == []
     house.write_as_older_code("zombie")
     assert house.list_disabled_items()
-    job = house.finish(job.id)
+    job = house.finish_purge(job.id)
     assert (job.state, job.passes, job.finding_pass) == ("succeeded", 3, 2)
     assert house.list_disabled_items() == []
