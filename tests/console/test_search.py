@@ -83,7 +83,7 @@ def test_nothing_found_says_why(page: Page) -> None:
 def test_every_entity_with_a_search_is_offered(page: Page, server: ConsoleStack) -> None:
     open_search(page)
     page.get_by_role("button", name="Artists").click()
-    page.get_by_role("searchbox").fill("bow")
+    page.get_by_role("searchbox", name="Search Artists").fill("bow")
     expect(page.get_by_role("link", name="David Bowie")).to_be_visible()
     expect(page.locator("mark")).to_have_text(["Bow"])
     page.reload()

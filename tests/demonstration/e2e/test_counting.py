@@ -43,8 +43,9 @@ def test_votes_from_many_threads_are_counted_once_each(stack: dict[str, Any]) ->
         assert totals(api, poll, live=True) == +expected
         # The scheduled rollup, nobody's call: within its minute and some.
         assert eventually(lambda: totals(api, poll), lambda it: it == +expected) == +expected
-        leader = api.get(poll).json()["leader"]
-        assert expected[leader] == max(expected.values())
+        first, second = expected.most_common(2)
+        leader = None if first[1] == second[1] else first[0]
+        assert api.get(poll).json()["leader"] == leader
 
 
 def totals(api: httpx.Client, poll: str, **parameters: Any) -> Counter[str]:
