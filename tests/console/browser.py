@@ -22,7 +22,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu")
 """Only our own pages are opened."""
 NETWORK = re.compile(r"Failed to load resource")
 """What the browser writes for each answer that is an error: tests plant those."""
-SECONDS = 30_000
+PATIENCE_MS = 30_000
 """Milliseconds to wait for anything."""
 _REPORT = """addEventListener("securitypolicyviolation", (event) =>
   reportViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));"""
@@ -84,7 +84,7 @@ def watch_page(browser: Browser, **options: Any) -> Iterator[tuple[Page, Watch]]
     """The same, with what it has reported until now."""
     settings = {"locale": "en-US", "timezone_id": "UTC", **options}
     context = browser.new_context(**settings)
-    context.set_default_timeout(SECONDS)
+    context.set_default_timeout(PATIENCE_MS)
     watch = Watch()
     context.expose_binding("reportViolation", watch.report_violation)
     context.add_init_script(_REPORT)

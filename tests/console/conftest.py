@@ -9,14 +9,14 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.console import install
-from tests.console.browser import SECONDS, Watch, launch, open_page, sign_in, watch_page
+from tests.console.browser import PATIENCE_MS, Watch, launch, open_page, sign_in, watch_page
 from tests.console.stack import TENANTS, ConsoleStack, serve_console
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     install.install()
-    expect.set_options(timeout=SECONDS)
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         try:
             opened = launch(playwright)
